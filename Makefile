@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
-	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/*/*.cpp")
+	"tests/native/*.h" "tests/native/*.cpp")
 
 .PHONY: help build engine test test-all all lint tidy workflows format bench quick-bench call-times lock versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
@@ -53,7 +53,7 @@ format: ## let ruff and clang-format rewrite the sources
 
 bench: ## nine vocabularies beside every other engine: build/bench.md and .json (needs CRAYON_SHARED and .[bench])
 	mkdir -p build
-	$(PYTHON) -m parity.bench --prerelease --minutes 15 --json build/bench.json --markdown build/bench.md
+	$(PYTHON) -m parity.bench --prerelease --minutes 15 --targets --json build/bench.json --markdown build/bench.md
 
 quick-bench: ## the same roughly, with little text and one thread, printed
 	$(PYTHON) -m parity.bench --prerelease --quick
@@ -71,7 +71,7 @@ versions: ## the tests with the newest of everything, tokenizers 0.22 and 1.0, t
 own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
 	$(PYTHON) tools/own_tests.py
 
-clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 13 GB (the network)
+clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 13 GB (CRAYON_SHARED, the network)
 	PYTHONPATH=tools:. $(PYTHON) -m clients
 
 chunkers: ## the adapters of split_text in their libraries, and other chunkers beside it; minutes (needs CRAYON_SHARED, the network)
@@ -95,7 +95,7 @@ gpu: ## the GPU engines compiled for all architectures, and what each kernel tak
 
 gpu-simulator: ## the tests of the GPU engines in the simulator of a GPU, with ThreadSanitizer; minutes (needs g++)
 	CRAYON_TEST_DEVICES=simulator,simulator-hip-32,simulator-hip-64 $(PYTHON) -m pytest -n auto --dist worksteal -m "" \
-		tests/gpu/test_kernels.py tests/gpu/test_device_encoder.py tests/gpu/test_simulator.py tests/gpu/test_races.py
+		tests/gpu/test_kernels.py tests/gpu/test_device_encoder.py tests/gpu/test_races.py
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (an hour) each, from the kept corpora (needs clang; the edge, atheris)
 	$(PYTHON) tests/fuzz/run.py --seconds $(or $(FUZZ_SECONDS),3600)
@@ -107,7 +107,7 @@ soak: ## an hour of mixed work in one process, every id compared (published voca
 	$(PYTHON) tests/soak/run.py --minutes 60 --json soak.json
 
 api-fuzz: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
-	$(PYTHON) tests/api_fuzz/run.py --minutes 30
+	CRAYON_API_FUZZ=1000 $(PYTHON) -m pytest tests/api_fuzz
 
 budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) tests/budgets/run.py

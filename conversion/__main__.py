@@ -23,6 +23,7 @@ def scripts() -> Iterator[tuple[str, str]]:
     for path in sorted(FOLDER.rglob("*.py"), key=lambda path: (len(path.parts), path)):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        defined |= {ast.unparse(node.targets[0]) for node in tree.body if isinstance(node, ast.Assign)}
         if "main" in defined and path.stem != "__main__":
             name = ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
             yield name, (ast.get_docstring(tree) or "").split("\n")[0]

@@ -20,7 +20,8 @@ from conversion.catalogue_entries import Entry, EntryError
 from crayon_hf import Tokenizer, __version__, certificate
 from crayon_hf.errors import CrayonError
 from crayon_hf.parity.report.run import make_report
-from crayon_hf.util.files import try_lock, write_atomic
+from crayon_hf.util.extras import needed
+from crayon_hf.util.files import write_atomic
 
 INDEX, SCHEMA = "catalogue.json", "crayon-hf/catalogue/1"
 
@@ -48,10 +49,13 @@ class Output:
 
     def __enter__(self) -> Output:
         self._own.mkdir(parents=True, exist_ok=True)
-        self._lock = open(self._own / "lock", "ab")
-        if not try_lock(self._lock.fileno()):
-            self._lock.close()
-            raise CrayonError(f"another run writes to {self.folder}: wait until it has ended")
+        with needed("a catalogue", "hub"):
+            from filelock import FileLock, Timeout
+        self._lock = FileLock(self._own / "lock", timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise CrayonError(f"another run writes to {self.folder}: wait until it has ended") from error
         shutil.rmtree(self._stage, ignore_errors=True)  # of a run that was killed
         records = {name: self._record(name) for name in self.names}
         self.finished = {name: record for name, record in records.items() if record and self._is_whole(record)}
@@ -61,7 +65,7 @@ class Output:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         shutil.rmtree(self._stage, ignore_errors=True)
-        self._lock.close()
+        self._lock.release()
 
     def cartridge(self, name: str) -> Path:
         """Where the cartridge of a vocabulary goes."""

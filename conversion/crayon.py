@@ -11,18 +11,10 @@ matches the longest token at each place; CRAYON's own ids need `CrayonVocab(comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conversion import script
-from crayon_hf.formats import convert
 from crayon_hf.formats.recognise import Kind
 
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
-    options = script.parser("crayon", __doc__, "FILE", "a .dat of CRAYON").parse_args(argv)
-    source = script.find(options.source, Kind.CRAYON_V2)
-    script.write(convert(options.source), options.output, source)
+main = script.of_file("crayon", __doc__, Kind.CRAYON_V2, "a .dat of CRAYON")
 
 
 if __name__ == "__main__":

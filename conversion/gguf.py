@@ -12,18 +12,10 @@ text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conversion import script
-from crayon_hf.formats import convert
 from crayon_hf.formats.recognise import Kind
 
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
-    options = script.parser("gguf", __doc__, "FILE", "a GGUF file").parse_args(argv)
-    source = script.find(options.source, Kind.GGUF)
-    script.write(convert(options.source), options.output, source)
+main = script.of_file("gguf", __doc__, Kind.GGUF, "a GGUF file")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.formats import convert
 from crayon_hf.formats.names import is_repository
 from crayon_hf.formats.recognise import Kind
+from crayon_hf.util.wording import joined
 
 KINDS = (Kind.DIRECTORY, Kind.TOKENIZER_JSON, Kind.VOCAB_JSON, Kind.MERGES, Kind.WORDPIECE)
 
@@ -34,9 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     path = local_name(options.source)  # of a repository the directory that its files are in
     source = script.find(path, *KINDS)
     if is_repository(options.source):
-        source = source._replace(
-            name=" and ".join(f"{options.source}/{os.path.basename(file)}" for file in source.files)
-        )
+        source = source._replace(name=joined([f"{options.source}/{os.path.basename(file)}" for file in source.files]))
     script.write(convert(path), options.output, source)
 
 

@@ -6,7 +6,7 @@ import argparse
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from crayon_hf import formats
@@ -15,7 +15,8 @@ from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.crayon_v2 import companion_of
 from crayon_hf.formats.export import count_tokens
 from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
-from crayon_hf.formats.repository import cartridge_of, write_together
+from crayon_hf.formats.repository import cartridge_of, overwriting, write_together
+from crayon_hf.util.wording import joined, plural
 
 READERS = {
     Kind.DIRECTORY: "python -m conversion.huggingface",
@@ -77,6 +78,18 @@ def parser(name: str, doc: str | None, source: str, about: str) -> argparse.Argu
     return made
 
 
+def of_file(name: str, doc: str | None, kind: Kind, about: str) -> Callable[[Sequence[str] | None], None]:
+    """The `main` of a script that converts a file of one kind."""
+
+    def main(argv: Sequence[str] | None = None) -> None:
+        """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
+        options = parser(name, doc, "FILE", about).parse_args(argv)
+        source = find(options.source, kind)
+        write(formats.convert(options.source), options.output, source)
+
+    return main
+
+
 def find(path: str, *kinds: Kind) -> Source:
     """The files of a vocabulary that has to be of one of these kinds. WrongKindError, VocabularyError, OSError."""
     kind = recognise(path)
@@ -96,7 +109,7 @@ def source_of(path: str) -> Source:
         files = vocab_and_merges(file, kind)
     elif kind is Kind.CRAYON_V2 and (companion := companion_of(file)) is not None:
         files = (file, companion)
-    return Source(" and ".join(files), files, digest_of(*files))
+    return Source(joined(files), files, digest_of(*files))
 
 
 def digest_of(*paths: str) -> str:
@@ -115,15 +128,15 @@ def write(converted: Converted, output: str, source: Source) -> Written:
     All files appear, or none. UnsupportedError for a vocabulary that the engine does not support.
     """
     print(f"read {source.name}: sha256 {source.digest}")
-    written = write_quietly(converted, output, source)
+    written = write_quietly(converted, output, source, overwrite=False)
     for path in written.paths[:-1]:
         print(f"wrote {path}")
-    print(f"wrote {written.paths[-1]}: {written.ids} ids, sha256 {written.digest}")
+    print(f"wrote {written.paths[-1]}: {plural(written.ids, 'id')}, sha256 {written.digest}")
     return written
 
 
-def write_quietly(converted: Converted, output: str, source: Source) -> Written:
-    """`write` that prints nothing."""
+def write_quietly(converted: Converted, output: str, source: Source, overwrite: bool = True) -> Written:
+    """`write` that prints nothing, and may replace another tokenizer."""
     if output.endswith(".dat"):
         names = [output.removesuffix(".dat") + ".json", output]
     else:
@@ -135,14 +148,18 @@ def write_quietly(converted: Converted, output: str, source: Source) -> Written:
         data = converted.tokenizer_json, cartridge_of(converted)
         write_together(os.path.dirname(output) or ".", dict(zip(map(os.path.basename, names), data, strict=True)))
     else:
-        names = formats.write(converted, output)
+        try:
+            overwrite_others = overwriting(converted, source.files, output, overwrite)
+            names = formats.write(converted, output, overwrite=overwrite_others)
+        except FileExistsError as error:
+            raise OverwriteError(f"{output} has another tokenizer: give another -o") from error
     return Written(tuple(names), count_tokens(converted), digest_of(names[-1]))
 
 
-def run(name: str, main: Callable[[], object]) -> NoReturn:
+def run(name: str, main: Callable[..., object]) -> NoReturn:
     """Run a script and end the process. Errors of files and vocabularies are one line, and exit code 1."""
     try:
-        code = main()
+        code = main(None)
     except OSError as error:
         code = _fail(name, f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except (CrayonError, ValueError) as error:

@@ -12,20 +12,12 @@ differs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conversion import script
-from crayon_hf.formats import convert
 from crayon_hf.formats.recognise import Kind
 
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
-    options = script.parser(
-        "sentencepiece", __doc__, "FILE", "a SentencePiece model, often called tokenizer.model"
-    ).parse_args(argv)
-    source = script.find(options.source, Kind.SENTENCEPIECE)
-    script.write(convert(options.source), options.output, source)
+main = script.of_file(
+    "sentencepiece", __doc__, Kind.SENTENCEPIECE, "a SentencePiece model, often called tokenizer.model"
+)
 
 
 if __name__ == "__main__":

@@ -12,18 +12,10 @@ unless `encode_special_tokens` is true.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from conversion import script
-from crayon_hf.formats import convert
 from crayon_hf.formats.recognise import Kind
 
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
-    options = script.parser("tekken", __doc__, "FILE", "a tekken.json").parse_args(argv)
-    source = script.find(options.source, Kind.TEKKEN)
-    script.write(convert(options.source), options.output, source)
+main = script.of_file("tekken", __doc__, Kind.TEKKEN, "a tekken.json")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ found by name, in tiktoken's cache or through tiktoken; for other files give bot
     $ python -m conversion.tiktoken cl100k_base -o cl100k_base.dat
     read cl100k_base: sha256 223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7
     wrote cl100k_base.json
-    wrote cl100k_base.dat: 100261 ids, sha256 ...
+    wrote cl100k_base.dat: 100,261 ids, sha256 ...
 """
 
 from __future__ import annotations

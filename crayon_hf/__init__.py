@@ -8,10 +8,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if find_spec("crayon_hf._core") is None:
     raise ImportError(
@@ -53,7 +52,7 @@ from crayon_hf.errors import (
 )
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers import registration
-from crayon_hf.util.reference import has_components, missing
+from crayon_hf.util.lazy import lazy
 
 if TYPE_CHECKING:
     from tokenizers import (
@@ -181,8 +180,15 @@ __all__ = [
     "uninstall",
 ]
 
-# What needs other libraries, or is not for everybody, is imported when it is first used. A module is its own home.
-_LAZY = {
+_LIBRARY_TYPES = (
+    *("NormalizedString", "PreTokenizedString", "Regex", "Token", "Offsets", "OffsetReferential", "OffsetType"),
+    *("SplitDelimiterBehavior", "InputSequence", "TextInputSequence", "PreTokenizedInputSequence", "EncodeInput"),
+    *("TextEncodeInput", "PreTokenizedEncodeInput"),
+)
+_MODULES = ("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "tools", "trainers")
+
+# What needs other libraries, or is not for everybody, is imported when it is first used.
+_HOMES = {
     "AutoTokenizer": "crayon_hf.transformers",
     "Chat": "crayon_hf.budgets.chat",
     "CrayonTokenizerFast": "crayon_hf.transformers",
@@ -193,23 +199,10 @@ _LAZY = {
     "tokenize_corpus": "crayon_hf.corpora.job.corpus",
     "tokenize_shard": "crayon_hf.corpora.job.shard",
     **dict.fromkeys(("train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"),
-    "tiktoken": "",
+    **{name: f"crayon_hf.{name}" for name in ("tiktoken", *_MODULES)},
     # What `import crayon_hf as tokenizers` finds as well.
     "AddedToken": "crayon_hf.util.added_token",
-    **dict.fromkeys(
-        (
-            *("NormalizedString", "PreTokenizedString", "Regex", "Token", "Offsets", "OffsetReferential"),
-            *(
-                "OffsetType",
-                "SplitDelimiterBehavior",
-                "InputSequence",
-                "TextInputSequence",
-                "PreTokenizedInputSequence",
-            ),
-            *("EncodeInput", "TextEncodeInput", "PreTokenizedEncodeInput"),
-        ),
-        "tokenizers",
-    ),
+    **dict.fromkeys(_LIBRARY_TYPES, "crayon_hf.tokenizer_json.library_types"),
     **dict.fromkeys(
         (
             *("BertWordPieceTokenizer", "ByteLevelBPETokenizer", "CharBPETokenizer", "SentencePieceBPETokenizer"),
@@ -217,28 +210,9 @@ _LAZY = {
         ),
         "crayon_hf.implementations",
     ),
-    **dict.fromkeys(
-        (
-            *("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "tools"),
-            "trainers",
-        ),
-        "",
-    ),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _LAZY[name]
-    if home == "tokenizers" and not has_components():
-        from crayon_hf.tokenizer_json.described import Regex
-
-        value = Regex if name == "Regex" else missing(__name__)(name)
-    else:
-        value = getattr(import_module(home), name) if home else import_module(f"{__name__}.{name}")
-    globals()[name] = value
-    return value
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

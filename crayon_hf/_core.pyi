@@ -488,7 +488,8 @@ class DeviceEncoder:
     @property
     def report(self) -> dict[str, Any]:
         """What it has done so far: partitions, bytes, pretokens, ids; what of it the device merged (merged_pretokens,
-        merged_bytes), and what the CPU encoded (host_pretokens, host_documents).
+        merged_bytes), and what the CPU encoded (host_pretokens, host_documents). longest_walk is the most windows of 64
+        bytes that one thread looked through for pretokens; 0 if no thread took as many as 64.
 
         With `measure` also what that took, the vocabulary's upload included. ``kernels`` has of each kernel that was
         launched its launches, blocks and seconds. They are the device's own time for all that it ran; with more than

@@ -15,6 +15,7 @@ from crayon_hf.cartridges.source_json import reference_of
 from crayon_hf.errors import CartridgeError, CrayonError
 from crayon_hf.tokenizer.opening import beside
 from crayon_hf.util.files import read_cartridge, read_source, write_atomic
+from crayon_hf.util.wording import plural
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report import Report
@@ -50,7 +51,8 @@ class Certificate:
     def summary(self) -> str:
         """It in one line."""
         reference = f"{self.reference.get('name')} {self.reference.get('version')}"
-        return f"agreed with {reference} on {self.inputs:,} inputs, {self.characters:,} characters, {self.started}"
+        inputs = f"{plural(self.inputs, 'input')}, {plural(self.characters, 'character')}"
+        return f"agreed with {reference} on {inputs}, {self.started}"
 
 
 def of_report(report: Report) -> dict[str, Any]:

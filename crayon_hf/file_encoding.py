@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.util import validation
-from crayon_hf.util.buffers import BufferPool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 _LARGEST_READ = 1 << 28
 """A window over what is not mapped is no larger than this to begin with."""
-
-_buffers = BufferPool(CHUNK_BYTES, 4)
 
 
 class FileChunk(NamedTuple):
@@ -101,15 +98,13 @@ def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
 
 
 def _read(encoder: _core.StreamEncoder, file: Any, own: bool, chunk_bytes: int) -> Iterator[FileChunk]:
-    with contextlib.ExitStack() as stack:
-        if own:
-            stack.callback(file.close)
-        buffer = stack.enter_context(_buffers.lease(chunk_bytes))
+    with file if own else contextlib.nullcontext():
+        buffer = memoryview(bytearray(chunk_bytes))
         start = filled = 0
         window, ended = chunk_bytes, False
         while True:
             if window > len(buffer):
-                larger = stack.enter_context(_buffers.lease(window))
+                larger = memoryview(bytearray(window))
                 larger[:filled] = buffer[:filled]
                 buffer = larger
             while filled < window and not ended:

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
+#include <mutex>
 #include <string>
 
 #define CRAYON_RUNTIME(name) cuda##name
@@ -101,18 +102,64 @@ class BesideCaptures {
     cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// Whether something in this process uses the device already: making it current would begin that, which takes some
-// hundred megabytes of its memory. The runtime does not tell; the driver, which it has loaded, does.
-inline bool is_active(int device) {
-    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (driver == nullptr) return false;
-    const auto get_state = reinterpret_cast<int (*)(int, unsigned*, int*)>(dlsym(driver, "cuDevicePrimaryCtxGetState"));
-    unsigned flags = 0;
-    int is_active = 0;
-    const bool is_known = get_state != nullptr && get_state(device, &flags, &is_active) == 0;
-    dlclose(driver);
-    return is_known && is_active != 0;
-}
+// What CUDA's driver does and its runtime does not.
+struct Driver {
+    int (*device)(int* device, int index) = nullptr;
+    int (*retain)(void** context, int device) = nullptr;
+    int (*push)(void* context) = nullptr;
+    int (*pop)(void** context) = nullptr;
+
+    Driver() {
+        void* const library = dlopen("libcuda.so.1", RTLD_LAZY);
+        if (library == nullptr) return;
+        find(library, "cuDeviceGet", &device);
+        find(library, "cuDevicePrimaryCtxRetain", &retain);
+        find(library, "cuCtxPushCurrent_v2", &push);
+        find(library, "cuCtxPopCurrent_v2", &pop);
+    }
+    static const Driver& loaded() {
+        static const Driver driver;
+        return driver;
+    }
+    bool is_complete() const { return device != nullptr && retain != nullptr && push != nullptr && pop != nullptr; }
+
+  private:
+    template <typename F>
+    static void find(void* library, const char* name, F* function) {
+        *function = reinterpret_cast<F>(dlsym(library, name));
+    }
+};
+
+// A device's context that all of the process share, to be made a thread's current one. By the driver's stack of them:
+// cudaSetDevice would have to be undone by making the device before current, and where nothing uses that one, this
+// would begin a context there, which takes some hundred megabytes of its memory. (CUDA C++ Programming Guide, "Driver
+// API": the runtime uses the context that is current.)
+class Context {
+  public:
+    explicit Context(int index) : index_(index) {}
+
+    cudaError_t enter(int*) {
+        const Driver& driver = Driver::loaded();
+        if (!driver.is_complete()) return cudaErrorInitializationError;
+        std::call_once(once_, [&] {
+            int device = 0;
+            error_ = driver.device(&device, index_);
+            if (error_ == 0) error_ = driver.retain(&context_, device);
+        });
+        // The driver's errors have the runtime's numbers.
+        return static_cast<cudaError_t>(error_ != 0 ? error_ : driver.push(context_));
+    }
+    void leave(int) {
+        void* context = nullptr;
+        (void)Driver::loaded().pop(&context);
+    }
+
+  private:
+    const int index_;
+    std::once_flag once_;
+    int error_ = 0;
+    void* context_ = nullptr;
+};
 
 }  // namespace runtime
 }  // namespace

@@ -71,10 +71,20 @@ class BesideCaptures {
 #endif
 };
 
-// Making a device current takes nothing of it.
-inline bool is_active(int) {
-    return true;
-}
+// A device, to be made a thread's current one, which takes nothing of its memory.
+class Context {
+  public:
+    explicit Context(int device) : device_(device) {}
+
+    hipError_t enter(int* previous) {
+        const hipError_t error = hipGetDevice(previous);
+        return error == hipSuccess ? hipSetDevice(device_) : error;
+    }
+    void leave(int previous) { (void)hipSetDevice(previous); }
+
+  private:
+    const int device_;
+};
 
 }  // namespace runtime
 }  // namespace

@@ -18,13 +18,13 @@ from crayon_hf.errors import CrayonError, UnsupportedError
 from crayon_hf.formats.recognise import Kind, recognise
 from crayon_hf.parity.compare.comparison import Comparison, singles
 from crayon_hf.parity.compare.records import Item, Mode, Outcome, Side, each, has_surrogates, outcome_of
+from crayon_hf.parity.compare.suites import event_of
 from crayon_hf.parity.inputs.strings import generate
-from crayon_hf.parity.inputs.texts import CORPUS, find_text, load_documents
+from crayon_hf.parity.inputs.texts import load_documents
 from crayon_hf.parity.inputs.token_strings import generate_of_tokens
 
-AGREED, DIFFERED, MISUSED = 0, 1, 2
-_LINE = "{:26} {:24} {:12} {:>8} {:>12} {:>8}  {}"
-HEADING = _LINE.format("target", "reference", "suite", "inputs", "characters", "seconds", "verdict")
+from .options import add_texts, texts_of
+from .runner import AGREED, DIFFERED, MISUSED, Row
 
 
 class CallsSide:
@@ -95,37 +95,11 @@ def pair_of(path: str, reference: str, expected: Side, ours: Side, tokenizer: To
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of the table: a set of inputs, how many of them differ, and the smallest one that does."""
-
-    target: str
-    reference: str
-    suite: str
-    inputs: int = 0
-    characters: int = 0
-    seconds: float = 0.0
-    differing: int = 0
-    smallest: tuple[str, ...] = ()
-    """Lines that show the smallest differing input and both results."""
-    skipped: str = ""
-    """Why nothing was compared."""
-
-    def lines(self) -> list[str]:
-        """The row as text."""
-        name = (self.target, self.reference, self.suite)
-        if self.skipped:
-            return [_LINE.format(*name, "", "", "", f"not compared: {self.skipped}")]
-        size = (f"{self.inputs:,}", f"{self.characters:,}", f"{self.seconds:.1f}")
-        head = _LINE.format(*name, *size, f"{self.differing} DIFFER" if self.differing else "agree")
-        return [head, *(f"    {line}" for line in self.smallest)]
-
-
-@dataclass(frozen=True)
 class Inputs:
     """What was asked for on the command line."""
 
     strings: int
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     limit: int | None
     """Bytes of each text; None for all of it."""
     seed: int
@@ -149,9 +123,7 @@ def compare(pair: Pair, sets: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -
     """A row for each set of inputs: its name, and (category, text) for each input."""
     for suite, made in sets:
         result = Comparison(pair.ours, lambda: pair.expected).run(singles(made), reports=1)
-        smallest = tuple(line for each in result.differences for line in each.lines())
-        size = (result.total, result.characters, result.seconds)
-        yield Row(pair.target, pair.reference, suite, *size, result.total_differing, smallest)
+        yield Row(pair.target, pair.reference, suite, values=event_of(suite, result))
 
 
 def check_kind(path: str, kind: Kind, command: str) -> None:
@@ -167,11 +139,7 @@ def make_parser(command: str, description: str | None, metavar: str) -> argparse
         prog=f"python -m {command}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("targets", nargs="*", metavar=metavar, help="files to compare (default: those found here)")
-    parser.add_argument("--strings", type=int, default=20_000, metavar="N", help="generated (default %(default)s)")
-    parser.add_argument("--texts", action="store_true", help="also the three texts of $CRAYON_SHARED/corpus")
-    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also this text; may be repeated")
-    parser.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
-    parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
+    add_texts(parser, 20_000)
     return parser
 
 
@@ -184,16 +152,9 @@ def run(
     arguments = parser.parse_args(argv)
     rows: list[Row] = []
     try:
-        texts = (*(CORPUS if arguments.texts else ()), *arguments.text)
-        for text in texts:
-            find_text(text)
-        limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
-        inputs = Inputs(arguments.strings, texts, limit, arguments.seed)
-        for row in rows_of(arguments, inputs):
-            if not rows:
-                print(HEADING)
+        for row in rows_of(arguments, Inputs(arguments.strings, *texts_of(arguments), arguments.seed)):
             rows.append(row)
-            print("\n".join(row.lines()), flush=True)
+            print("\n".join(row.lines(width=8)), flush=True)
     except (CrayonError, ImportError, OSError, ValueError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return MISUSED

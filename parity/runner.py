@@ -18,13 +18,14 @@ from typing import Any
 
 from crayon_hf.cli.arguments import DEFAULT
 from crayon_hf.errors import CrayonError
+from crayon_hf.parity.compare.children import Ending
 from crayon_hf.parity.compare.lines import suite_line
 from crayon_hf.parity.compare.references import Vocabulary
-from crayon_hf.parity.compare.suites import Event, Work
-from crayon_hf.parity.compare.workers import Ending, events_of
-from crayon_hf.parity.inputs.texts import UnknownVocabularyError, find_text, shared_directory
+from crayon_hf.parity.compare.suites import Event, Suite, Work
+from crayon_hf.parity.compare.workers import events_of
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError, shared_directory
 
-from .options import cpu_names, make_suites, text_names
+from .options import cpu_names, make_suites
 
 AGREED, DIFFERED, MISUSED = 0, 1, 2
 
@@ -34,14 +35,17 @@ Find = Callable[[str, str], Vocabulary]
 
 @dataclass
 class Row:
-    """One line of the table: a suite of a vocabulary on one instruction set, or why there is none."""
+    """One line of a table: a suite of a target on one instruction set, or beside one library; or why there is none."""
 
-    vocabulary: str
-    cpu: str
+    target: str
+    what: str
+    """The instruction set, or the library and its version."""
     suite: str = ""
     engine: str = ""
     values: Event = field(default_factory=dict)
     failure: str = ""
+    skipped: str = ""
+    """Why nothing was compared, where that is no failure."""
 
     @property
     def inputs(self) -> int:
@@ -60,8 +64,10 @@ class Row:
 
     def lines(self, width: int) -> list[str]:
         """The line, with `width` columns for the suite, and below it the smallest differing inputs."""
+        name = f"{self.target:14} {self.suite:{width}} {self.what:8}"
+        if self.skipped:
+            return [f"{name} not compared: {self.skipped}"]
         characters, seconds = self.values.get("characters", 0), self.values.get("seconds", 0.0)
-        name = f"{self.vocabulary:14} {self.suite:{width}} {self.cpu:8}"
         lines = [suite_line(name, self.inputs, self.differing, characters, seconds, self.failure)]
         if self.differing:
             by_category = sorted(self.values["differing"].items(), key=lambda entry: -entry[1])
@@ -73,9 +79,9 @@ class Row:
         """For ``--json``."""
         values = {key: value for key, value in self.values.items() if key not in ("event", "suite", "report")}
         return {
-            "vocabulary": self.vocabulary,
+            "vocabulary": self.target,
             "suite": self.suite,
-            "cpu": self.cpu,
+            "cpu": self.what,
             "engine": self.engine,
             "agreed": self.agreed,
             **({"failure": self.failure} if self.failure else values),
@@ -89,20 +95,18 @@ def run(parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: 
     names below ``$CRAYON_SHARED/vocab``, or the profile ``lite`` where that is not set. `find` opens a name.
     """
     arguments = parser.parse_args(argv)
-    suites = make_suites(arguments)
-    if not suites:
-        print(f"{parser.prog}: nothing to compare: no strings and no texts", file=sys.stderr)
-        return MISUSED
     with tempfile.TemporaryDirectory(prefix="crayon-parity-") as directory:
         try:
+            suites = make_suites(arguments)
             names = arguments.names or (published if shared_directory() else [DEFAULT])
             vocabularies = [find(name, tempfile.mkdtemp(dir=directory)) for name in names]
-            for text in text_names(arguments):
-                find_text(text)
         except (CrayonError, UnknownVocabularyError) as error:
             print(f"{parser.prog}: {error}", file=sys.stderr)
             return MISUSED
-        rows = _run_all(arguments, vocabularies, directory)
+        if not suites:
+            print(f"{parser.prog}: nothing to compare: no strings and no texts", file=sys.stderr)
+            return MISUSED
+        rows = _run_all(arguments, vocabularies, suites, directory)
     agreed = bool(rows) and all(row.agreed for row in rows)
     reference = f"{arguments.reference} {version(arguments.reference)}"
     print(_verdict(rows, reference))
@@ -127,7 +131,9 @@ def _verdict(rows: Sequence[Row], reference: str) -> str:
     return f"all agree with {reference}: {suites}, {inputs}"
 
 
-def _run_all(arguments: argparse.Namespace, vocabularies: Sequence[Vocabulary], directory: str) -> list[Row]:
+def _run_all(
+    arguments: argparse.Namespace, vocabularies: Sequence[Vocabulary], suites: tuple[Suite, ...], directory: str
+) -> list[Row]:
     """A worker for each vocabulary and instruction set; `arguments.jobs` vocabularies at a time."""
     cpus, jobs = cpu_names(arguments.cpu), max(1, arguments.jobs)
     # Several instruction sets share one run of the reference.
@@ -139,7 +145,7 @@ def _run_all(arguments: argparse.Namespace, vocabularies: Sequence[Vocabulary], 
         for cpu in cpus:
             work = Work(
                 vocabulary,
-                make_suites(arguments),
+                suites,
                 cpu,
                 kept,
                 arguments.ours,
@@ -179,5 +185,5 @@ def _run_worker(work: Work, rows: list[Row], lock: threading.Lock) -> None:
             add(Row(name, cpu, event["suite"], engine, values=event))
     if ending.code != 0:
         add(Row(name, cpu, "", engine, failure=f"the worker ended with code {ending.code} {place}: {ending.last}"))
-    elif not ended and sum(row.vocabulary == name and row.cpu == cpu for row in rows) < len(work.suites):
+    elif not ended and sum(row.target == name and row.what == cpu for row in rows) < len(work.suites):
         add(Row(name, cpu, "", engine, failure=f"the worker ended early, {place}"))

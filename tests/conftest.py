@@ -14,6 +14,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 # A shell starts what is in the background with interrupts ignored, as would be all that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -88,6 +89,15 @@ def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.delenv("CRAYON_PROFILE_DIR", raising=False)
         patch.delenv("CRAYON_CPU", raising=False)
         yield
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real one. The test is skipped where there is none."""
+    from tests.support.browser import started
+
+    with started() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="session")

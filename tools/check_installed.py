@@ -35,8 +35,16 @@ def check(directory: Path) -> list[str]:
 
     package = Path(crayon_hf.__file__).parent
     assert crayon_hf.__version__ == _core.__version__ == version("crayon-hf"), crayon_hf.__version__
-    assert all(" extra ==" in need or need.startswith(("numpy", "tokenizers")) for need in requires("crayon-hf") or ())
-    for name in ("py.typed", "_core.pyi", "util/page/page.css", "util/page/page.js"):
+    needed = ("click", "numpy", "tokenizers", "tqdm")
+    assert all(" extra ==" in need or need.startswith(needed) for need in requires("crayon-hf") or ())
+    for name in (
+        "py.typed",
+        "_core.pyi",
+        "util/page/page.css",
+        "util/page/page.js",
+        "util/page/base.html",
+        "parity/report/page.html",
+    ):
         assert (package / name).is_file(), f"{name} is not installed"
     profiles = sorted(package.glob("profiles/*.json"))
     assert [path.stem for path in profiles] == ["lite", "science", "standard"], profiles

@@ -59,17 +59,8 @@ def build(races: bool = False) -> Path:
     return _linked(ninja, directory, [_kernels(ninja, runtime, directory, races) for runtime in RUNTIMES], races)
 
 
-def build_patched(directory: Path, patched: Path, patched_runtime: str, races: bool = False) -> Path:
-    """The same in a directory of its own: one runtime's kernels take headers of `patched` before those of cpp."""
-    ninja = Ninja(DIRECTORY)
-    kernels = [_kernels(ninja, patched_runtime, directory, races, patched)]
-    others = [runtime for runtime in RUNTIMES if runtime != patched_runtime]
-    kernels += [_kernels(ninja, runtime, DIRECTORY / ("races" if races else "plain"), races) for runtime in others]
-    return _linked(ninja, directory, kernels, races)
-
-
-def _kernels(ninja: Ninja, runtime: str, directory: Path, races: bool, patched: Path | None = None) -> str:
-    flags = [*(RACES if races else ["-g0"]), *([f"-I{patched}"] if patched else []), *INCLUDES, *RUNTIMES[runtime]]
+def _kernels(ninja: Ninja, runtime: str, directory: Path, races: bool) -> str:
+    flags = [*(RACES if races else ["-g0"]), *INCLUDES, *RUNTIMES[runtime]]
     return built_object(ninja, KERNELS, directory / f"kernels_of_{runtime}.o", flags)
 
 

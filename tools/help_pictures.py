@@ -21,9 +21,9 @@ COLUMNS = 100
 
 def commands() -> list[list[str]]:
     """The arguments of each picture: the help of all, and that of each command."""
-    from crayon_hf.cli.parser import GROUPS
+    from crayon_hf.cli.parser import COMMANDS
 
-    return [["--help"], *([name, "--help"] for _, names in GROUPS for name in names)]
+    return [["--help"], *([name, "--help"] for name in COMMANDS)]
 
 
 def shown(arguments: Sequence[str], **environment: str) -> str:

@@ -27,7 +27,7 @@ INPUTS = tuple(TREE / name for name in ("tests/requirements.txt", "tests/all.txt
 NO_DEPS = TREE / "tests" / "no-deps.txt"
 """Packages that are installed beside requirements that they exclude."""
 EXTRAS = (
-    *("tiktoken", "transformers", "hub", "report", "completion", "corpora", "s3", "gcs", "azure", "training", "chunks"),
+    *("tiktoken", "transformers", "hub", "report", "corpora", "s3", "gcs", "azure", "training", "chunks"),
     *("datatrove", "ray", "spark"),
 )
 HEADER = """\

@@ -134,7 +134,7 @@ def main() -> int:
         return 2
     build(kind, place, python)
     command: list[str | Path] = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", CHOSEN[kind]]
-    # Slurm starts a console script, which has another interpreter.
+    # It starts bash, which would run with the sanitizer's library.
     command += ["--deselect", "tests/corpora/test_slurm.py"]
     command += arguments or ["-n", "auto", "--dist", "worksteal"]
     # The reference's own threads, which are not built with the sanitizer, are full of what looks like races.

@@ -11,8 +11,10 @@ all use this Python: 3.11 or later. The exit status is 1 when a test fails.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +26,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 TREE = Path(__file__).resolve().parents[1]
+sys.path.append(str(TREE))
+
+from parity import environments  # noqa: E402
+
 BUILD = TREE / "build" / "versions"
 LIGHT, ALL = TREE / "tests" / "requirements.txt", TREE / "tests" / "all.txt"
 
@@ -70,12 +76,7 @@ def main(arguments: list[str]) -> int:
 
 def run(name: str, environment: Environment, options: list[str]) -> int:
     """The tests in one environment; what pytest exits with."""
-    directory = BUILD / name
-    python = directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    ready, wanted = directory / "ready", "\n".join([*requirements_of(environment), *constraints_of(environment)])
-    if environment.is_newest or not ready.is_file() or ready.read_text() != wanted:
-        make(directory, python, environment)
-        ready.write_text(wanted)
+    python = made(name, environment)
     if environment.is_newest:
         print(*different(python), sep="\n", flush=True)
     path = [str(python.parent), os.environ.get("PATH", "")]
@@ -84,7 +85,7 @@ def run(name: str, environment: Environment, options: list[str]) -> int:
     if environment.is_newest:
         command += ["-m", ""]
     if environment.reference:
-        variables["CRAYON_REFERENCE"] = str(directory / "reference")
+        variables["CRAYON_REFERENCE"] = str(BUILD / name / "reference")
         command += ["-p", "tests.support.reference_beside"]
     return subprocess.run([*command, *(options or ["tests"])], cwd=TREE, env=variables).returncode
 
@@ -111,16 +112,19 @@ def constraints_of(environment: Environment) -> list[str]:
     return [] if environment.is_newest else [str(one) for one in requirements(LOCK) if one.name not in other]
 
 
-def make(directory: Path, python: Path, environment: Environment) -> None:
-    """The virtual environment, and beside it the reference."""
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
-    listed, constraints = directory / "requirements.txt", directory / "constraints.txt"
-    listed.write_text("\n".join(requirements_of(environment)))
-    constraints.write_text("\n".join(constraints_of(environment)))
-    pip = [str(python), "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "-r", str(listed), "-c", str(constraints)], check=True)
+def made(name: str, environment: Environment) -> Path:
+    """The Python of the virtual environment; beside it is the reference."""
+    directory = BUILD / name
+    constraints = "\n".join(constraints_of(environment))
     if environment.is_newest:
-        subprocess.run([*pip, "--no-deps", "-r", str(NO_DEPS)], check=True)
+        shutil.rmtree(directory, ignore_errors=True)
+    file = BUILD / f"{hashlib.sha256(constraints.encode()).hexdigest()[:16]}.txt"  # another lock is another environment
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(constraints)
+    python = environments.environment(directory, [*requirements_of(environment), "-c", str(file)])
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--no-deps"]
+    if environment.is_newest:
+        subprocess.run([*pip, "-r", str(NO_DEPS)], check=True)
     where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = subprocess.run(where, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     lines = [str(TREE)]  # also for programs that have a PYTHONPATH of their own
@@ -128,9 +132,11 @@ def make(directory: Path, python: Path, environment: Environment) -> None:
         support = str(TREE / "tests/support")
         begin = f"sys.path.append({support!r}), __import__('put_beside'), sys.path.remove({support!r})"
         lines.append(f"import os, sys; os.environ.get('CRAYON_REFERENCE') and ({begin})")
-        target = str(directory / "reference")
-        subprocess.run([*pip, "--no-deps", "--target", target, environment.reference], check=True)
+        target = directory / "reference"
+        if not target.exists():
+            subprocess.run([*pip, "--target", str(target), environment.reference], check=True)
     Path(packages, "crayon_hf.pth").write_text("\n".join([*lines, ""]))
+    return python
 
 
 def different(python: Path) -> list[str]:

@@ -26,7 +26,7 @@ from conversion.profiles import clean
 from conversion.profiles.excluded import excluded_keys, key
 from conversion.profiles.lines import LONG_LINE, Lines, worth_keeping
 from conversion.profiles.packages import contents
-from conversion.profiles.sources import Source
+from conversion.profiles.sources import Source, listed
 
 CHUNK = 64_000  # a large file gives pieces of this many bytes, evenly spread over it
 SMALL_CHUNK = 8_000  # and in the part of a source that a profile takes
@@ -34,12 +34,9 @@ SMALL_CHUNK = 8_000  # and in the part of a source that a profile takes
 
 def all_sources() -> list[Source]:
     """Every source of the lists, in the corpus's order."""
-    from conversion.profiles.english import ENGLISH
     from conversion.profiles.languages import LANGUAGES
-    from conversion.profiles.mathematics import MATHEMATICS
-    from conversion.profiles.programs import PROGRAMS
 
-    return [*ENGLISH, *PROGRAMS, *MATHEMATICS, *LANGUAGES]
+    return [*listed(), *LANGUAGES]
 
 
 def recorded_versions() -> dict[str, str]:

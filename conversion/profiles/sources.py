@@ -1,6 +1,6 @@
 """What a source is: files of one Debian package that are read the same way, and how much of them each profile takes.
 
-The lists are in english.py, programs.py, mathematics.py and languages.py, the package versions in versions.txt. A cap
+The lists are in sources.tsv and languages.py, the package versions in versions.txt. A cap
 is what is read of a source; a profile takes a part of that, as PARTS says.
 
 Left out on purpose, because benchmark texts come from them: the kernel's and Debian's handbooks, the dictionary of
@@ -11,6 +11,7 @@ Russian, German, French, Hindi and Greek; and the packages that evaluation_sourc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 MB = 1_000_000
 
@@ -42,16 +43,11 @@ class Source:
         return PARTS[profile][self.kind]
 
 
-def prose(package: str, form: str, cap: float, *paths: str, encoding: str = "utf-8") -> Source:
-    """English text."""
-    return Source(package, "prose", "English", form, int(cap * MB), paths, "", encoding)
-
-
-def code(package: str, group: str, cap: float, *paths: str) -> Source:
-    """Programs, and data that programs read."""
-    return Source(package, "code", group, "code", int(cap * MB), paths)
-
-
-def maths(package: str, cap: float, *paths: str, form: str = "code") -> Source:
-    """Formulas, proofs, and text about them."""
-    return Source(package, "maths", "mathematics", form, int(cap * MB), paths)
+def listed() -> list[Source]:
+    """The sources of sources.tsv: English text, programs and mathematics."""
+    text = (Path(__file__).parent / "sources.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    return [
+        Source(package, kind, group, form, round(float(cap) * MB), tuple(paths.split(" ")))
+        for kind, group, form, cap, package, paths in rows
+    ]

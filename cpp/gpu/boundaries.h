@@ -2,7 +2,8 @@
 //
 // Each thread has a chunk of the text. It looks for the first place in it where a pretoken begins whatever stands
 // before the character in front of that place. From there it goes on by windows of 64 bytes (scan_masks.h), as the CPU
-// does, into the following chunks, until it comes to such a place there, whose thread begins with it.
+// does, into the following chunks, until it comes to such a place there, whose thread begins with it. Where none comes
+// for long, one thread would keep the whole device waiting: the document is then the CPU's.
 #pragma once
 
 #include "chunks.h"
@@ -19,6 +20,18 @@ CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const M
     uint64_t left = flood(numbers, 1) & ~m.continuations;
     for (uint32_t before = w.digit_states[chunk] & 3u; left != 0 && before % 3 != 0; ++before) left &= left - 1;
     return left & (0 - left);
+}
+
+// The apostrophes behind letters that begin no contraction.
+template <Family family>
+CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint64_t quotes) {
+    if constexpr (rules_of(family).contractions == Contractions::tail) {
+        for (uint64_t left = quotes; left != 0; left &= left - 1) {
+            const uint32_t at = chunk * kChunk + lowest_bit(left);
+            if (contraction_end<true>(Place{&w, at + 1}, SegmentEnd{at}) != Place()) quotes &= ~(left & (0 - left));
+        }
+    }
+    return quotes;
 }
 
 // The places of a chunk where a pretoken begins, known from the characters at the place, before it and behind it
@@ -73,8 +86,9 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     }
     // Behind punctuation: a prefix may be, or an apostrophe.
     if (spaced) sure |= letters & last_others & ~last_quotes;
-    // Punctuation and marks behind letters.
+    // Punctuation and marks behind letters, where those do not go on with a mark or a contraction.
     sure |= others & last_letters & (cased ? ~(marks | p.quotes) : ~uint64_t(0));
+    if (cased) sure |= ends_of_words<family>(w, chunk, p.quotes & last_letters);
     return ((sure & ~p.continuations) | segments) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
 }
 
@@ -88,11 +102,15 @@ struct FindBoundaries {
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.each([&](uint32_t lane) {
             const uint32_t chunk = block.index() * kThreads + lane;
-            if (chunk * kChunk < w.size) walk(w, chunk);
+            if (chunk * kChunk >= w.size) return;
+            const uint32_t windows = walk(w, chunk);
+            if (windows >= kNoted) atomic_max(&w.totals->longest_walk, windows);
         });
     }
 
   private:
+    static constexpr uint32_t kNoted = 64;  // windows: most walks are shorter than this
+
     struct Window {
         uint64_t starts;  // those that it proves, without bit 0
         uint32_t size;
@@ -126,20 +144,26 @@ struct FindBoundaries {
         uint64_t bits;
     };
 
-    CRAYON_DEVICE static void walk(const Work& w, uint32_t own) {
-        uint32_t at = 0;
+    // Returns how many windows it took. Of a document that would take more than kMostWindows, the CPU finds the rest.
+    CRAYON_DEVICE static uint32_t walk(const Work& w, uint32_t own) {
+        uint32_t at = 0, windows = 0;
         bool has_begun = false;
         // Where this thread may begin; then, of what it finds in later chunks, where another one may.
         for (Places asked{own, ~uint64_t(0)};;) {
             if (asked.bits != 0) {  // one call: of several the compiler would make a function, with a stack
                 const uint64_t sure = sure_places<family>(w, asked.chunk) & asked.bits;
-                if (has_begun == (sure != 0)) return;
+                if (has_begun == (sure != 0)) return windows;
                 if (!has_begun) {
                     at = own * kChunk + lowest_bit(sure);
                     set_bit(w.boundaries, at);
                     has_begun = true;
                 }
             }
+            if (windows == kMostWindows) {
+                give_to_host(w, at);
+                return windows;
+            }
+            ++windows;
             const Window window = window_at(w, at);
             mark(w, at, window.starts);
             asked = of_last_chunk(at, window.starts, own);
@@ -153,7 +177,7 @@ struct FindBoundaries {
                 at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;  // passes long runs by chunks
             }
             // Each segment begins in some chunk, whose thread has its start.
-            if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return;
+            if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return windows;
             set_bit(w.boundaries, at);
             asked = of_last_chunk(at, 1, own);
         }

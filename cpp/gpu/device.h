@@ -15,7 +15,7 @@ namespace gpu {
 
 // Modules that were built apart must not meet: the version grows when this header changes, or what a structure or a
 // kernel means; that there are others, or of another size, shows by itself.
-constexpr uint32_t kDeviceVersion = 3;
+constexpr uint32_t kDeviceVersion = 4;
 constexpr uint32_t kDeviceAbi = kDeviceVersion << 24 | uint32_t(sizeof(Work)) << 8 | kKernels;
 
 // Under such a name modules hand a Device* to each other; behind the prefix is kDeviceAbi.

@@ -49,6 +49,7 @@ void count(const FlatTexts& texts, const PartitionRun& run, size_t first, size_t
     report->merged_bytes += totals.merged_bytes;
     report->host_pretokens += run.host_pretokens();
     report->host_documents += run.host_documents();
+    report->longest_walk = std::max<size_t>(report->longest_walk, totals.longest_walk);
 }
 
 }  // namespace

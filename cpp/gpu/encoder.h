@@ -51,6 +51,7 @@ struct EncodeReport {
     size_t partitions = 0, bytes = 0, pretokens = 0, ids = 0;
     size_t merged_pretokens = 0, merged_bytes = 0;  // what the device merged
     size_t host_pretokens = 0, host_documents = 0;  // what the CPU encoded
+    size_t longest_walk = 0;                        // Totals::longest_walk, the largest
 };
 
 // Any number of threads may use it; their batches go one after the other.

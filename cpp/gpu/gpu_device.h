@@ -2,7 +2,7 @@
 // two: CRAYON_RUNTIME(name), the runtime's name of what both have; CRAYON_CONSTANT, what says that a kernel's parameter
 // is read in place; CRAYON_LAUNCH_BOUNDS, how many threads a block has; and the namespace `runtime`.
 //
-// Every call makes the device current and afterwards the one that was: so several devices may be used in turn, by
+// Every call makes the device current and leaves the thread as it was: so several devices may be used in turn, by
 // several threads, beside PyTorch. Streams do not wait for the default stream, nor it for them: `after` says what of
 // another library a stream of ours has to wait for.
 #pragma once
@@ -68,22 +68,17 @@ std::string text_of(Error error) {
 // Makes a device the thread's current one while it is in scope.
 class Current {
   public:
-    explicit Current(int index) : index_(index) {
-        if (CRAYON_RUNTIME(GetDevice)(&previous_) != kSuccess) previous_ = index;
-        if (previous_ != index && !runtime::is_active(previous_)) previous_ = index;
-        error_ = CRAYON_RUNTIME(SetDevice)(index);
-    }
+    explicit Current(runtime::Context& context) : context_(context), error_(context.enter(&previous_)) {}
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
     ~Current() {
-        if (previous_ != index_) (void)CRAYON_RUNTIME(SetDevice)(previous_);
-        // The runtime keeps the last failure for whoever asks: it was answered.
-        (void)CRAYON_RUNTIME(GetLastError)();
+        (void)CRAYON_RUNTIME(GetLastError)();  // the runtime keeps the last failure for the next who asks: we said it
+        if (error_ == kSuccess) context_.leave(previous_);
     }
     Error error() const { return error_; }
 
   private:
-    const int index_;
+    runtime::Context& context_;
     const runtime::BesideCaptures beside_captures_{};
     int previous_ = 0;
     Error error_;
@@ -100,7 +95,8 @@ __global__ void CRAYON_LAUNCH_BOUNDS(K::kThreads) run_kernel(const CRAYON_CONSTA
 
 class GpuDevice : public Device {
   public:
-    GpuDevice(int index, std::string name) : index_(index), name_(std::move(name)), process_(getpid()) {}
+    GpuDevice(int index, std::string name)
+        : index_(index), name_(std::move(name)), process_(getpid()), context_(index) {}
 
     const char* kind() const override { return runtime::kKind; }
     const char* name() const override { return name_.c_str(); }
@@ -247,7 +243,7 @@ class GpuDevice : public Device {
             last_error() = "it failed before and cannot be used any more in this process";
             return Status::lost;
         }
-        const Current current(index_);
+        const Current current(context_);
         const Error error = current.error() != kSuccess ? current.error() : f();
         const Status status = status_of(error);
         if (status == Status::ok) return status;
@@ -261,6 +257,7 @@ class GpuDevice : public Device {
     const std::string name_;
     const pid_t process_;
     std::atomic<bool> is_lost_{false};
+    runtime::Context context_;
     KernelEvents events_;
 };
 

@@ -97,5 +97,66 @@ CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t
     return {{planes[0], planes[1], planes[2]}, 0, planes[3], planes[4], planes[5], 0};
 }
 
+// -- what scan_rules.h passes at once
+
+// The place behind the last character of `set` between two places where characters begin, or
+// `from`. By planes, which say it of every byte of a character.
+CRAYON_DEVICE inline uint32_t behind_last(const Work& w, uint32_t from, uint32_t to, uint32_t set) {
+    for (uint32_t chunk = (to - 1) / kChunk + 1; chunk-- > from / kChunk;) {
+        if (chunk % kTile == kTile - 1 && chunk - from / kChunk >= kTile && (w.tile_sets[chunk / kTile] & set) == 0) {
+            chunk -= kTile - 1;
+            continue;
+        }
+        uint64_t found = 0;
+        for (uint32_t c = 0; c < 8; ++c)
+            if (set >> c & 1) found |= of_class(w.planes[chunk], CharClass(c));
+        if (chunk == to / kChunk) found &= bits_below(to % kChunk);
+        if (chunk == from / kChunk) found &= ~bits_below(from % kChunk);
+        if (found != 0) return chunk * kChunk + highest_bit(found) + 1;
+    }
+    return from;
+}
+
+CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd, Place& last, Place& breaks) {
+    const Work& w = *p.work;
+    const uint32_t behind = behind_chunks(w, p.at, kSpaces);
+    if (behind == p.at) return;
+    const uint32_t found = behind_last(w, p.at, behind, kNewlines);
+    if (found != p.at) breaks = {&w, found};
+    p.at = behind;
+    last = p;
+    do {
+        --last.at;
+    } while (!begins_char(w, last.at));
+}
+
+CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd, Place& fallback) {
+    const uint32_t behind = behind_chunks(*p.work, p.at, kUppers);
+    if (behind == p.at) return;
+    const uint32_t found = behind_last(*p.work, p.at, behind, kCaseless);
+    if (found != p.at) fallback.at = found;
+    p.at = behind;
+}
+
+// Line breaks, and slashes with them, behind punctuation.
+template <bool slashes>
+CRAYON_DEVICE inline void pass_breaks(Place& p, SegmentEnd end) {
+    const Work& w = *p.work;
+    while (p < end) {
+        p.at = behind_chunks(w, p.at, kNewlines);
+        if (!(p < end)) return;
+        const uint32_t chunk = p.at / kChunk, by = p.at % kChunk;
+        const Planes& planes = w.planes[chunk];
+        const uint64_t run = of_class(planes, CharClass::newline) | (slashes ? planes.slashes : 0);
+        const uint64_t segments = word_of(w.segments, chunk) & ~(p.at == end.from ? bit(by) : 0);
+        const uint64_t others = (~run | segments) & ~bits_below(by);
+        if (others != 0) {
+            p.at = chunk * kChunk + lowest_bit(others);
+            return;
+        }
+        p.at = (chunk + 1) * kChunk;
+    }
+}
+
 }  // namespace gpu
 }  // namespace crayon

@@ -96,7 +96,7 @@ struct FindAdded {
     }
 };
 
-// No pretoken begins between `first` and `last`, both apart.
+// No pretoken begins between `first` and `last`, both apart. The word has some of the places between.
 CRAYON_DEVICE inline void clear_word(const Work& w, uint32_t word, uint32_t first, uint32_t last) {
     uint32_t clear = ~uint32_t(0);
     if (word == first / 32) clear &= ~ones_below(first % 32 + 1);
@@ -122,19 +122,22 @@ struct JoinAdded {
     }
 };
 
-// So is a document that the CPU encodes. One block to a document.
+// So is a document that the CPU encodes. One thread to a word of the bitmap, where there is such a document.
 struct JoinHostDocuments {
-    static constexpr uint32_t kThreads = 32;
+    static constexpr uint32_t kThreads = 256;
     struct Shared {};
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return w.n_documents; }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return JoinAdded::blocks(w); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
-        const uint32_t document = block.index();
-        if (!w.is_host[document]) return;
-        const uint32_t first = uint32_t(w.offsets[document] - w.offsets[0]);
-        const uint32_t last = uint32_t(w.offsets[document + 1] - w.offsets[0]);
+        if (w.totals->any_host_document == 0) return;
         block.each([&](uint32_t lane) {
-            for (uint32_t i = first / 32 + lane; i <= last / 32; i += kThreads) clear_word(w, i, first, last);
+            const uint32_t word = block.index() * kThreads + lane, begin = word * 32;
+            if (begin >= w.size) return;
+            for (uint32_t i = document_of(w, begin); i < w.n_documents; ++i) {
+                const uint32_t first = uint32_t(w.offsets[i] - w.offsets[0]);
+                if (first >= begin + 32) return;
+                if (w.is_host[i]) clear_word(w, word, first, uint32_t(w.offsets[i + 1] - w.offsets[0]));
+            }
         });
     }
 };

@@ -65,6 +65,14 @@ CRAYON_DEVICE inline void atomic_and(uint32_t* word, uint32_t bits) {
 #endif
 }
 
+CRAYON_DEVICE inline void atomic_max(uint32_t* word, uint32_t value) {
+#if CRAYON_ON_DEVICE
+    atomicMax(word, value);
+#else
+    if (*word < value) *word = value;
+#endif
+}
+
 // Returns what was there before.
 CRAYON_DEVICE inline uint32_t atomic_add(uint32_t* word, uint32_t value) {
 #if CRAYON_ON_DEVICE
@@ -211,8 +219,9 @@ class Group {
 #if defined(__CUDA_ARCH__)
         __syncwarp(mask());
 #else
-        // The threads of a wavefront go on together; the compiler must not move memory accesses across.
-        __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+        // The threads of a wavefront go on together. The fence waits for what they read from shared memory and wrote to
+        // it; one of a wavefront alone would only keep the compiler from moving it.
+        __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
         __builtin_amdgcn_wave_barrier();
 #endif
     }

@@ -119,32 +119,5 @@ CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
     return p;
 }
 
-CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd, Place& last, Place& breaks) {
-    const Work& w = *p.work;
-    uint32_t behind = behind_chunks(w, p.at, set_of(CharClass::space));
-    if (behind != p.at) {
-        p.at = behind;
-        last = p;
-        do {
-            --last.at;
-        } while (!begins_char(w, last.at));
-    }
-    behind = p.at < w.size && !has_bit(w.segments, p.at) ? behind_chunks(w, p.at, kNewlines) : p.at;
-    if (behind != p.at) {
-        p.at = behind;
-        last = {&w, behind - 1};
-        breaks = p;
-    }
-}
-
-CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd end, Place& fallback) {
-    const uint32_t behind = behind_chunks(*p.work, p.at, kCaseless);
-    if (behind != p.at) {
-        p.at = behind;
-        fallback = p;
-    }
-    if (p < end) p.at = behind_chunks(*p.work, p.at, set_of(CharClass::upper));
-}
-
 }  // namespace gpu
 }  // namespace crayon

@@ -17,6 +17,7 @@ namespace gpu {
 constexpr uint32_t kMostBytes = 0x7FF00000;  // of a partition; what is counted of it stays below 2^31
 constexpr uint32_t kMostGrowth = 3;          // bytes that NFC makes of one, at most (Unicode, "Normalization", Table 5)
 constexpr uint32_t kChunk = 64;              // bytes of text that a thread finds the boundaries of
+constexpr uint32_t kMostWindows = 4096;      // of 64 bytes, that a thread looks through for boundaries
 constexpr uint32_t kTile = 1024;             // elements that a block adds up: words of a bitmap, or pretokens
 constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // bytes of what is merged in each way
 
@@ -72,7 +73,9 @@ struct Totals {
     uint32_t merged_bytes;                       // of pretokens that are merged: ids that room is made for
     uint32_t n_short, n_middle, n_long, n_host;  // how many of them, by size
     uint32_t any_host_document;
-    uint32_t not_kept, unused;  // what was merged and had no room in the cache
+    uint32_t not_kept;      // what was merged and had no room in the cache
+    uint32_t longest_walk;  // windows, of the thread that looked for pretokens the longest (boundaries.h); 0 if all
+                            // were short
 };
 
 // A pretoken to be merged, and where its ids go.

@@ -191,9 +191,6 @@ uint32_t thread_index() {
 uint32_t lane_in_warp() {
     return BlockRunner::current().now_->in_warp;
 }
-uint32_t lanes_of_warp() {
-    return BlockRunner::current().rules_.warp;
-}
 
 void meet_in_block(const Site& site) {
     (void)BlockRunner::current().meet({BlockRunner::Kind::block, site, 0, 0, 0, true});
@@ -209,9 +206,6 @@ void fence() {
 }
 uint64_t exchange(const Site& site, uint64_t lanes, uint64_t value, uint32_t from) {
     return BlockRunner::current().meet({BlockRunner::Kind::exchange, site, lanes, value, from, false});
-}
-uint64_t vote(const Site& site, uint64_t lanes, bool yes) {
-    return BlockRunner::current().meet({BlockRunner::Kind::vote, site, lanes, yes, 0, false});
 }
 
 void let_others() {
@@ -295,18 +289,10 @@ void BlockRunner::finish(const Lane& lane, uint64_t lanes) {
     warps_[warp].waiting &= ~lanes;
     if (kind == Kind::warp && is_under_tsan()) ++meeting(warp, lane.wait.lanes).count;
     const uint64_t nothing = rules_.lockstep == Lockstep::named ? kAnything : 0;
-    uint64_t votes = 0;
-    for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
-        const uint32_t i = uint32_t(__builtin_ctzll(rest));
-        if (lane_of(warp, i)->wait.value != 0) votes |= uint64_t(1) << i;
-    }
     for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
         Lane* const one = lane_of(warp, uint32_t(__builtin_ctzll(rest)));
         const uint32_t from = one->wait.from;
-        if (kind == Kind::exchange)
-            one->result = from < 64 && (lanes >> from & 1) ? lane_of(warp, from)->wait.value : nothing;
-        else
-            one->result = votes;
+        one->result = from < 64 && (lanes >> from & 1) ? lane_of(warp, from)->wait.value : nothing;
     }
     for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) make_ready(lane_of(warp, uint32_t(__builtin_ctzll(rest))));
 }

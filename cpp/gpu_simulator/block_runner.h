@@ -44,19 +44,17 @@ class BlockRunner {
     std::string run(uint32_t threads, uint64_t seed, void (*f)(void*), void* argument, Orders orders);
 
   private:
-    enum class Kind { block, warp, exchange, vote };
+    enum class Kind { block, warp, exchange };
     struct Wait;
     struct Lane;
     struct Meeting;
     struct Warp;
     friend uint32_t thread_index();
     friend uint32_t lane_in_warp();
-    friend uint32_t lanes_of_warp();
     friend void meet_in_block(const Site&);
     friend void meet_in_warp(const Site&, uint64_t);
     friend void fence();
     friend uint64_t exchange(const Site&, uint64_t, uint64_t, uint32_t);
-    friend uint64_t vote(const Site&, uint64_t, bool);
     friend void let_others();
 
     static BlockRunner& current();

@@ -59,9 +59,6 @@ inline uint32_t from_xor(uint32_t lanes, uint32_t width) {
 inline uint32_t from_up(uint32_t lanes, uint32_t width) {
     return lane_in_warp() % width >= lanes ? lane_in_warp() - lanes : lane_in_warp();
 }
-inline uint32_t from_down(uint32_t lanes, uint32_t width) {
-    return lane_in_warp() % width + lanes < width ? lane_in_warp() + lanes : lane_in_warp();
-}
 
 // The lanes of this one's part.
 inline uint64_t part_of(uint32_t width) {
@@ -90,12 +87,6 @@ inline void fenced_meeting(const Site& site, uint64_t lanes) {
 #define __shfl_up(value, lanes, width)                                                                        \
     ::crayon::gpu_simulator::exchanged(CRAYON_HERE, ::crayon::gpu_simulator::part_of(uint32_t(width)), value, \
                                        ::crayon::gpu_simulator::from_up(uint32_t(lanes), uint32_t(width)))
-#define __shfl_down(value, lanes, width)                                                                      \
-    ::crayon::gpu_simulator::exchanged(CRAYON_HERE, ::crayon::gpu_simulator::part_of(uint32_t(width)), value, \
-                                       ::crayon::gpu_simulator::from_down(uint32_t(lanes), uint32_t(width)))
-#define __ballot(yes)              \
-    ::crayon::gpu_simulator::vote( \
-        CRAYON_HERE, ::crayon::gpu_simulator::part_of(::crayon::gpu_simulator::lanes_of_warp()), (yes) != 0)
 #define __builtin_amdgcn_fence(order, scope) ::crayon::gpu_simulator::fence()
 #define __builtin_amdgcn_wave_barrier() \
     ::crayon::gpu_simulator::meet_in_warp(CRAYON_HERE, ::crayon::gpu_simulator::part_of(kWidth))
@@ -111,10 +102,6 @@ inline void fenced_meeting(const Site& site, uint64_t lanes) {
 #define __shfl_up_sync(mask, value, lanes, width)                \
     ::crayon::gpu_simulator::exchanged(CRAYON_HERE, mask, value, \
                                        ::crayon::gpu_simulator::from_up(uint32_t(lanes), uint32_t(width)))
-#define __shfl_down_sync(mask, value, lanes, width)              \
-    ::crayon::gpu_simulator::exchanged(CRAYON_HERE, mask, value, \
-                                       ::crayon::gpu_simulator::from_down(uint32_t(lanes), uint32_t(width)))
-#define __ballot_sync(mask, yes) uint32_t(::crayon::gpu_simulator::vote(CRAYON_HERE, mask, (yes) != 0))
 #define __syncwarp(mask) ::crayon::gpu_simulator::fenced_meeting(CRAYON_HERE, mask)
 
 #endif
@@ -137,9 +124,13 @@ T atomicAdd(T* place, T value) {
     return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
 }
 template <typename T>
-T atomicExch(T* place, T value) {
+T atomicMax(T* place, T value) {
     ::crayon::gpu_simulator::let_others();
-    return __atomic_exchange_n(place, value, __ATOMIC_RELAXED);
+    T before = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (before < value &&
+           !__atomic_compare_exchange_n(place, &before, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return before;
 }
 template <typename T>
 T atomicCAS(T* place, T expected, T value) {
@@ -150,9 +141,6 @@ T atomicCAS(T* place, T expected, T value) {
 
 inline int __popc(uint32_t word) {
     return __builtin_popcount(word);
-}
-inline int __popcll(uint64_t word) {
-    return __builtin_popcountll(word);
 }
 inline int __ffs(int word) {
     return __builtin_ffs(word);

@@ -16,7 +16,6 @@ struct Site {
 
 uint32_t thread_index();
 uint32_t lane_in_warp();
-uint32_t lanes_of_warp();  // 32 or 64
 
 // All threads of the block. What each wrote before, all see afterwards.
 void meet_in_block(const Site& site);
@@ -26,8 +25,6 @@ void meet_in_warp(const Site& site, uint64_t lanes);
 void fence();
 // The value of `from`, a lane of the warp; of one that does not take part, anything (CUDA) or zero (HIP).
 uint64_t exchange(const Site& site, uint64_t lanes, uint64_t value, uint32_t from);
-// A bit for each lane that takes part and says yes.
-uint64_t vote(const Site& site, uint64_t lanes, bool yes);
 
 // Before what another lane may do first: sometimes it does.
 void let_others();

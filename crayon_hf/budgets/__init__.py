@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crayon_hf.budgets.appender import Appender
 from crayon_hf.budgets.calls import count_tokens, fits, truncate_text
+from crayon_hf.budgets.splitting import split_batch, split_file, split_text
 from crayon_hf.budgets.token_index import TokenIndex
+from crayon_hf.util.lazy import lazy
 
 if TYPE_CHECKING:
     from crayon_hf.budgets.chat import Chat
-    from crayon_hf.budgets.chunks import Chunk, split_batch, split_text
-    from crayon_hf.budgets.files import split_file
+    from crayon_hf.budgets.chunks import Chunk
 
 __all__ = [
     "Appender",
@@ -27,14 +27,4 @@ __all__ = [
     "truncate_text",
 ]
 
-_LAZY = dict.fromkeys(("Chunk", "split_batch", "split_text"), "crayon_hf.budgets.chunks") | {
-    "Chat": "crayon_hf.budgets.chat",
-    "split_file": "crayon_hf.budgets.files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
-    return value
+__getattr__ = lazy(__name__, {"Chat": "crayon_hf.budgets.chat", "Chunk": "crayon_hf.budgets.chunks"})

@@ -5,11 +5,15 @@ one is too long, and the next finer kind is asked; in the end a chunk ends with 
 before begins at the first boundary of the coarsest kind that is close enough and has more behind it than white space.
 It is less where the first new piece of the chunk would not fit beside it: no piece is cut for the sake of what is
 repeated.
+
+With `strip` the chunk's new part begins behind the white space, and all that is counted is without white space at its
+ends. So every chunk has something that the one before has not, and begins behind its beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.budgets.boundaries import Boundaries, levels, need_whole_texts
@@ -41,42 +45,7 @@ class Chunk(NamedTuple):
 
 LEAST_PART, PART_OF_A_TOKEN = 4096, 16
 """How many characters are indexed at a time, at least, and for each token of a chunk."""
-
-
-def split_text(
-    tokenizer: Any,
-    text: str,
-    max_tokens: int,
-    overlap: int = 0,
-    boundaries: Boundaries = "paragraph",
-    *,
-    add_special_tokens: bool = False,
-    strip: bool = False,
-) -> list[Chunk]:
-    """Split a text into chunks of at most `max_tokens` tokens: see `Tokenizer.split_text`.
-
-    docs/chunking.md has examples.
-    """
-    return Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip).split(text)
-
-
-def split_batch(
-    tokenizer: Any,
-    texts: Sequence[str],
-    max_tokens: int,
-    overlap: int = 0,
-    boundaries: Boundaries = "paragraph",
-    *,
-    add_special_tokens: bool = False,
-    strip: bool = False,
-) -> list[list[Chunk]]:
-    """`split_text` of each of many texts.
-
-    docs/chunking.md has examples.
-    """
-    validation.check_list(texts)
-    splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
-    return [splitter.split(text, f"text {i}") for i, text in enumerate(texts)]
+_NO_SPACE = re.compile(r"\S")
 
 
 class Splitter:
@@ -116,26 +85,20 @@ class Splitter:
         position = Position()
         for start, end in window.spans():
             position = position.moved(text, start, end)
-            chunks += self.chunk(window, start, end, position)
+            chunks.append(self.chunk(window, start, end, position))
         return chunks
 
     def window(self, text: str) -> Window:
         """A text, or a part of one, that chunks are cut from."""
         index = NearIndex(self._engine, text, self._as_text, max(LEAST_PART, PART_OF_A_TOKEN * self.room))
         found = [finder for level in self.levels for finder in level(text)]
-        return Window(text, index, found, self.room, self.overlap)
+        return Window(text, index, found, self.room, self.overlap, self._strip)
 
-    def chunk(self, window: Window, start: int, end: int, position: Position) -> list[Chunk]:
-        """The chunk of these characters of a window; none where nothing is left of it."""
-        if self._strip:
-            within = window.stripped(start, end)
-            position = position.within(window.text, start, end, *within)
-            start, end = within
-            if start == end:
-                return []
+    def chunk(self, window: Window, start: int, end: int, position: Position) -> Chunk:
+        """The chunk of these characters of a window."""
         part = window.text[start:end]
         ids = self._engine.encode_ids(part, True, self._as_text) if self._special else window.index.ids(start, end)
-        return [Chunk(part, *position, ids)]
+        return Chunk(part, *position, ids)
 
 
 class Position(NamedTuple):
@@ -148,85 +111,93 @@ class Position(NamedTuple):
 
     def moved(self, text: str, start: int, end: int, base: int = 0) -> Position:
         """Of the next chunk, ``text[start:end]``; `base` is where `text` begins in the whole text."""
-        start_byte = self.byte_end - _bytes(text[start : self.end - base])
-        end_byte = self.byte_end + _bytes(text[self.end - base : end])
+        before = self.end - base
+        start_byte = self.byte_end + _bytes(text[before:start]) - _bytes(text[start:before])
+        end_byte = self.byte_end + _bytes(text[before:end])
         return Position(base + start, base + end, start_byte, end_byte)
-
-    def within(self, text: str, start: int, end: int, first: int, last: int) -> Position:
-        """Of ``text[first:last]``, where ``text[start:end]`` is here."""
-        byte_start = self.byte_start + _bytes(text[start:first])
-        byte_end = self.byte_end - _bytes(text[last:end])
-        return Position(self.start + first - start, self.end + last - end, byte_start, byte_end)
 
 
 class Window:
     """A text with what is known of its tokens and its boundaries."""
 
-    def __init__(self, text: str, index: NearIndex, finders: list[Finder], room: int, overlap: int) -> None:
+    def __init__(
+        self, text: str, index: NearIndex, finders: list[Finder], room: int, overlap: int, strip: bool
+    ) -> None:
         self.text = text
         self.index = index
         self._finders = finders
         self._room = room
         self._overlap = overlap
+        self._strip = strip
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """From where to where the chunks are, of the whole text."""
         start = end = 0
-        while end < len(self.text):
+        while self.next_part(end) < len(self.text):
             start, end = self.next_span(start, end)
             yield start, end
+
+    def next_part(self, end: int) -> int:
+        """Where what is new in the chunk behind `end` begins."""
+        if not self._strip:
+            return end
+        found = _NO_SPACE.search(self.text, end)
+        return len(self.text) if found is None else found.start()
 
     def next_span(self, start: int, end: int) -> tuple[int, int]:
         """The chunk behind the one from `start` to `end`."""
         self.index.hold(start)
-        reach = self.index.longest(end, self._room)
-        begin, piece = end, 0
+        new = self.next_part(end)
+        reach = self.index.longest(new, self._room)
+        begin, piece = new, 0
         if self._overlap and start < end:
-            piece = self._first_piece(end, reach)
-            begin = self._begin(start, end, piece)
-            if begin < end:
-                reach = max(self.index.longest(begin, self._room), piece)
-        if (found := self._end(begin, end, reach)) is None and begin < end:
-            begin, found = end, self._end(end, end, self.index.longest(end, self._room))
+            piece = self._first_piece(new, reach)
+            repeated = self._begin(start, end, piece)
+            if repeated < end:
+                begin, reach = repeated, max(self.index.longest(repeated, self._room), piece)
+        if (found := self._end(begin, new, reach)) is None and begin < new:
+            begin, found = new, self._end(new, new, self.index.longest(new, self._room))
         if found is None:
-            needed = self.index.count(end, end + 1)
+            needed = self.index.count(new, new + 1)
             raise ValueError(
-                f"the character {self.text[end]!r} alone is {needed} tokens, and a chunk has room for {self._room}"
+                f"the character {self.text[new]!r} alone is {needed} tokens, and a chunk has room for {self._room}"
             )
         return begin, found
 
     def reach(self, start: int) -> int:
-        """How far a chunk that begins here can go."""
-        return self.index.longest(start, self._room)
-
-    def stripped(self, start: int, end: int) -> tuple[int, int]:
-        """The chunk without white space around it, unless it has more tokens without."""
-        part = self.text[start:end]
-        first = end - len(part.lstrip())
-        last = max(first, start + len(part.rstrip()))
-        if first < last and (first, last) != (start, end) and self.index.count(first, last) > self._room:
-            return start, end
-        return first, last
+        """How far a chunk that begins here can go, and the white space behind it that would be stripped."""
+        return self.next_part(self.index.longest(start, self._room))
 
     def _end(self, begin: int, done: int, reach: int) -> int | None:
         """Where a chunk from `begin` ends, behind `done`, where it fits up to `reach`; None where it does not."""
         for finder in self._finders:
-            place = finder.last(done, reach)
-            while place is not None and place != reach and self.index.count(begin, place) > self._room:
+            place = finder.last(done, self.next_part(reach))
+            while place is not None:
+                end = self._stripped(place)
+                if end == reach or self.index.count(begin, end) <= self._room:
+                    return end
                 place = finder.last(done, place - 1)
-            if place is not None:
-                return place
-        if reach > done:
-            return reach
+        place = reach
+        while place > done:
+            end = self._stripped(place)
+            if end == reach or self.index.count(begin, end) <= self._room:
+                return end
+            place = end - 1
         # Tokens that are the first of the text may be others of it alone; a character is the least that is cut off.
         return done + 1 if self.index.count(begin, done + 1) <= self._room else None
+
+    def _stripped(self, end: int) -> int:
+        """The end of a part without the white space before it."""
+        while self._strip and self.text[end - 1].isspace():
+            end -= 1
+        return end
 
     def _first_piece(self, start: int, reach: int) -> int:
         """The end of the first piece of a chunk that begins at `start` and goes up to `reach` at most."""
         for finder in self._finders:
-            place = finder.first(start + 1, reach + 1)
+            place = finder.first(start + 1, self.next_part(reach) + 1)
             if place is not None:
-                return place
+                return self._stripped(place)
         return start + 1
 
     def _begin(self, start: int, end: int, piece: int) -> int:
@@ -236,9 +207,10 @@ class Window:
         for finder in self._finders:
             place = finder.first(least, end)
             while place is not None and not self.text[place:end].isspace():
-                if self._can_begin(place, end, piece):
+                if self._can_begin(place := self.next_part(place), end, piece):
                     return place
                 place = finder.first(place + 1, end)
+        least = self.next_part(least)
         return least if least < end and self._can_begin(least, end, piece) else end
 
     def _can_begin(self, place: int, end: int, piece: int) -> bool:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import os
 import re
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
-from crayon_hf.budgets.boundaries import Boundaries
 from crayon_hf.budgets.chunks import Chunk, Position, Splitter
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.file_encoding import open_binary, read_into
@@ -24,26 +22,8 @@ WINDOW = 1 << 20
 _LINE = re.compile(r"\n(?=\S)")
 
 
-def split_file(
-    tokenizer: Any,
-    file: str | os.PathLike[str] | IO[bytes],
-    max_tokens: int,
-    overlap: int = 0,
-    boundaries: Boundaries = "paragraph",
-    *,
-    add_special_tokens: bool = False,
-    strip: bool = False,
-) -> Iterator[Chunk]:
-    """The chunks of a file of any size, one after the other: see `Tokenizer.split_file`.
-
-    docs/chunking.md has examples.
-    """
-    splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
-    return chunks_of(splitter, file)
-
-
 def chunks_of(splitter: Splitter, file: Any) -> Iterator[Chunk]:
-    """The chunks of a file, which is opened now."""
+    """The chunks of a file, one after the other; it is opened now."""
     opened, own = open_binary(file)
     return _chunks(splitter, opened, own, WINDOW)
 
@@ -60,10 +40,10 @@ def _chunks(splitter: Splitter, file: Any, own: bool, size: int) -> Iterator[Chu
             window, sure = splitter.window(text), len(text) if source.ended else _sure(text, size)
             start, end = position.start - base, position.end - base
             began = end
-            while end < len(text) and (source.ended or window.reach(end) < sure):
+            while (new := window.next_part(end)) < len(text) and (source.ended or window.reach(new) < sure):
                 start, end = window.next_span(start, end)
                 position = position.moved(text, start, end, base)
-                yield from splitter.chunk(window, start, end, position)
+                yield splitter.chunk(window, start, end, position)
             if source.ended:
                 return
             if end == began:  # no chunk is sure: more has to be seen of the text

@@ -14,12 +14,12 @@ def engine_of(tokenizer: Any) -> tuple[AnyEngine, bool]:
     They are for an encoding of `crayon_hf.tiktoken`, as in its ``encode_ordinary``, and for a tokenizer of transformers
     with ``split_special_tokens``.
     """
+    if hasattr(type(tokenizer), "_current_engine"):
+        return tokenizer._current_engine(), tokenizer._special_as_text
     backend: Any = getattr(tokenizer, "_tokenizer", None)
-    if callable(getattr(type(backend), "_current_engine", None)):
+    if hasattr(type(backend), "_current_engine"):
         as_text = bool(getattr(tokenizer, "split_special_tokens", True))  # an encoding of tiktoken has none
         return backend._current_engine(), as_text
-    if callable(getattr(type(tokenizer), "_current_engine", None)):
-        return tokenizer._current_engine(), tokenizer._special_as_text
     raise TypeError(
         f"tokenizer is {type(tokenizer).__name__}, expected a crayon_hf.Tokenizer, a tokenizer from "
         "crayon_hf.AutoTokenizer, or an encoding of crayon_hf.tiktoken (crayon_hf.Tokenizer.from_tokenizers converts "

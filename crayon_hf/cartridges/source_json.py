@@ -30,7 +30,7 @@ class Source:
     A file is held open, so that a tokenizer goes on when its files are removed or replaced.
     """
 
-    __slots__ = ("_again", "_digest", "_engine", "_where")
+    __slots__ = ("_again", "_digest", "_engine", "_missing", "_where")
 
     def __init__(
         self,
@@ -38,13 +38,16 @@ class Source:
         digest: str | None = None,
         again: Callable[[], bytes] | None = None,
         engine: _core.Engine | None = None,
+        missing: str = "there is no tokenizer.json",
     ) -> None:
         """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone. `engine` is
-        that of the file: what it says stands for a file that was rewritten in place."""
+        that of the file: what it says stands for a file that was rewritten in place. `missing` is the text of the error
+        where `where` is None."""
         self._where = HeldFile(where) if isinstance(where, str) else where
         self._digest = digest
         self._again = again
         self._engine = engine
+        self._missing = missing
 
     @property
     def exists(self) -> bool:
@@ -61,7 +64,7 @@ class Source:
         if isinstance(self._where, bytes):
             return self._where
         if self._where is None:
-            raise SourceMissingError("there is no tokenizer.json")
+            raise SourceMissingError(self._missing)
         try:
             data = self._where.read()
         except FileNotFoundError as error:
@@ -84,6 +87,18 @@ class Source:
             return b"" if self._again is None else self._again()
         except OSError:
             return b""
+
+
+NO_JSON = "a SentencePiece model that no tokenizer.json says: keep the .model itself"
+
+
+def is_inexact(engine: _core.Engine) -> bool:
+    """True where no ``tokenizer.json`` does what the engine does, as its metadata says."""
+    if '"inexact"' not in engine.metadata:
+        return False
+    import json
+
+    return "inexact" in json.loads(engine.metadata).get("sentencepiece", {})
 
 
 def written_of(engine: _core.Engine) -> bytes:

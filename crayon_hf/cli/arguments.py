@@ -1,23 +1,16 @@
-"""Shared arguments of the commands, and the parser: help, errors, suggestions."""
+"""Declare commands with click: their options and arguments, and those that several commands share."""
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
-from shutil import get_terminal_size
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
-from crayon_hf.cli.colour import Paint, paint_for
+import click
+
 from crayon_hf.tokenizer_state.modes import MODES
 from crayon_hf.util.numbers import count_of, size_of
-
-_HEADING = re.compile(r"^(usage:|[A-Za-z][A-Za-z' ]*:$)", re.MULTILINE)
-_OPTION = re.compile(r"(?<=^  )(-{1,2}[\w-]+(?:, -{1,2}[\w-]+)*|[a-z]+(?=  ))", re.MULTILINE)
-_PLAIN: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}  # Python's own colours
 
 NAMED = "a path, a profile, an encoding of tiktoken, or a repository of the Hub (user/name)"
 """What names a tokenizer, in the order in which they are looked for."""
@@ -25,188 +18,213 @@ NAMED = "a path, a profile, an encoding of tiktoken, or a repository of the Hub 
 DEFAULT = "profile:lite"
 """The tokenizer of a command without ``-t``: the profile, also where a path is called ``lite``."""
 
-_WIDEST = 100
-_MOST_IN_USAGE = 6
+Arguments = SimpleNamespace
+"""The values of a command's options and arguments, by their names."""
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+option, UsageError = click.option, click.UsageError
+
+_NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
 
 
-class UsageError(Exception):
-    """The command line itself is wrong."""
+class HelpFormatter(click.HelpFormatter):
+    """Bold headings, and commands and options in colour. click prints no colours where there is no terminal."""
+
+    def write_heading(self, heading: str) -> None:
+        """A heading."""
+        super().write_heading(click.style(heading, bold=True))
+
+    def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+        """A table of names and what they mean."""
+        super().write_dl([(click.style(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Paragraphs as wide as the terminal and no wider than is read well; examples as they stand."""
+class Context(click.Context):
+    """The context of a command, which writes its help in colour."""
 
-    def __init__(self, prog: str, **named: Any) -> None:
-        columns = min(get_terminal_size().columns, _WIDEST)
-        super().__init__(prog, **{"max_help_position": 28, "width": max(columns - 2, 20), **named})
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        parts = text.strip("\n").split("\n\n")
-        filled = (
-            each if each.startswith("examples:") else textwrap.fill(each, width, break_on_hyphens=False)
-            for each in parts
-        )
-        return "\n\n".join(filled)
-
-    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
-        """The usage, in which more than a few options are but [OPTIONS]: they are listed below it."""
-        free = [each for each in actions if each.option_strings and not each.required]
-        if usage is None and len(free) > _MOST_IN_USAGE:
-            self._prog = f"{self._prog} [OPTIONS]"
-            actions, groups = [each for each in actions if each not in free], []
-        super().add_usage(usage, actions, groups, prefix)
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        if not action.option_strings or action.nargs == 0:
-            return super()._format_action_invocation(action)
-        value = self._format_args(action, self._get_default_metavar_for_optional(action))
-        return f"{', '.join(action.option_strings)} {value}"
+    formatter_class = HelpFormatter
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are UsageError and suggest what was meant, and whose help has colours on a terminal."""
+class Argument(click.Argument):
+    """An argument that the help explains. click has this itself since 8.5."""
 
-    def __init__(self, **named: Any) -> None:
-        super().__init__(**{"formatter_class": _Help, **_PLAIN, **named})
-        self._positionals.title = "arguments"
-        self.groups: Sequence[tuple[str, Sequence[str]]] = ()
-        """Of a parser with commands: the headings under which its help lists them."""
-
-    def error(self, message: str) -> NoReturn:
-        """Wrong usage."""
-        raise UsageError(f"{message} (try: {self.prog} --help)")
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, but for the suggestion where an option is unknown."""
-        found, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            command = getattr(found, "command", self)
-            known = [name for name in command._option_string_actions if name.startswith("--")]
-            option = next((word for word in unknown if word.startswith("-")), "")
-            command.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(option.partition('=')[0], known)}")
-        return found
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        choices = None if action.choices is None else list(action.choices)
-        if choices is None or value in choices:
-            return
-        if isinstance(action, argparse._SubParsersAction):
-            self.error(f"there is no command {value!r}{_meant(value, choices)}")
-        listed = ", ".join(map(str, choices))
-        raise argparse.ArgumentError(action, f"invalid choice: {value!r}{_meant(value, choices)} (there are {listed})")
-
-    def format_help(self) -> str:
-        """The help; that of a parser with commands lists these in groups."""
-        commands = next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
-        if commands is None or not self.groups:
-            return super().format_help()
-        formatter = self._get_formatter()
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        formatter.add_text(self.description)
-        rows = {row.dest: row for row in commands._choices_actions}
-        for heading, names in self.groups:
-            formatter.start_section(heading)
-            formatter.add_arguments([rows[name] for name in names])
-            formatter.end_section()
-        formatter.start_section("options")
-        formatter.add_arguments([each for each in self._actions if each is not commands])
-        formatter.end_section()
-        formatter.add_text(self.epilog)
-        return formatter.format_help()
-
-    def print_help(self, file: Any = None) -> None:
-        """Print it, in colours where the terminal has them and nobody asked for none."""
-        stream: Any = sys.stdout if file is None else file
-        self._print_message(_coloured(self.format_help(), paint_for(stream, "auto")), stream)
+    def __init__(self, *arguments: Any, help: str, **settings: Any) -> None:
+        """As click's, with the text for the help."""
+        super().__init__(*arguments, **settings)
+        self.help: str = help
 
 
-def _coloured(text: str, paint: Paint) -> str:
-    if not paint.enabled:
-        return text
-    return _OPTION.sub(lambda found: paint.name(found[0]), _HEADING.sub(lambda found: paint.strong(found[0]), text))
+def argument(*names: str, **settings: Any) -> Decorator:
+    """As `click.argument`, with a text for the help."""
+    return click.argument(*names, cls=Argument, **settings)
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
-    """``: did you mean ...?``, if something is like it."""
-    close = get_close_matches(word, [str(each) for each in known], 1, 0.6)
-    return f": did you mean {close[0]!r}?" if close else ""
+class Command(click.Command):
+    """A command whose function takes all values as one object, and returns the exit code."""
+
+    context_class = Context
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        examples: Sequence[tuple[str, str]] = (),
+        alternatives: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
+        """`examples` are command lines, and what each is for; `alternatives` are options of which one can be given."""
+        super().__init__(name, **settings)
+        self.examples, self.alternatives = examples, alternatives
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse options that have one value each, unless they may be repeated, and words."""
+        if not ctx.resilient_parsing:
+            options, words = self._split(ctx, args)
+            args = [*options, "--", *words]
+        return super().parse_args(ctx, args)
+
+    def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
+        """Options with their values, and all other words: also a number below zero, and a text such as ``- a b``."""
+        known = {name: each for each in self.get_params(ctx) if isinstance(each, click.Option) for name in each.opts}
+        given: dict[str, str] = {}
+        options: list[str] = []
+        words: list[str] = []
+        left = list(args)
+        while left and left[0] != "--":
+            name, has_value, value = left[0].partition("=")
+            if name not in known and not name.startswith("--"):  # -n5
+                name, has_value, value = name[:2], left[0][2:], left[0][2:]
+            if name not in known:
+                (words if _is_word(left[0]) else options).append(left.pop(0))
+                continue
+            found = known[name]
+            if found.is_flag:
+                options.append(left.pop(0))
+                continue
+            left.pop(0)
+            if not has_value:
+                if not left or left[0] in known:
+                    raise click.BadOptionUsage(name, f"Option {name!r} requires an argument.", ctx)
+                value = left.pop(0)
+            if not found.multiple and given.setdefault(found.name or name, value) != value:
+                raise UsageError(f"{name} takes one value, not both {given[found.name or name]} and {value}", ctx)
+            options += [name, value]
+            while found.name == "file" and not has_value and left and _is_word(left[0]):  # -f takes several
+                options += [name, left.pop(0)]
+        if len(both := [name for name in self.alternatives if name in given]) > 1:
+            raise UsageError(f"--{both[0]} and --{both[1]} cannot be combined", ctx)
+        return options, [*words, *left[1:]]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. A value that a function of Python refuses by its argument's name has its option's here."""
+        assert self.callback is not None
+        try:
+            return self.callback(Arguments(**ctx.params))
+        except UsageError as error:
+            word = error.message.partition(" ")[0].rstrip(":")
+            option = next((each for each in self.params if isinstance(each, click.Option) and each.name == word), None)
+            if option is None:
+                raise
+            raise UsageError(option.opts[-1] + error.message[len(word) :], error.ctx) from error
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The arguments, then the options."""
+        arguments = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, Argument)]
+        rows = [(argument.human_readable_name, argument.help) for argument in arguments]
+        if rows:
+            with formatter.section("Arguments"):
+                formatter.write_dl(rows)
+        super().format_options(ctx, formatter)
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Nothing: click 8.5 asks for the arguments before the options, others do not."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples."""
+        write_examples(formatter, self.examples)
 
 
-def add_command(
-    subparsers: Any,
-    name: str,
-    run: Callable[[argparse.Namespace], int],
-    help: str,
-    description: str,
-    examples: Sequence[tuple[str, str]] = (),
-) -> argparse.ArgumentParser:
-    """A command of this name; ``run`` takes the parsed arguments and returns the exit code.
-
-    `examples` are command lines, and what each is for. The tests run them.
-    """
-    command: argparse.ArgumentParser = subparsers.add_parser(
-        name, help=help, description=description, epilog=listed(examples)
-    )
-    command.set_defaults(run=run, command=command)
-    return command
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[tuple[str, str]]) -> None:
+    """Command lines, and what each is for."""
+    with formatter.section("Examples"):
+        formatter.write_dl(examples, col_max=55)
 
 
-def listed(examples: Sequence[tuple[str, str]]) -> str | None:
-    """Examples as help shows them."""
-    if not examples:
-        return None
-    room = _WIDEST - 6 - max(len(says) for _, says in examples)
-    width = max((len(line) for line, says in examples if says and len(line) <= room), default=0)
-    rows = (f"  {line:<{width}}  {says}".rstrip() for line, says in examples)
-    return "\n".join(["examples:", *rows])
+def _is_word(text: str) -> bool:
+    return not text.startswith("-") or text == "-" or " " in text or _NEGATIVE.fullmatch(text) is not None
 
 
-def add_tokenizer(command: argparse.ArgumentParser, has_default: bool = True) -> None:
-    """``--tokenizer``, with a default or required."""
-    default = ' (default: the profile "lite")' if has_default else ""
-    command.add_argument(
-        "-t",
-        "--tokenizer",
-        default=DEFAULT if has_default else None,
-        required=not has_default,
-        metavar="NAME_OR_PATH",
-        help=f"{NAMED}{default}",
-    )
+def command(name: str, **settings: Any) -> Callable[[Callable[[Arguments], int]], Command]:
+    """Make a `Command` of a function, whose docstring is the help."""
+    return click.command(name, cls=Command, **settings)
 
 
-def add_mode(command: argparse.ArgumentParser) -> None:
-    """``--mode``."""
-    command.add_argument(
-        "--mode",
-        choices=MODES,
-        default="exact",
-        help="exact: the reference's ids; greedy: longest match (default: %(default)s)",
-    )
+def together(*decorators: Decorator) -> Decorator:
+    """Several options and arguments, in this order."""
+
+    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
 
 
-def add_special(command: argparse.ArgumentParser, takes_bytes: bool = True) -> None:
-    """How special tokens and bytes that are no text are taken."""
-    command.add_argument("--no-special", action="store_true", help="do not add special tokens around the text")
-    command.add_argument(
-        "--special-as-text", action="store_true", help="read special tokens inside the text as ordinary text"
-    )
-    if takes_bytes:
-        command.add_argument(
-            "--bytes", action="store_true", help="read the input as bytes, which need not be UTF-8; nothing is lost"
-        )
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic since 8.4
+    """A value that a function parses; its ValueError becomes a usage error."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        """Help has the name, in capitals, for the value."""
+        self.name, self.parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A default is as it is."""
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-def number(text: str) -> int:
-    """A number: ``32000``, ``32k``, ``1M``."""
-    try:
-        return count_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+NUMBER = Parsed("n", count_of)
+"""``32000``, ``32k``, ``1M``."""
+
+SIZE = Parsed("size", size_of)
+"""A number of bytes: ``16M``, ``1G``."""
 
 
-def size(text: str) -> int:
-    """A number of bytes: ``16M``, ``1G``."""
-    try:
-        return size_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
+    """Profiles and encodings that begin so; files, where none does."""
+    from click.shell_completion import CompletionItem
+
+    from crayon_hf.cartridges.search_path import profile_names, search_path
+    from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS
+
+    names = [*(name for directory in search_path() for name in profile_names(directory)), *KNOWN_ENCODINGS]
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+TOKENIZER = option(
+    *("-t", "--tokenizer"),
+    default=DEFAULT,
+    metavar="NAME_OR_PATH",
+    shell_complete=complete_names,
+    help=f'{NAMED} (default: the profile "lite")',
+)
+TARGET = argument(
+    "target", required=False, shell_complete=complete_names, help=f'{NAMED} (default: the profile "lite")'
+)
+MODE = option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="exact",
+    show_default=True,
+    help="exact: the reference's ids; greedy: longest match",
+)
+JSON = option("--json", is_flag=True, help="print one JSON object")
+SPECIAL_AS_TEXT = option("--special-as-text", is_flag=True, help="read special tokens inside the text as ordinary text")
+SPECIAL = together(
+    option("--no-special", is_flag=True, help="do not add special tokens around the text"), SPECIAL_AS_TEXT
+)
+BYTES = option("--bytes", is_flag=True, help="read the input as bytes, which need not be UTF-8; nothing is lost")

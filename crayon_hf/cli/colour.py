@@ -6,6 +6,7 @@ import os
 import shutil
 from typing import TextIO
 
+from crayon_hf.cli.output import wants_colours
 from crayon_hf.display.cells import char_width, width_of
 
 RESET = "\x1b[0m"
@@ -65,10 +66,6 @@ class Paint:
         """What explains."""
         return self.with_codes(self.FAINT, text)
 
-    def name(self, text: str) -> str:
-        """What is typed as it stands: a command, an option."""
-        return self.with_codes("36", text)
-
     def strong(self, text: str) -> str:
         """What is looked for first."""
         return self.with_codes("1", text)
@@ -79,12 +76,9 @@ class Paint:
 
 
 def paint_for(stream: TextIO, when: str) -> Paint:
-    """`when` is "always", "never", or "auto": on a terminal, unless NO_COLOR (no-color.org) or TERM says otherwise."""
+    """`when` is "always", "never", or "auto": on a terminal, if it may have colours."""
     term = os.environ.get("TERM", "")
-    if when == "auto":
-        enabled = stream.isatty() and term != "dumb" and not os.environ.get("NO_COLOR")
-    else:
-        enabled = when == "always"
+    enabled = stream.isatty() and wants_colours() if when == "auto" else when == "always"
     is_basic = term in ("linux", "xterm", "ansi", "vt100", "vt220", "screen", "cygwin") and not os.environ.get(
         "COLORTERM"
     )

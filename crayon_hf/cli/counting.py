@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from crayon_hf.cli import prices
-from crayon_hf.cli.arguments import UsageError, add_command, number
-from crayon_hf.cli.commands import add_texts, batches, check_one_input, opened, texts_of, utf8
+from crayon_hf.cli.arguments import BYTES, NUMBER, Arguments, UsageError, command, option
+from crayon_hf.cli.inputs import TREES, batches, find_files, note, opened, texts_of, utf8, utf8_advice
 from crayon_hf.cli.output import print_line
 from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.text_readers.addresses import find_inputs
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.util.progress import FilesLine
-
-_DESCRIPTION = """\
-Prints the number of tokens of each text. For files it prints names and a total, as wc does.
-
-With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is 1.
-
-With --prices it also prints the price of a call with each text. FILE is CSV with the columns model and input, and
-output for --output-tokens: prices of a million tokens.
-"""
-
-
-def add_count(subparsers: Any) -> None:
-    """What ``count`` takes."""
-    command = add_command(
-        subparsers,
-        "count",
-        count,
-        "count the tokens of texts and files",
-        _DESCRIPTION,
-        (
-            ('crayon-hf count "Hello, world!"', "a text"),
-            ("crayon-hf count -f book.txt poem.txt", "files, and their total"),
-            ("cat book.txt | crayon-hf count", "what comes in"),
-            ("crayon-hf count -f poem.txt --lines", "each line"),
-            ("crayon-hf count -f poem.txt --limit 4096", "whether a file fits"),
-            ("crayon-hf count -f book.txt --prices prices.csv --model small", "what it costs"),
-        ),
-    )
-    add_texts(command, many=True)
-    command.add_argument("--limit", type=number, metavar="N", help="stop where a text has more than N tokens")
-    command.add_argument("--prices", metavar="FILE", help="a table of prices: print what each text costs")
-    command.add_argument("--model", metavar="NAME", help="the model in the table; not needed if there is only one")
-    command.add_argument(
-        "--output-tokens", type=number, metavar="N", help="add the price of an answer of N tokens to each text"
-    )
+from crayon_hf.util.progress import FilesBar
+from crayon_hf.util.wording import plural
 
 
 @dataclass
@@ -90,14 +56,43 @@ class _Table:
             yield " ".join([*numbers, row[-1]])
 
 
-def count(arguments: argparse.Namespace) -> int:
-    """How many tokens each text has, or each file."""
+@command(
+    "count",
+    examples=(
+        ('crayon-hf count "Hello, world!"', "a text"),
+        ("crayon-hf count book.txt poem.txt", "files, and their total"),
+        ("crayon-hf count data/", "all files below a directory"),
+        ("cat book.txt | crayon-hf count", "what comes in"),
+        ("crayon-hf count poem.txt --lines", "each line"),
+        ("crayon-hf count poem.txt --limit 4096", "whether a file fits"),
+        ("crayon-hf count book.txt --prices prices.csv --model small", "what it costs"),
+    ),
+)
+@TREES
+@BYTES
+@option("--limit", type=NUMBER, help="stop where a text has more than N tokens")
+@option("--prices", metavar="FILE", help="a table of prices: print what each text costs")
+@option("--model", metavar="NAME", help="the model in the table; not needed if there is only one")
+@option("--output-tokens", type=NUMBER, help="add the price of an answer of N tokens to each text")
+def count(arguments: Arguments) -> int:
+    """Prints the number of tokens of each text.
+
+    For files it prints names and a total, as wc does. In a directory it counts all files but hidden ones and those that
+    are not UTF-8.
+
+    With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is
+    1.
+
+    With --prices it also prints the price of a call with each text. FILE is CSV with the columns model and input, and
+    output for --output-tokens: prices of a million tokens.
+    """
     if arguments.prices is None and (arguments.model is not None or arguments.output_tokens is not None):
         raise UsageError("--model and --output-tokens need a table of prices: give it with --prices")
     reply = arguments.output_tokens or 0
     price = None if arguments.prices is None else prices.read_price(arguments.prices, arguments.model, reply > 0)
     table = _Table(arguments.limit, price, reply)
-    if arguments.file is None or arguments.lines:
+    find_files(arguments, trees=True)
+    if not arguments.file or arguments.lines:
         texts = texts_of(arguments)
         tokenizer = opened(arguments)
         for batch in batches(texts):
@@ -105,27 +100,47 @@ def count(arguments: argparse.Namespace) -> int:
                 print_line(" ".join(table.add(tokens)))
             table.rows.clear()
         return 1 if table.is_over else 0
-    check_one_input(arguments.text, arguments.file)
     _count_files(table, arguments)
     for line in table.lines():
         print_line(line)
     return 1 if table.is_over else 0
 
 
-def _count_files(table: _Table, arguments: argparse.Namespace) -> None:
-    sizes = [os.stat(name).st_size for name in arguments.file]  # what is missing is found before anything is counted
+def _count_files(table: _Table, arguments: Arguments) -> None:
+    files = list(_files(arguments.file))  # what is missing is found before anything is counted
     tokenizer = opened(arguments)
-    line = FilesLine(sizes)
-    for name, size in zip(arguments.file, sizes, strict=True):
-        with line.file(size):
-            table.add(_count_file(tokenizer, name, arguments, line.told), name)
-    if len(sizes) > 1:
+    line = FilesBar([file.size for file in files])
+    left_out = 0
+    for file in files:
+        with line.file(file.size):
+            try:
+                table.add(_count_file(tokenizer, file.name, arguments, line.told), file.name)
+            except InvalidUtf8Error:
+                if not file.is_found:
+                    raise
+                left_out += 1
+    if left_out:
+        note(f"left out {plural(left_out, 'file')} that {'is' if left_out == 1 else 'are'} not UTF-8")
+    if len(files) > 1:
         table.add_total()
 
 
-def _count_file(
-    tokenizer: Tokenizer, name: str, arguments: argparse.Namespace, told: Callable[[str, int], None]
-) -> int:
+class _File(NamedTuple):
+    name: str
+    size: int
+    is_found: bool
+    """Whether it was found below a directory; a file that is named must be text."""
+
+
+def _files(names: Iterable[str]) -> Iterator[_File]:
+    for name in names:
+        if os.path.isdir(name):
+            yield from (_File(found.address, found.size, True) for found in find_inputs([name], "text"))
+        else:
+            yield _File(name, os.stat(name).st_size, False)
+
+
+def _count_file(tokenizer: Tokenizer, name: str, arguments: Arguments, told: Callable[[str, int], None]) -> int:
     """How many tokens a file has, in little memory however long it is; one more than the limit where that is enough."""
     limit: int | None = arguments.limit
     if arguments.bytes:
@@ -141,11 +156,11 @@ def _count_file(
                 return limit + 1
             told(name, chunk.end)
     except InvalidUtf8Error as error:
-        raise InvalidUtf8Error(f"{name}: {error} (--bytes takes any bytes)") from error
+        raise InvalidUtf8Error(f"{name}: {error} ({utf8_advice(name, '--bytes takes any bytes')})") from error
     return total
 
 
-def _counts(tokenizer: Tokenizer, batch: list[bytes], arguments: argparse.Namespace) -> list[int]:
+def _counts(tokenizer: Tokenizer, batch: list[bytes], arguments: Arguments) -> list[int]:
     limit: int | None = arguments.limit
     if arguments.bytes:
         found = [len(tokenizer.encode_bytes(data)) for data in batch]

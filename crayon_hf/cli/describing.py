@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crayon_hf.cli.arguments import DEFAULT, NAMED, UsageError, add_command
+from crayon_hf.cli.arguments import DEFAULT, TARGET, Arguments, UsageError, command, option
 from crayon_hf.cli.colour import padded, shortened
 from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.cli.tokenizers import open_named, plain_name
@@ -17,50 +16,26 @@ from crayon_hf.display.cells import plain, width_of
 from crayon_hf.display.html import plain_text
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.numbers import shown_size
-
-if TYPE_CHECKING:
-    pass
+from crayon_hf.util.wording import plural
 
 _SHOWN_TOKENS = 6
 
 
-def add_info(subparsers: Any) -> None:
-    """What ``info`` takes."""
-    command = add_command(
-        subparsers,
-        "info",
-        info,
-        "show what a tokenizer is",
-        "Shows a tokenizer in a few lines: its model, its vocabulary, its source, and which engine encodes.",
-        (
-            ("crayon-hf info", "the profile lite"),
-            ("crayon-hf info my-model/", "a directory, a file, a profile, a name on the Hub"),
-            ("crayon-hf info my-model/ --sections", "the parts of its cartridge as well"),
-            ("crayon-hf info my-model/ --json", "all facts, for programs"),
-        ),
-    )
-    command.add_argument("target", nargs="?", metavar="TARGET", help=f'{NAMED} (default: the profile "lite")')
-    command.add_argument("-t", "--tokenizer", metavar="TARGET", help=argparse.SUPPRESS)  # as everywhere else
-    command.add_argument("--sections", action="store_true", help="list the sections of the cartridge")
-    command.add_argument("--json", action="store_true", help="print one JSON object with all facts")
-
-
-def add_list(subparsers: Any) -> None:
-    """What ``list`` takes."""
-    command = add_command(
-        subparsers,
-        "list",
-        list_profiles,
-        "list the profiles on this machine",
-        "Lists the profiles: the tokenizers that have a name, in the order in which they are found.\n\n"
-        "A profile is part of the package, pulled from the Hub, or a file in a directory of CRAYON_PROFILE_DIR.",
-        (("crayon-hf list", "names, sizes, origins"), ("crayon-hf list --json", "for programs")),
-    )
-    command.add_argument("--json", action="store_true", help="print one JSON object for each profile")
-
-
-def info(arguments: argparse.Namespace) -> int:
-    """The facts of a tokenizer."""
+@command(
+    "info",
+    examples=(
+        ("crayon-hf info", "the profile lite"),
+        ("crayon-hf info my-model/", "a directory, a file, a profile, a name on the Hub"),
+        ("crayon-hf info my-model/ --sections", "the parts of its cartridge as well"),
+        ("crayon-hf info my-model/ --json", "all facts, for programs"),
+    ),
+)
+@TARGET
+@option("-t", "--tokenizer", hidden=True, help="the same")  # as everywhere else
+@option("--sections", is_flag=True, help="list the sections of the cartridge")
+@option("--json", is_flag=True, help="print one JSON object with all facts")
+def info(arguments: Arguments) -> int:
+    """Shows a tokenizer in a few lines: its model, its vocabulary, its source, and which engine encodes."""
     from crayon_hf import _core
 
     if arguments.target is not None and arguments.tokenizer is not None:
@@ -112,7 +87,7 @@ def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Ite
     pulled = facts.get("pulled")
     yield "name", facts["tokenizer"] + (f", pulled from {pulled['repo']}@{pulled['revision']}" if pulled else "")
     yield "model", _model(facts, tokenizer)
-    yield "vocabulary", f"{facts['vocab_size']:,} tokens, {len(added)} of them added"
+    yield "vocabulary", f"{plural(facts['vocab_size'], 'token')}, {len(added):,} of them added"
     yield "special", (", ".join(special[:_SHOWN_TOKENS]) + more) or "none"
     yield "ids as", f"{facts['reference']} gives them"
     if facts["cartridge"] is None:
@@ -140,7 +115,7 @@ def _model(facts: dict[str, Any], tokenizer: Tokenizer) -> str:
     kind = type(tokenizer.model).__name__
     words = [f"{kind} over {'bytes' if facts.get('tokens') == 'bytes' else 'characters'}"]
     if facts.get("merges"):
-        words.append(f"{facts['merges']:,} merges")
+        words.append(plural(facts["merges"], "merge"))
     if facts.get("family") and kind == "BPE":
         words.append(f"cuts text as {facts['family']} does")
     return ", ".join(words)
@@ -161,8 +136,13 @@ def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
         return None, f"not to be trusted: {error}"
 
 
-def list_profiles(arguments: argparse.Namespace) -> int:
-    """The profiles in the search path."""
+@command("list", examples=(("crayon-hf list", "names, sizes, origins"), ("crayon-hf list --json", "for programs")))
+@option("--json", is_flag=True, help="print one JSON object for each profile")
+def list_profiles(arguments: Arguments) -> int:
+    """Lists the profiles: the tokenizers that have a name, in the order in which they are found.
+
+    A profile is part of the package, pulled from the Hub, or a file in a directory of CRAYON_PROFILE_DIR.
+    """
     rows = list(_profiles())
     if arguments.json:
         for row in rows:
@@ -205,7 +185,7 @@ def _profiles() -> Iterator[dict[str, Any]]:
             yield {
                 "name": name,
                 "tokens": _tokens_of(profile.cartridge),
-                "bytes": sum(path.stat().st_size for path in paths),
+                "bytes": paths[0].stat().st_size,  # of the file at `path`, as info has it
                 "origin": _origin_of(paths[0]),
                 "path": str(paths[0]),
             }

@@ -2,64 +2,62 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from click import Choice
+
 from crayon_hf import _core
-from crayon_hf.cli.arguments import UsageError, add_command, add_special, add_tokenizer
-from crayon_hf.cli.commands import read_input, utf8
+from crayon_hf.cli.arguments import BYTES, JSON, SPECIAL, TOKENIZER, Arguments, UsageError, command, option
+from crayon_hf.cli.inputs import INPUTS, one_input, utf8
 from crayon_hf.cli.tokenizers import open_named, plain_name
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from crayon_hf.display.tokens import Difference, Token, Way
+    from crayon_hf.tokenizer import Tokenizer
     from crayon_hf.tokenizer_state.state import AnyEngine
 
-
-def add_inspect(subparsers: Any) -> None:
-    """What ``inspect`` takes."""
-    command = add_command(
-        subparsers,
-        "inspect",
-        inspect,
-        "show the tokens of a text",
-        "Shows a text with its tokens in colour, and a table of them. White space and control characters are made "
-        "visible, and a token that is a part of a character shows its bytes.",
-        (
-            ('crayon-hf inspect "Hello, world!"', "tokens in colour, and a table"),
-            ('crayon-hf inspect "Hello, world!" --trace', "every merge, and every step of longest match"),
-            ("crayon-hf inspect -f poem.txt --html poem.html", "a page for a browser"),
-        ),
-    )
-    command.add_argument("text", nargs="?", help='the text; "-", or none at all, reads standard input')
-    command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
-    add_tokenizer(command)
-    command.add_argument("--trace", action="store_true", help="show every merge, and every walk of longest match")
-    command.add_argument(
-        "--mode",
-        choices=("exact", "greedy", "both"),
-        help="the reference's ids, longest match, or both side by side (default: exact; with --trace both)",
-    )
-    command.add_argument("--ids", action="store_true", help="write ids into the text instead of a table below it")
-    command.add_argument("--html", metavar="FILE", help='write a page for a browser; "-" is the standard output')
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.add_argument(
-        "--color",
-        "--colour",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="colours (default: auto, on a terminal unless NO_COLOR is set)",
-    )
-    command.add_argument(
-        "--no-color", "--no-colour", dest="color", action="store_const", const="never", help="no colours"
-    )
-    add_special(command)
+_MOST = 1000
+"""So many tokens of a text are shown."""
 
 
-def inspect(arguments: argparse.Namespace) -> int:
-    """The tokens of one text, in colour; with --trace every merge and every walk on the trie."""
+@command(
+    "inspect",
+    examples=(
+        ('crayon-hf inspect "Hello, world!"', "tokens in colour, and a table"),
+        ('crayon-hf inspect "Hello, world!" --trace', "every merge, and every step of longest match"),
+        ("crayon-hf inspect poem.txt --html poem.html", "a page for a browser"),
+    ),
+)
+@INPUTS
+@TOKENIZER
+@option("--trace", is_flag=True, help="show every merge, and every walk of longest match")
+@option(
+    "--mode",
+    type=Choice(("exact", "greedy", "both")),
+    help="the reference's ids, longest match, or both side by side (default: exact; with --trace both)",
+)
+@option("--spelling", is_flag=True, help="add a column of how the vocabulary spells each token")
+@option("--all", is_flag=True, help=f"show all of a text with more than {_MOST:,} tokens")
+@option("--ids", is_flag=True, help="write ids into the text instead of a table below it")
+@option("--html", metavar="FILE", help='write a page for a browser; "-" is the standard output')
+@JSON
+@option(
+    *("--color", "--colour"),
+    type=Choice(("auto", "always", "never")),
+    default="auto",
+    help="colours (default: auto, on a terminal unless NO_COLOR is set)",
+)
+@option("--no-color", "--no-colour", is_flag=True, help="no colours")
+@SPECIAL
+@BYTES
+def inspect(arguments: Arguments) -> int:
+    """Shows a text with its tokens in colour, and a table of them.
+
+    White space and control characters are made visible, and a token that is a part of a character shows its bytes.
+    """
     # Most commands do not need these.
     from crayon_hf.cli.colour import paint_for, terminal_width
     from crayon_hf.cli.inspect_trace import Trace, TraceView
@@ -68,12 +66,14 @@ def inspect(arguments: argparse.Namespace) -> int:
 
     if arguments.html is not None and (arguments.json or arguments.trace):
         raise UsageError("--html cannot be combined with --json or --trace")
-    data = read_input(arguments.text, arguments.file)
+    data = one_input(arguments, "inspect")
     if not arguments.bytes:
         utf8(data)
     tokenizer = open_named(arguments.tokenizer)
     mode = arguments.mode or ("both" if arguments.trace else "exact")
     engine = tokenizer._current_engine()
+    head = data if arguments.all or arguments.json or arguments.html is not None else _head(tokenizer, data, arguments)
+    left_out, data = len(data) - len(head), head
     options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)
     ways = []
     if mode != "greedy":
@@ -89,24 +89,40 @@ def inspect(arguments: argparse.Namespace) -> int:
         report = _report(arguments, data, ways, places)
         _write(json.dumps(report if trace is None else report | {"trace": trace.report()}))
         return 0
-    paint, width = paint_for(sys.stdout, arguments.color), terminal_width()
-    View(_write, paint, width).show(data, ways, places, is_text=not arguments.bytes, with_ids=arguments.ids)
+    paint, width = paint_for(sys.stdout, "never" if arguments.no_color else arguments.color), terminal_width()
+    View(_write, paint, width, arguments.spelling).show(
+        data, ways, places, is_text=not arguments.bytes, with_ids=arguments.ids, is_cut=left_out > 0
+    )
     if trace is not None:
         TraceView(_write, paint, width).show(trace)
+    if left_out:
+        _write(paint.faint(f"… and {left_out:,} more bytes of text: --all shows them"))
     return 0
 
 
-def _write_page(arguments: argparse.Namespace, data: bytes, ways: list[Way], places: list[Difference]) -> None:
+def _head(tokenizer: Tokenizer, data: bytes, arguments: Arguments) -> bytes:
+    """The beginning of a long input, of as many tokens as people read."""
+    if arguments.bytes:
+        ids = tokenizer.encode_bytes(data[: 16 * _MOST])[:_MOST]
+        return data if len(ids) < _MOST else data[: len(tokenizer.decode_bytes(ids, False))]
+    if len(data) <= _MOST:
+        return data
+    tokenizer.encode_special_tokens = arguments.special_as_text
+    return tokenizer.truncate_text(data.decode(), _MOST, add_special_tokens=not arguments.no_special).encode()
+
+
+def _write_page(arguments: Arguments, data: bytes, ways: list[Way], places: list[Difference]) -> None:
     from crayon_hf.cli.inspect_view import places_of
     from crayon_hf.display.html import fragment, page
     from crayon_hf.util.files import write_atomic
+    from crayon_hf.util.wording import plural
 
     unit = "bytes" if arguments.bytes else "chars"
-    size = f"{len(data):,} bytes" if arguments.bytes else f"{len(data.decode()):,} characters, {len(data):,} bytes"
+    size = plural(len(data), "byte")
+    size = size if arguments.bytes else f"{plural(len(data.decode()), 'character')}, {size}"
     shown = []
     for side, way in enumerate(ways):
-        count = f"{len(way.tokens):,} token{'' if len(way.tokens) == 1 else 's'}"
-        title = f"{way.name}: {count} ({size})"
+        title = f"{way.name}: {plural(len(way.tokens), 'token')} ({size})"
         shown.append(fragment(way.tokens, title, differing=places_of(places, side), unit=unit))
     made = page(f"crayon-hf inspect, {plain_name(arguments.tokenizer)}", shown)
     if arguments.html == "-":
@@ -129,7 +145,7 @@ def _native(engine: AnyEngine) -> _core.Engine:
 # -- the report
 
 
-def _report(arguments: argparse.Namespace, data: bytes, ways: list[Way], places: list[Difference]) -> dict[str, Any]:
+def _report(arguments: Arguments, data: bytes, ways: list[Way], places: list[Difference]) -> dict[str, Any]:
     report: dict[str, Any] = {"tokenizer": plain_name(arguments.tokenizer)}
     report |= {"bytes": data.hex()} if arguments.bytes else {"text": data.decode()}
     for way in ways:

@@ -10,6 +10,7 @@ from crayon_hf import _core
 from crayon_hf.cli.colour import Paint, padded, shortened
 from crayon_hf.display.cells import plain, width_of
 from crayon_hf.display.tokens import Options
+from crayon_hf.util.wording import plural
 
 Walk = dict[str, Any]
 
@@ -205,7 +206,7 @@ class TraceView:
         symbols = [trace.name(symbol["id"]) for symbol in exact["symbols"]]
         merges = exact["merges"]
         if exact["dropped"]:
-            self._note(f"{exact['dropped']} bytes have no token and are left out")
+            self._note(f"left out, without a token: {plural(exact['dropped'], 'byte')}")
         if exact["is_random"]:
             self._note("this vocabulary skips merges at random (dropout): shown without that")
         if exact["shortcut"] == "whole_token":
@@ -287,7 +288,7 @@ class TraceView:
         if piece.walks:
             first = piece.walks[0]["start"] + offset
             if first > 0:
-                self._note(f"the first {first} bytes belong to a match that began before")
+                self._note(f"the first {plural(first, 'byte')} belong to a match that began before")
             self._walks(trace, piece.walks, offset)
             if piece.walks[-1]["end"] + offset > len(piece.data):
                 self._note("the match goes on into the next piece")

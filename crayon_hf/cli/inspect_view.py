@@ -10,8 +10,10 @@ from itertools import groupby
 from crayon_hf.cli.colour import Paint, padded, shortened
 from crayon_hf.display.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain, width_of
 from crayon_hf.display.tokens import Difference, Token, Way
+from crayon_hf.util.wording import plural
 
 _BORDER = "│"
+_BYTES = "bytes"
 _OPEN, _CLOSE = "⟨⟩"
 
 
@@ -64,26 +66,34 @@ class _Lines:
 class View:
     """Writes lines that fit a terminal of so many columns."""
 
-    def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
-        self._write, self._paint, self._width = write, paint, width
+    def __init__(self, write: Callable[[str], None], paint: Paint, width: int, with_spelling: bool = False) -> None:
+        """`with_spelling` adds how the vocabulary spells each token."""
+        self._write, self._paint, self._width, self._with_spelling = write, paint, width, with_spelling
 
     def show(
-        self, data: bytes, ways: Sequence[Way], places: Sequence[Difference], *, is_text: bool, with_ids: bool
+        self,
+        data: bytes,
+        ways: Sequence[Way],
+        places: Sequence[Difference],
+        *,
+        is_text: bool,
+        with_ids: bool,
+        is_cut: bool = False,
     ) -> None:
-        """Everything but traces."""
+        """Everything but traces; `is_cut` says that `data` is the beginning of a longer text."""
         unit = "chars" if is_text else "bytes"
-        size = f"{len(data.decode())} characters, {len(data)} bytes" if is_text else f"{len(data)} bytes"
+        size = plural(len(data), "byte")
+        size = f"{plural(len(data.decode()), 'character')}, {size}" if is_text else size
         agree = len(ways) == 2 and not places
         for i, way in enumerate(ways[:1] if agree else ways):
             name = " and ".join(each.name for each in ways) if agree else way.name
-            count = f"{len(way.tokens)} token{'' if len(way.tokens) == 1 else 's'}"
-            self._write(f"{self._paint.strong(f'{name}: {count}')} {self._paint.faint(f'({size})')}")
+            count = f"{name}: {'the first ' if is_cut else ''}{plural(len(way.tokens), 'token')}"
+            self._write(f"{self._paint.strong(count)} {self._paint.faint(f'({size})')}")
             self._text(way.tokens, places_of(places, i), with_ids)
             if not with_ids or i + 1 < len(ways):
                 self._write("")
         if places:
-            count = f"≠ they differ in {len(places)} place{'' if len(places) == 1 else 's'}"
-            self._write(self._paint.alert(count))
+            self._write(self._paint.alert(f"≠ they differ in {plural(len(places), 'place')}"))
         if with_ids:
             return
         if places:
@@ -98,16 +108,19 @@ class View:
     def _text(self, tokens: Sequence[Token], differing: set[int], with_ids: bool) -> None:
         lines = _Lines(self._write, self._paint, self._width)
         for number, token in enumerate(tokens):
+            if number > 0 and not self._paint.enabled and not lines.is_empty:
+                lines.add(_BORDER, 1)
             if token.gap:
                 lines.add(" ", 1)
                 if "\n" in token.gap:
                     lines.end()
-            elif number > 0 and not self._paint.enabled and not lines.is_empty:
-                lines.add(_BORDER, 1)
             for cell in _cells(token):
                 lines.add(cell.text, cell.width, self._codes(number, token, number in differing, cell.is_mark))
                 if cell.ends_line:
                     lines.end()
+            if token.note:
+                note = plain(token.note)
+                lines.add(note, width_of(note), self._paint.FAINT)
             if with_ids:
                 id = f"{_OPEN}{token.id}{_CLOSE}"
                 lines.add(id, len(id), self._paint.FAINT)
@@ -152,10 +165,12 @@ class View:
             return ["" if row is None else say(tokens[row]) for row in rows]
 
         codes = ["" if row is None else self._codes(row, tokens[row], row in (differing or ())) for row in rows]
+        spelled = [Column("token", each(lambda token: plain(token.token)), least=8)]
         return [
             Column("id", each(lambda token: str(token.id)), is_number=True),
-            Column("token", each(lambda token: plain(token.token)), least=8, codes=codes),
-            Column("bytes", each(lambda token: _listed(token.data)), least=8 if differing is None else None),
+            Column("text", each(lambda token: plain(token.shown) + plain(token.note)), least=8, codes=codes),
+            *(spelled if self._with_spelling else ()),
+            Column(_BYTES, each(lambda token: _listed(token.data)), least=8 if differing is None else None),
             Column(unit, each(_place)),
         ]
 
@@ -186,7 +201,8 @@ def _total(widths: Sequence[int]) -> int:
 
 def _fit(columns: list[Column], width: int) -> list[int]:
     """The columns' widths, 0 for one that is left out: those that can shrink do, or else the last ones go."""
-    for kept in (columns, columns[:2] + columns[3:], columns[:2]):
+    without_bytes = [column for column in columns if column.title != _BYTES]
+    for kept in (columns, without_bytes, columns[:-2], columns[:2]):
         widths = [column.width if column in kept else 0 for column in columns]
         for i in reversed(range(len(columns))):
             least, over = columns[i].least, _total(widths) - width

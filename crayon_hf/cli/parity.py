@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crayon_hf.cli import parity_checks
-from crayon_hf.cli.arguments import DEFAULT, UsageError, add_command, number
+from crayon_hf.cli.arguments import DEFAULT, NUMBER, Arguments, UsageError, argument, command, complete_names, option
 from crayon_hf.cli.output import print_line
 from crayon_hf.cli.parity_greedy import BESIDE, parity_of_greedy
-from crayon_hf.util.progress import Line
+from crayon_hf.util.progress import Progress
+from crayon_hf.util.wording import plural
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report import Report
@@ -18,98 +18,83 @@ if TYPE_CHECKING:
 AGREED, DIFFERED = 0, 1
 
 
-def add_parity(subparsers: Any) -> None:
-    """What ``parity`` takes."""
-    command = add_command(
-        subparsers,
-        "parity",
-        parity,
-        "compare with the reference library",
-        "Compares crayon-hf with a reference library, every field of every result, on generated strings and on texts, "
-        "and times both.\n\n"
-        "TARGET is a file, a directory, a cartridge (.dat), a tiktoken encoding, a profile, a name below "
-        "$CRAYON_SHARED/vocab, or a repository of the Hub (user/name). The default of --text is the corpus of "
-        "CRAYON_SHARED, else the sources of Python's library.\n\n"
-        "The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 for wrong "
-        "usage.",
-        (
-            ("crayon-hf parity my-model/ --strings 1k --no-speed", "is it the same?"),
-            ("crayon-hf parity my-model/ --text book.txt --html report.html", "and how fast: a page"),
-            ("crayon-hf parity my-model/ --certify", "write it into the cartridge"),
-            ("crayon-hf parity --greedy --text book.txt", "longest match beside merging"),
-        ),
-    )
-    command.add_argument("target", nargs="?", default=DEFAULT, metavar="TARGET", help="default: the profile lite")
-    command.add_argument(
-        "--against",
-        default="",
-        metavar="REFERENCE",
-        help="tokenizers (all that converts to tokenizer.json), tiktoken (rank files and encodings), transformers "
-        "(directories) or sentencepiece (.model); default: the target's own",
-    )
-    texts = command.add_argument_group("what is compared")
-    texts.add_argument(
-        "--text",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="compare on this, too: a UTF-8 text (.xz is unpacked), or a directory of them; may be repeated",
-    )
-    texts.add_argument("--megabytes", type=float, metavar="MB", help="take so much of each text at most")
-    texts.add_argument("--strings", type=number, default=10_000, metavar="N", help="generate N (default: %(default)s)")
-    texts.add_argument(
-        "--tokens", type=number, metavar="N", help="and N strings of its own tokens (default: a fifth of --strings)"
-    )
-    texts.add_argument("--seed", type=number, default=1, metavar="N", help="the seed of both (default: %(default)s)")
-    command.add_argument("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
-    command.add_argument("--no-speed", action="store_true", help="compare, time nothing")
-    command.add_argument("--rounds", type=number, metavar="N", help="time N times (default: 3; with --greedy 5)")
-    reports = command.add_argument_group("what is written")
-    reports.add_argument("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
-    reports.add_argument("--markdown", metavar="FILE", help="the report as Markdown")
-    reports.add_argument("--html", metavar="FILE", help="the report as one page that needs no network")
-    reports.add_argument("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
-    reports.add_argument(
-        "--certify",
-        action="store_true",
-        help="write the certificate into the cartridge: TARGET is a .dat, or a directory, in which it is tokenizer.dat "
-        "(compiled if it has none)",
-    )
-    greedy = command.add_argument_group("longest match")
-    greedy.add_argument(
-        "--greedy", action="store_true", help="print how often longest match gives the exact ids, and how fast"
-    )
-    greedy.add_argument(
-        "--beside",
-        default=BESIDE[0],
-        metavar="LIST",
-        help="with --greedy: also time these: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
-    )
-    command.add_argument("--ours", default="", help=argparse.SUPPRESS)  # a stand-in, for the tests
+@command(
+    "parity",
+    examples=(
+        ("crayon-hf parity my-model/ --strings 1k --no-speed", "is it the same?"),
+        ("crayon-hf parity my-model/ --text book.txt --html report.html", "and how fast: a page"),
+        ("crayon-hf parity my-model/ --certify", "write it into the cartridge"),
+        ("crayon-hf parity --greedy --text book.txt", "longest match beside merging"),
+    ),
+)
+@argument("target", default=DEFAULT, shell_complete=complete_names, help="default: the profile lite")
+@option(
+    "--against",
+    default="",
+    metavar="REFERENCE",
+    help="tokenizers (all that converts to tokenizer.json), tiktoken (rank files and encodings), transformers "
+    "(directories) or sentencepiece (.model); default: the target's own",
+)
+@option(
+    "--text",
+    multiple=True,
+    metavar="FILE",
+    help="compare on this, too: a UTF-8 text (.xz is unpacked), or a directory of them; may be repeated",
+)
+@option("--megabytes", type=float, metavar="MB", help="take so much of each text at most")
+@option("--strings", type=NUMBER, default=10_000, show_default=True, help="generate N strings")
+@option("--tokens", type=NUMBER, help="and N strings of its own tokens (default: a fifth of --strings)")
+@option("--seed", type=NUMBER, default=1, show_default=True, help="the seed of both")
+@option("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
+@option("--no-speed", is_flag=True, help="compare, time nothing")
+@option("--rounds", type=NUMBER, help="time N times (default: 3; with --greedy 5)")
+@option("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
+@option("--markdown", metavar="FILE", help="the report as Markdown")
+@option("--html", metavar="FILE", help="the report as one page that needs no network")
+@option("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
+@option(
+    "--certify",
+    is_flag=True,
+    help="write the certificate into the cartridge: TARGET is a .dat, or a directory, in which it is tokenizer.dat "
+    "(compiled if it has none)",
+)
+@option("--greedy", is_flag=True, help="print how often longest match gives the exact ids, and how fast")
+@option(
+    "--beside",
+    default=BESIDE[0],
+    metavar="LIST",
+    help="with --greedy: also time these: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
+)
+@option("--ours", default="", hidden=True, help="a stand-in, for the tests")
+def parity(arguments: Arguments) -> int:
+    """Compares crayon-hf with a reference library, every field of every result, and times both.
 
+    It compares on generated strings and on texts. TARGET is a file, a directory, a cartridge (.dat), a tiktoken
+    encoding, a profile, a name below $CRAYON_SHARED/vocab, or a repository of the Hub (user/name). The default of
+    --text is the corpus of CRAYON_SHARED, else the sources of Python's library.
 
-def parity(arguments: argparse.Namespace) -> int:
-    """Whether results are those of the reference; with --greedy, how often longest match gives the ids, too."""
+    The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 for wrong usage.
+    """
     if not arguments.greedy:
         return _compare(arguments)
-    for option in ("certify", "markdown", "html", "output"):
-        if getattr(arguments, option):
-            raise UsageError(f"--{option} cannot be combined with --greedy: it is for the comparison with a reference")
+    for name in ("certify", "markdown", "html", "output"):
+        if getattr(arguments, name):
+            raise UsageError(f"--{name} cannot be combined with --greedy: it is for the comparison with a reference")
     return parity_of_greedy(arguments)
 
 
-def _compare(arguments: argparse.Namespace) -> int:
+def _compare(arguments: Arguments) -> int:
     with parity_checks.checked(arguments) as cartridge:
         return _compared(arguments, cartridge)
 
 
-def _compared(arguments: argparse.Namespace, cartridge: str | None) -> int:
+def _compared(arguments: Arguments, cartridge: str | None) -> int:
     """Compare, print, write; the exit status is 0 for full agreement alone."""
     from crayon_hf.parity.compare.targets import TargetError
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
 
-    shown = Line()
+    shown = Progress()
     try:
         report = run.make_report(
             arguments.target,
@@ -125,14 +110,14 @@ def _compared(arguments: argparse.Namespace, cartridge: str | None) -> int:
             ours=arguments.ours,
             cartridge=cartridge,
             command=_command(arguments),
-            progress=lambda message: shown.write(message[:100]) if shown.is_live else None,
+            progress=shown,
         )
     except (TargetError, UnknownVocabularyError) as error:
         raise UsageError(str(error)) from error
     except ValueError as error:  # a text that is no text
         raise UsageError(str(error)) from error
     finally:
-        shown.clear()
+        shown.end()
     to_stdout = arguments.json == "-"
     if to_stdout:
         print_line(report.to_json().rstrip())
@@ -163,7 +148,7 @@ def table(report: Report) -> list[str]:
 
     ours, reference, target = report.ours, report.reference, report.target
     lines = [
-        f"{target.name}: {target.kind}, {target.vocab_size:,} tokens",
+        f"{target.name}: {target.kind}, {plural(target.vocab_size, 'token')}",
         f"{ours.name} {ours.version} ({ours.details}) against {reference.name} {reference.version}",
         "",
     ]
@@ -196,14 +181,16 @@ def verdict(report: Report) -> str:
     """The last line."""
     against = f"{report.reference.name} {report.reference.version}"
     if report.agreed:
-        return f"all agree with {against}: {report.inputs:,} inputs, {report.characters:,} characters"
+        return f"all agree with {against}: {plural(report.inputs, 'input')}, {plural(report.characters, 'character')}"
     failed = [suite.name for suite in report.suites if suite.failure or not suite.inputs]
-    parts = [f"{report.differing:,} of {report.inputs:,} inputs differ from {against}"] if report.differing else []
+    parts = (
+        [f"{report.differing:,} of {plural(report.inputs, 'input')} differ from {against}"] if report.differing else []
+    )
     parts += [f"not compared: {', '.join(failed)}"] if failed else []
     return "; ".join(parts) or "nothing was compared"
 
 
-def _command(arguments: argparse.Namespace) -> str:
+def _command(arguments: Arguments) -> str:
     """What repeats the comparison, with paths as they were given; not what writes files."""
     words = ["crayon-hf", "parity", arguments.target]
     words += ["--against", arguments.against] if arguments.against else []

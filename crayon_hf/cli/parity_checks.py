@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from crayon_hf.cli.arguments import UsageError
+from crayon_hf.cli.arguments import Arguments, UsageError
 from crayon_hf.errors import CartridgeError, CrayonError, VocabularyError
 from crayon_hf.formats.names import Meaning, NameKind, meaning_of
 from crayon_hf.formats.repository import CARTRIDGE, JSON
+from crayon_hf.util.extras import need
 
 _FORMS = ("json", "markdown", "html")
 _OF_A_TOKENIZER = ("tokenizer.json", "tekken.json", "vocab.json", "vocab.txt", "merges.txt")
@@ -21,7 +21,7 @@ _SUFFIXES = (".dat", ".model", ".gguf", ".tiktoken", ".jinja")
 
 
 @contextlib.contextmanager
-def checked(arguments: argparse.Namespace) -> Iterator[str | None]:
+def checked(arguments: Arguments) -> Iterator[str | None]:
     """The cartridge that the certificate is to be written into; None without ``--certify``. UsageError.
 
     A directory without a cartridge gets one, which is removed in the end if it has no certificate.
@@ -50,7 +50,9 @@ def checked(arguments: argparse.Namespace) -> Iterator[str | None]:
 # -- outputs
 
 
-def _check_outputs(arguments: argparse.Namespace, meaning: Meaning) -> None:
+def _check_outputs(arguments: Arguments, meaning: Meaning) -> None:
+    if arguments.html or arguments.output:
+        need("a page", "report", "jinja2")
     inputs = {os.path.realpath(path) for path in (*_files_of(meaning), *_texts(arguments.text))}
     seen: dict[str, str] = {}
     for said, path in _outputs(arguments):
@@ -77,7 +79,7 @@ def _check_outputs(arguments: argparse.Namespace, meaning: Meaning) -> None:
         _check_place(f"--output {arguments.output}", place)
 
 
-def _outputs(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _outputs(arguments: Arguments) -> Iterator[tuple[str, str]]:
     """Each file that will be written: how a message names it, and its path."""
     for name in (*_FORMS, "output"):
         if getattr(arguments, name) == "":
@@ -145,7 +147,7 @@ def _files_of(meaning: Meaning) -> list[str]:
 # -- certificates
 
 
-def _cartridge_to_certify(arguments: argparse.Namespace, meaning: Meaning) -> str:
+def _cartridge_to_certify(arguments: Arguments, meaning: Meaning) -> str:
     """The place of the cartridge, when it is the user's own and may be written. It need not exist in a directory."""
     from crayon_hf.tokenizer.opening import is_version_2
 
@@ -176,7 +178,7 @@ def _compile(cartridge: str) -> None:
     write_atomic(cartridge, data)
 
 
-def _check_content(arguments: argparse.Namespace, meaning: Meaning, cartridge: str) -> None:
+def _check_content(arguments: Arguments, meaning: Meaning, cartridge: str) -> None:
     """UsageError unless the cartridge says what its ``tokenizer.json`` says. The run checks that it is compared."""
     from crayon_hf import certificate
 
@@ -195,7 +197,7 @@ def _is_certified(cartridge: str) -> bool:
         return False
 
 
-def _convert(arguments: argparse.Namespace) -> str:
+def _convert(arguments: Arguments) -> str:
     return (
         f"make one with crayon-hf convert {arguments.target} -o DIRECTORY/, then crayon-hf parity DIRECTORY/ --certify"
     )

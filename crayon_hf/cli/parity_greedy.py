@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from tempfile import TemporaryDirectory
 
+from crayon_hf.cli.arguments import Arguments
 from crayon_hf.cli.output import print_line
 from crayon_hf.cli.tokenizers import local_name, open_named
 from crayon_hf.errors import CrayonError
 from crayon_hf.util.files import write_atomic
+from crayon_hf.util.progress import Progress
 
 BESIDE = ("tokenizers", "llama.cpp")
 """Whose speed ``parity --greedy`` can measure beside ours."""
 
 
-def parity_of_greedy(arguments: argparse.Namespace) -> int:
+def parity_of_greedy(arguments: Arguments) -> int:
     """How often longest match gives the exact ids, and how fast."""
     with TemporaryDirectory(prefix="crayon-parity-") as directory:
         return _greedy(arguments, directory)
 
 
-def _greedy(arguments: argparse.Namespace, directory: str) -> int:
+def _greedy(arguments: Arguments, directory: str) -> int:
     from crayon_hf.parity import greedy
     from crayon_hf.parity.inputs.texts import find_text, read_text
     from crayon_hf.parity.speed.machine import machine_lines
@@ -35,16 +36,19 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
         if name not in BESIDE:
             raise CrayonError(f"--beside {name}: expected one of {', '.join(BESIDE)}")
         contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(target)
-    results = []
+    results, shown = [], Progress()
     for spec in texts:
         path = find_text(spec)
         text = read_text(path, limit).decode()
         if not text:
             raise CrayonError(f"{path} is empty: there is nothing to compare")
-        results.append(greedy.agreement(exact, other, text, path.name.split(".")[0]))
-        rounds = greedy.ROUNDS if arguments.rounds is None else arguments.rounds
-        if rounds:
-            results[-1].speeds = greedy.measure(contestants, text, rounds)
+        try:
+            results.append(greedy.agreement(exact, other, text, path.name.split(".")[0], shown))
+            rounds = greedy.ROUNDS if arguments.rounds is None else arguments.rounds
+            if rounds:
+                results[-1].speeds = greedy.measure(contestants, text, rounds, shown)
+        finally:
+            shown.end()
     plain = json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]})
     if arguments.json == "-":
         print_line(plain)
@@ -55,7 +59,7 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     return 0
 
 
-def _texts(arguments: argparse.Namespace, directory: str) -> tuple[list[str], int | None]:
+def _texts(arguments: Arguments, directory: str) -> tuple[list[str], int | None]:
     """The texts to measure on, and at most how many bytes of each."""
     from crayon_hf.parity.inputs.texts import CORPUS, find_text, python_library
 

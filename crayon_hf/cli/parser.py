@@ -1,74 +1,111 @@
-"""The commands, and the groups in which the help lists them."""
+"""The commands, and the groups in which the help lists them. A command's module is imported when it is run."""
 
 from __future__ import annotations
 
-from crayon_hf import __version__
-from crayon_hf.cli.arguments import Parser, listed
-from crayon_hf.cli.commands import add_decode, add_encode
-from crayon_hf.cli.completion import add_completion
-from crayon_hf.cli.conversion import add_convert
-from crayon_hf.cli.corpus_report import add_corpus_report
-from crayon_hf.cli.counting import add_count
-from crayon_hf.cli.describing import add_info, add_list
-from crayon_hf.cli.hub import add_pull
-from crayon_hf.cli.inspect import add_inspect
-from crayon_hf.cli.parity import add_parity
-from crayon_hf.cli.publish import add_publish
-from crayon_hf.cli.running import add_run
-from crayon_hf.cli.split import add_split
-from crayon_hf.cli.storing import add_cache
-from crayon_hf.cli.tokenize import add_tokenize
-from crayon_hf.cli.training import add_train
-from crayon_hf.cli.truncating import add_truncate
+import os
+from importlib import import_module
+from typing import Any
 
-GROUPS = (
-    ("texts and ids", ("encode", "decode", "count", "truncate", "split", "inspect")),
-    ("tokenizers", ("info", "list", "convert", "train", "cache")),
-    ("corpora", ("tokenize", "corpus-report")),
-    ("the Hub", ("pull", "publish")),
-    ("parity", ("parity",)),
-    ("programs and shells", ("run", "completion")),
-)
+import click
+
+from crayon_hf import __version__
+from crayon_hf.cli.arguments import Command, Context, UsageError, write_examples
+from crayon_hf.cli.interrupts import ending_at_once
+
+GROUPS = {
+    "Texts and ids": {
+        "encode": ("commands:encode", "encode text to ids"),
+        "decode": ("commands:decode", "decode ids to text"),
+        "count": ("counting:count", "count the tokens of texts and files"),
+        "truncate": ("truncating:truncate", "cut texts to a number of tokens"),
+        "split": ("split:split", "split texts and files into chunks of tokens"),
+        "inspect": ("inspect:inspect", "show the tokens of a text"),
+    },
+    "Tokenizers": {
+        "info": ("describing:info", "show what a tokenizer is"),
+        "list": ("describing:list_profiles", "list the profiles on this machine"),
+        "convert": ("conversion:convert", "convert any vocabulary to a cartridge, a directory or another form"),
+        "train": ("training:train", "train a tokenizer from files"),
+        "cache": ("storing:cache", "show or clear the cache of compiled vocabularies"),
+    },
+    "Corpora": {
+        "tokenize": ("tokenize:tokenize", "tokenize a corpus into token files"),
+        "corpus-report": ("corpus_report:corpus_report", "what is in token files"),
+    },
+    "The Hub": {
+        "pull": ("hub:pull", "make a profile of a repository on the Hub"),
+        "publish": ("publish:publish", "publish a tokenizer to the Hub"),
+    },
+    "Parity": {"parity": ("parity:parity", "compare with the reference library")},
+    "Programs and shells": {
+        "run": ("running:run", "run a Python program with these tokenizers"),
+        "completion": ("completion:completion", "print completion code for bash, zsh and fish"),
+    },
+}
+"""Of each command where it is, and what it does."""
+
+COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
 EXAMPLES = (
     ('crayon-hf encode "Hello, world!"', "the ids of a text"),
     ("crayon-hf decode 23071 11 1125 0", "back to text"),
     ('crayon-hf inspect "Hello, world!"', "its tokens in colour"),
-    ("crayon-hf count -f book.txt poem.txt", "how many tokens files have"),
+    ("crayon-hf count book.txt poem.txt", "how many tokens files have"),
     ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "train your own tokenizer"),
     ("crayon-hf info my-model/", "show what a tokenizer is"),
     ("crayon-hf tokenize data/ -o tokens/ -t my-model/", "tokenize a corpus into token files"),
 )
 
-_TOKENIZERS = """\
 
-A tokenizer (-t) is the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a SentencePiece model, a
-rank file and so on, or the name of a profile (crayon-hf list), of an encoding of tiktoken or of a repository of the Hub
-(user/name). A path comes first; ./lite is always a path, profile:lite a profile. The default is the profile "lite",
-which is part of the package.
-"crayon-hf COMMAND --help" explains a command.
-"""
+class _Group(click.Group):
+    context_class = Context
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """The command that is named."""
+        word = args[0]
+        if word not in COMMANDS and word.endswith((".py", ".pyz")) and os.path.isfile(word):
+            raise UsageError(f"there is no command {word!r}: crayon-hf run {word} runs a program", ctx)
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and load(str(name)), rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, group by group."""
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, says) for name, (_, says) in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, and what names a tokenizer."""
+        write_examples(formatter, EXAMPLES)
+        formatter.write_paragraph()
+        formatter.write_text(str(self.epilog))
 
 
-def build_parser() -> Parser:
-    """The parser; what it returns has the command's function as `run`, and its parser as `command`."""
-    parser = Parser(
-        prog="crayon-hf",
-        usage="crayon-hf COMMAND ...",
-        description="Text to token ids and back: the same ids as tokenizers and tiktoken, many times faster.",
-        epilog=f"{listed(EXAMPLES)}\n{_TOKENIZERS}",
-    )
-    parser.groups = GROUPS
-    parser.add_argument("--version", action="version", version=f"crayon-hf {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="crayon-hf")
-    for add in (
-        *(add_encode, add_decode, add_count, add_truncate, add_split, add_inspect),
-        *(add_info, add_list, add_convert, add_train, add_cache),
-        add_tokenize,
-        add_corpus_report,
-        *(add_pull, add_publish),
-        add_parity,
-        *(add_run, add_completion),
-    ):
-        add(subparsers)
-    return parser
+def load(name: str) -> Command:
+    """A command by its name."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    with ending_at_once():
+        found: Command = getattr(import_module(f"crayon_hf.cli.{module}"), attribute)
+    return found
+
+
+@click.group(
+    cls=_Group,
+    commands=[click.Command(name, short_help=says) for name, (_, says) in COMMANDS.items()],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="A tokenizer (-t) is the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a "
+    "SentencePiece model, a rank file and so on, or the name of a profile (crayon-hf list), of an encoding of tiktoken "
+    "or of a repository of the Hub (user/name). A path comes first; ./lite is always a path, profile:lite a profile. "
+    'The default is the profile "lite", which is part of the package.',
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def commands() -> None:
+    """Text to token ids and back: the same ids as tokenizers and tiktoken, many times faster."""
+
+
+def help_of(name: str = "") -> str:
+    """The help of a command, or of all; `click.echo` removes its colours where no terminal shows them."""
+    context = commands.make_context("crayon-hf", [], resilient_parsing=True)
+    if name:
+        context = load(name).make_context(name, [], parent=context, resilient_parsing=True)
+    return str(context.get_help())

@@ -2,76 +2,80 @@
 
 from __future__ import annotations
 
-import argparse
+import errno
 import os
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
-from crayon_hf.cli.arguments import UsageError, add_command
+import click
 
-_USAGE = """\
-crayon-hf run [--install LIBRARIES] SCRIPT [ARGS ...]
-       crayon-hf run [--install LIBRARIES] -m MODULE [ARGS ...]
-       crayon-hf run [--install LIBRARIES] -c CODE [ARGS ...]
-       crayon-hf run [--install LIBRARIES] --env"""
-
-_DESCRIPTION = """\
-Runs a Python program, and every Python that it starts, with crayon_hf.install(): transformers, and with --install also
-tokenizers and tiktoken, open tokenizers of crayon-hf.
-
-"python -m crayon_hf SCRIPT ARGS" is the same.
-"""
+from crayon_hf.cli.arguments import Arguments, Command, UsageError, argument, option
 
 
-def add_run(subparsers: Any) -> None:
-    """The command."""
-    examples = (
+class _Run(Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The options of `run` come first; from the program on, all words are the program's."""
+        at = 0
+        while args[at : at + 1] and (args[at] in ("-h", "--help", "--env") or args[at].startswith("--install")):
+            at += 2 if args[at] == "--install" else 1
+        rest = args[at + 1 :] if args[at : at + 1] == ["--"] else args[at:]
+        return super().parse_args(ctx, [*args[:at], "--", *rest])
+
+
+@click.command(
+    "run",
+    cls=_Run,
+    options_metavar="[--install LIBRARIES] [--env]",
+    examples=(
         ("crayon-hf run script.py", "transformers opens tokenizers of crayon-hf"),
         ("crayon-hf run --install all script.py", "tokenizers and tiktoken as well"),
+        ("crayon-hf run -m script", "a module; -c CODE runs code"),
         ("crayon-hf run --env", "variables for a shell"),
-    )
-    command = add_command(subparsers, "run", run, "run a Python program with these tokenizers", _DESCRIPTION, examples)
-    command.usage = _USAGE
-    command.add_argument(
-        "--install",
-        metavar="LIBRARIES",
-        help="transformers, tokenizers, tiktoken, with commas between them, or all (default: $CRAYON_INSTALL, else "
-        "transformers)",
-    )
-    command.add_argument("--env", action="store_true", help="print the variables for a shell to export; run nothing")
-    command.add_argument(
-        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, and its arguments"
-    )
-    command.add_argument(
-        "-c", dest="code", nargs=argparse.REMAINDER, metavar="CODE", help="a program, and its arguments"
-    )
-    command.add_argument(
-        "script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a file (-: standard input), and its arguments"
-    )
+    ),
+)
+@option(
+    "--install",
+    metavar="LIBRARIES",
+    help="transformers, tokenizers, tiktoken, with commas between them, or all (default: $CRAYON_INSTALL, else "
+    "transformers)",
+)
+@option("--env", is_flag=True, help="print the variables for a shell to export; run nothing")
+@argument(
+    "program",
+    nargs=-1,
+    metavar="(SCRIPT | - | -m MODULE | -c CODE) [ARGS]...",
+    help="a file, standard input, a module or code, as Python itself takes it, and its arguments",
+)
+def run(arguments: Arguments) -> int:
+    """Runs a Python program, and every Python that it starts, with crayon_hf.install().
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run it."""
+    transformers, and with --install also tokenizers and tiktoken, open tokenizers of crayon-hf.
+    "python -m crayon_hf SCRIPT ARGS" is the same.
+    """
     from crayon_hf.patching import startup
 
     if arguments.env:
         for name, value in startup.variables(arguments.install, os.environ).items():
             print(f"export {name}={shlex.quote(value)}")
         return 0
-    if arguments.module:
-        program = ["-m", *arguments.module]
-    elif arguments.code:
-        program = ["-c", *arguments.code]
-    else:
-        program = arguments.script
-    if not program:
+    program = list(arguments.program)
+    if program and program[0][:2] in ("-m", "-c"):
+        program[:1] = [part for part in (program[0][:2], program[0][2:]) if part]
+    if not program or program in (["-m"], ["-c"]):
         raise UsageError("nothing to run: give a SCRIPT, -, -m MODULE or -c CODE (try: crayon-hf run --help)")
+    if program[0].startswith("-") and program[0] not in ("-m", "-c", "-"):
+        raise click.NoSuchOption(program[0])
+    if program[0] not in ("-m", "-c", "-") and not os.path.exists(program[0]):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program[0])
     return startup.run(program, arguments.install)
 
 
 def is_program(argv: Sequence[str]) -> bool:
-    """Whether ``python -m crayon_hf`` is followed by a program: ``-m``, ``-c``, ``-``, or a file that is no command."""
+    """Whether ``python -m crayon_hf`` is followed by a program: ``-m``, ``-c``, ``-``, or what names a file.
+
+    A name ends in ``.py``, or is a path; the name of a command never is.
+    """
     if not argv or argv[0] in ("-m", "-c", "-"):
         return bool(argv)
-    return os.path.isfile(argv[0]) and (argv[0].endswith((".py", ".pyz")) or os.path.basename(argv[0]) != argv[0])
+    is_path = os.path.basename(argv[0]) != argv[0]
+    return not argv[0].startswith("-") and (argv[0].endswith((".py", ".pyz")) or is_path)

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from click import Choice
 
-from crayon_hf.cli.arguments import add_command
+from crayon_hf.cli.arguments import JSON, Arguments, argument, command
 from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.util.numbers import shown_size
+from crayon_hf.util.wording import plural
 
 
-def add_cache(subparsers: Any) -> None:
-    """What ``cache`` takes."""
-    command = add_command(
-        subparsers,
-        "cache",
-        cache,
-        "show or clear the cache of compiled vocabularies",
-        "Shows where compiled cartridges are kept, and their size, or removes them. They are compiled again when "
-        "needed. Profiles are not in the cache.\n\n"
-        "CRAYON_CACHE_DIR sets the directory, CRAYON_CACHE_BYTES (such as 500M) its largest size.",
-        (("crayon-hf cache", "where, and how large"), ("crayon-hf cache clear", "remove all of it")),
-    )
-    command.add_argument("action", nargs="?", choices=("size", "clear"), default="size", help="default: %(default)s")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+@command("cache", examples=(("crayon-hf cache", "where, and how large"), ("crayon-hf cache clear", "remove all of it")))
+@argument(
+    "action", type=Choice(("size", "clear")), default="size", help="what to do: show the size (default), or remove all"
+)
+@JSON
+def cache(arguments: Arguments) -> int:
+    """Shows where compiled cartridges are kept, and their size, or removes them.
 
+    They are compiled again when needed. Profiles are not in the cache.
 
-def cache(arguments: argparse.Namespace) -> int:
-    """The size of the cache, or nothing of it any more."""
+    CRAYON_CACHE_DIR sets the directory, CRAYON_CACHE_BYTES (such as 500M) its largest size.
+    """
     from crayon_hf.cartridges.cache import cache_directory, clear, most_bytes, usage
 
     action = clear if arguments.action == "clear" else usage
@@ -36,7 +30,9 @@ def cache(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_line(as_json({**facts, "cleared": arguments.action == "clear"}))
     elif arguments.action == "clear":
-        print_line(f"removed {files} files, {shown_size(size)}, from {facts['directory']}")
+        print_line(f"removed {plural(files, 'file')}, {shown_size(size)}, from {facts['directory']}")
     else:
-        print_line(f"{facts['directory']}: {files} files, {shown_size(size)} of {shown_size(most_bytes())} at most")
+        print_line(
+            f"{facts['directory']}: {plural(files, 'file')}, {shown_size(size)} of {shown_size(most_bytes())} at most"
+        )
     return 0

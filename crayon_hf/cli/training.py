@@ -2,97 +2,88 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import glob
 import os
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.cli.arguments import UsageError, add_command, number
+from click import Choice
+
+from crayon_hf.cli.arguments import NUMBER, Arguments, UsageError, argument, command, complete_names, option
+from crayon_hf.cli.inputs import standard_input
+from crayon_hf.cli.output import print_line, say
 from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import find_inputs
 from crayon_hf.text_readers.documents import FORMATS
+from crayon_hf.util.wording import joined, plural
 
 _BPE_ALONE = ("limit_alphabet", "max_token_length", "pattern", "regex", "threads", "no_byte_alphabet")
 _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length", "threads")
 
 
-def add_train(subparsers: Any) -> None:
-    """What ``train`` takes."""
-    command = add_command(
-        subparsers,
-        "train",
-        train,
-        "train a tokenizer from files",
-        "Trains a tokenizer and writes a tokenizer.json and its cartridge.\n\n"
-        "It reads the lines of text files, each with its ending, and a column of .jsonl, .csv, .tsv, .parquet and "
-        ".arrow files. It unpacks .gz, .bz2, .xz and .zst.\n\n"
-        "crayon-hf trains BPE itself, with the same merges as the BpeTrainer of tokenizers; tokenizers trains the "
-        "other models.",
-        (
-            ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a file"),
-            ("crayon-hf train data/ -o my-model/ --special-token '<|endoftext|>'", "a directory"),
-            ("crayon-hf train book.txt -o small.json --model wordpiece", "another model, one file"),
-        ),
-    )
-    command.add_argument(
-        "file", nargs="+", metavar="FILE", help='a file, a directory, a pattern ("**/*.txt"), or "-" alone'
-    )
-    command.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="OUT",
-        help="a directory, or OUT.json or OUT.dat for these two files alone",
-    )
-    command.add_argument(
-        "--model",
-        choices=("bpe", "unigram", "wordpiece", "wordlevel"),
-        default="bpe",
-        help="default: bpe, over bytes",
-    )
-    command.add_argument("--vocab-size", type=number, metavar="N", help="ids in all: 32000, 32k (default: 30k)")
-    command.add_argument("--min-frequency", type=number, metavar="N", help="leave out pairs or words that are rarer")
-    command.add_argument(
-        "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
-    )
-    command.add_argument("--limit-alphabet", type=number, metavar="N", help="take only the N most frequent characters")
-    command.add_argument("--max-token-length", type=number, metavar="N", help="the most characters of a token")
-    command.add_argument(
-        "--no-byte-alphabet", action="store_true", help="take only bytes that occur: some texts cannot be encoded then"
-    )
-    how = command.add_mutually_exclusive_group()
-    how.add_argument("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
-    how.add_argument("--regex", metavar="REGEX", help="a pattern of your own instead")
-    how.add_argument(
-        "-t",
-        "--tokenizer",
-        metavar="NAME_OR_PATH",
-        help="instead of a pattern: take components and special tokens from this tokenizer",
-    )
-    read = command.add_argument_group("what is read")
-    read.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
-    read.add_argument("--format", choices=FORMATS, help="of all files (default: what their names say)")
-    command.add_argument("--threads", type=number, metavar="N", help="so many threads (default: one for each core)")
-    command.add_argument("--progress", action="store_true", help="report progress, even without a terminal")
+@command(
+    "train",
+    alternatives=("pattern", "regex", "tokenizer"),
+    examples=(
+        ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a file"),
+        ("crayon-hf train data/ -o my-model/ --special-token '<|endoftext|>'", "a directory"),
+        ("crayon-hf train book.txt -o small.json --model wordpiece", "another model, one file"),
+    ),
+)
+@argument("file", nargs=-1, required=True, help='a file, a directory, a pattern ("**/*.txt"), or "-" alone')
+@option(
+    *("-o", "--output"),
+    required=True,
+    metavar="OUT",
+    help="a directory, or OUT.json or OUT.dat for these two files alone",
+)
+@option("--overwrite", is_flag=True, help="replace the tokenizer that is in OUT, all its files")
+@option(
+    "--model",
+    type=Choice(("bpe", "unigram", "wordpiece", "wordlevel")),
+    default="bpe",
+    help="default: bpe, over bytes",
+)
+@option("--vocab-size", type=NUMBER, help="ids in all: 32000, 32k (default: 30k)")
+@option("--min-frequency", type=NUMBER, help="leave out pairs or words that are rarer")
+@option("--special-token", multiple=True, metavar="TOKEN", help="a token that text never becomes; may be repeated")
+@option("--limit-alphabet", type=NUMBER, help="take only the N most frequent characters")
+@option("--max-token-length", type=NUMBER, help="the most characters of a token")
+@option("--no-byte-alphabet", is_flag=True, help="take only bytes that occur: some texts cannot be encoded then")
+@option("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
+@option("--regex", metavar="REGEX", help="a pattern of your own instead")
+@option(
+    *("-t", "--tokenizer"),
+    metavar="NAME_OR_PATH",
+    shell_complete=complete_names,
+    help="instead of a pattern: take components and special tokens from this tokenizer",
+)
+@option("--column", default="text", metavar="NAME", show_default=True, help="where the text is")
+@option("--format", type=Choice(FORMATS), help="the format of all files (default: what their names say)")
+@option("--threads", type=NUMBER, help="so many threads (default: one for each core)")
+@option("--progress", is_flag=True, help="report progress, even without a terminal")
+def train(arguments: Arguments) -> int:
+    """Trains a tokenizer and writes a tokenizer.json and its cartridge.
 
+    It reads the lines of text files, each with its ending, and a column of .jsonl, .csv, .tsv, .parquet and .arrow
+    files. It unpacks .gz, .bz2, .xz and .zst.
 
-def train(arguments: argparse.Namespace) -> int:
-    """Train a tokenizer, write it, and say what it is."""
-
+    crayon-hf trains BPE itself, with the same merges as the BpeTrainer of tokenizers; tokenizers trains the other
+    models.
+    """
     source = _source(arguments.file, arguments.format, arguments.output)
     values: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     if arguments.special_token:
-        values["special_tokens"] = arguments.special_token
+        values["special_tokens"] = list(arguments.special_token)
     if arguments.tokenizer is not None:
         values["tokenizer"] = open_named(arguments.tokenizer)
-    values |= {"column": arguments.column, "format": arguments.format, "output": arguments.output}
+    values |= {"column": arguments.column, "format": arguments.format}
+    values |= {"output": arguments.output, "overwrite": arguments.overwrite}
     if arguments.progress:
-        from crayon_hf.training_data.progress import Bar
+        from crayon_hf.util.progress import Bar
 
         values["show_progress"] = Bar()
     try:
@@ -100,14 +91,14 @@ def train(arguments: argparse.Namespace) -> int:
     except TypeError as error:  # an option that the trainer does not take, or no text for one that it does
         raise UsageError(str(error)) from error
     if run.is_empty:
-        what = "standard input has" if arguments.file == ["-"] else "the files have"
-        print(f"crayon-hf: warning: the corpus is empty: {what} no text, and nothing was learnt", file=sys.stderr)
+        what = "standard input has" if arguments.file == ("-",) else "the files have"
+        say(f"warning: the corpus is empty: {what} no text, and nothing was learnt")
     for line in _summary(run):
-        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
+        print_line(line)
     return 0
 
 
-def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:
+def _bpe(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
     from crayon_hf.training.native import BpeTraining, run_bpe
 
     if arguments.regex is not None:
@@ -124,7 +115,7 @@ def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> 
     return run_bpe(BpeTraining(source, **values))
 
 
-def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:
+def _other(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
     from crayon_hf.training.by_reference import run_by_reference
 
     given = [f"--{name.replace('_', '-')}" for name in _BPE_ALONE if getattr(arguments, name) not in (None, False)]
@@ -134,9 +125,9 @@ def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -
     return run_by_reference(kind, source, **values)
 
 
-def _source(names: list[str], format: str | None, output: str) -> Any:
-    if names == ["-"]:
-        return sys.stdin.buffer
+def _source(names: Sequence[str], format: str | None, output: str) -> Any:
+    if names == ("-",):
+        return standard_input()
     if "-" in names:
         raise UsageError("standard input (-) and files cannot be combined")
     return [Path(name) for name in _found(names, format, output)]
@@ -163,13 +154,13 @@ def _found(names: Iterable[str], format: str | None, output: str) -> Iterable[st
 
 
 def _summary(run: Any) -> Iterable[str]:
-    yield f"wrote {' and '.join(run.files)}: {run.tokenizer.get_vocab_size()} tokens"
+    yield f"wrote {joined(run.files)}: {plural(run.tokenizer.get_vocab_size(), 'token')}"
     if run.trained is None:
         yield f"time: {run.seconds:.1f} s (trained by the tokenizers library)"
         return
     trained = run.trained
-    yield f"merges: {len(trained.model['merges'])}"
-    yield f"words: {trained.words}, {trained.unique_words} of them different"
+    yield f"merges: {len(trained.model['merges']):,}"
+    yield f"words: {trained.words:,}, {trained.unique_words:,} of them different"
     speed = (
         f", {trained.bytes / 1e6:.1f} MB of text, {trained.bytes / 1e6 / run.seconds:.1f} MB/s" if trained.bytes else ""
     )

@@ -2,54 +2,43 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
+
+from click import Choice
 
 from crayon_hf.budgets.places import KINDS
-from crayon_hf.cli.arguments import UsageError, add_command, number
-from crayon_hf.cli.commands import add_texts, opened, texts_of, utf8
-
-_DESCRIPTION = """\
-Prints each text, cut to at most N tokens. Special tokens around a text count. Texts of the command line and of --lines
-end with a newline; a text from a file or from standard input is written without one.
-"""
+from crayon_hf.cli.arguments import NUMBER, Arguments, UsageError, command, option
+from crayon_hf.cli.inputs import TEXTS, find_files, is_standard_input, opened, texts_of, utf8
 
 
-def add_truncate(subparsers: Any) -> None:
-    """What ``truncate`` takes."""
-    command = add_command(
-        subparsers,
-        "truncate",
-        truncate,
-        "cut texts to a number of tokens",
-        _DESCRIPTION,
-        (
-            ("crayon-hf truncate -f book.txt --max-tokens 512 > part.txt", "the beginning of a file"),
-            ("crayon-hf truncate -f book.txt -n 512 --side left", "its end"),
-            ("crayon-hf truncate -n 3 'Ask, and it shall be given you'", "a text"),
-            ("crayon-hf truncate -f poem.txt -n 8 --lines", "each line"),
-        ),
-    )
-    command.add_argument(
-        "-n", "--max-tokens", type=number, required=True, metavar="N", help="the most tokens of a text"
-    )
-    command.add_argument(
-        "--side",
-        choices=("right", "left"),
-        default="right",
-        help="cut off the end (right) or the beginning (left; default: right)",
-    )
-    command.add_argument(
-        "--boundary", choices=KINDS, help="cut at the end of one, or at a finer one if a single one is too long"
-    )
-    add_texts(command, takes_bytes=False)
+@command(
+    "truncate",
+    examples=(
+        ("crayon-hf truncate book.txt --max-tokens 512 > part.txt", "the beginning of a file"),
+        ("crayon-hf truncate book.txt -n 512 --side left", "its end"),
+        ("crayon-hf truncate -n 3 'Ask, and it shall be given you'", "a text"),
+        ("crayon-hf truncate poem.txt -n 8 --lines", "each line"),
+    ),
+)
+@option("-n", "--max-tokens", type=NUMBER, required=True, help="the most tokens of a text")
+@option(
+    "--side",
+    type=Choice(("right", "left")),
+    default="right",
+    show_default=True,
+    help="cut off the end (right) or the beginning (left)",
+)
+@option("--boundary", type=Choice(KINDS), help="cut at the end of one, or at a finer one if a single one is too long")
+@TEXTS
+def truncate(arguments: Arguments) -> int:
+    """Prints each text, cut to at most N tokens.
 
-
-def truncate(arguments: argparse.Namespace) -> int:
-    """Each text, cut."""
+    Special tokens around a text count. Texts of the command line and of --lines end with a newline; a text from a file
+    or from standard input is written without one.
+    """
+    find_files(arguments)
     texts = texts_of(arguments)
-    is_file = arguments.file is not None or arguments.text in ([], ["-"])
+    is_file = bool(arguments.file) or is_standard_input(arguments)
     tokenizer = opened(arguments)
     for data in texts:
         text = utf8(data, "it is text that is cut")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from crayon_hf import _core
 from crayon_hf.corpora.job.encoder import DocumentEncoder
@@ -18,7 +19,6 @@ from crayon_hf.errors import CorpusError, InvalidUtf8Error, UnsupportedError
 from crayon_hf.text_readers.arrow_spans import ArrowSpans, check_type, spans_of
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pyarrow as pa
 
     from crayon_hf.tokenizer import Tokenizer

@@ -7,15 +7,16 @@ files to `tokenize_shard`, and no document becomes an object of Python.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.job.options import ShardOptions
 from crayon_hf.corpora.job.shard import tokenize_shard
 from crayon_hf.errors import CorpusError, ProfileNotFoundError, VocabularyError
 from crayon_hf.text_readers.documents import format_of
@@ -32,7 +33,6 @@ with needed("crayon_hf.corpora.datatrove", "datatrove"):
     from fsspec.core import url_to_fs
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from datatrove.data import DocumentsPipeline
 
     from crayon_hf.tokenizer import Tokenizer
@@ -211,7 +211,7 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
             address = folder.resolve_paths("")
             if not folder.is_local() and url_to_fs(address)[0] != folder.fs:
                 raise ValueError(f"{address}: the file system has options: put them into fsspec's configuration")
-        unknown = settings.keys() - (inspect.signature(tokenize_shard).parameters.keys() - _GIVEN)
+        unknown = settings.keys() - ShardOptions.__optional_keys__ - _OTHER_SETTINGS
         if unknown:
             raise TypeError(f"TokenizeShards has no argument {', '.join(sorted(unknown))}")
         self.tokenizer_name_or_path = tokenizer_name_or_path
@@ -256,7 +256,8 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
         return self.settings.get("input_format") is not None or format_of(name)[0] is not None
 
 
-_GIVEN = {"input", "output", "format", "tokenizer"}
+_OTHER_SETTINGS = {"batch_bytes", "threads", "overwrite", "progress"}
+"""Of `tokenize_shard`, which do not decide the bytes."""
 
 
 def _open(name: str) -> Tokenizer:

@@ -6,23 +6,20 @@ what is said of failures is `crayon_hf.corpora.job.corpus`'s.
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import absolute, all_absolute
-from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
-from crayon_hf.corpora.job.failures import Failure, failure_of
+from crayon_hf.corpora.engines import Sent, tokenize_by
+from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.failures import Failure
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
 from crayon_hf.corpora.job.plan import Task
-from crayon_hf.corpora.job.shard import ShardSummary, run_shard
-from crayon_hf.corpora.job.workers import TRIES
-from crayon_hf.corpora.ray_data import cpus, unpack
+from crayon_hf.corpora.job.pool import TRIES
+from crayon_hf.corpora.job.shard import ShardSummary
+from crayon_hf.corpora.ray_data import cpus, fetched
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need
 
@@ -62,21 +59,10 @@ def tokenize_corpus_on_ray(
     docs/clusters.md has examples.
     """
     need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
-    taken = {"workers", "threads", "runner"} & settings.keys()
-    if taken:
-        raise TypeError(f"tokenize_corpus_on_ray has no argument {', '.join(sorted(taken))}: see cpus_per_task")
-    runner = _Runner(
-        positive(cpus_per_task, "cpus_per_task"), positive(batch_bytes, "batch_bytes"), positive(tries, "tries")
-    )
-    return tokenize_corpus(
-        all_absolute(inputs),
-        absolute(output),
-        format,
-        tokenizer=tokenizer,
-        batch_bytes=batch_bytes,
-        runner=runner,
-        **settings,
-    )
+    batch_bytes = positive(batch_bytes, "batch_bytes")
+    runner = _Runner(positive(cpus_per_task, "cpus_per_task"), batch_bytes, positive(tries, "tries"))
+    settings = {"tokenizer": tokenizer, "batch_bytes": batch_bytes, **settings}
+    return tokenize_by(runner, "tokenize_corpus_on_ray", "cpus_per_task", inputs, output, format, settings)
 
 
 class _Runner:
@@ -96,10 +82,10 @@ class _Runner:
         import ray
         from ray.exceptions import RayError, RayTaskError
 
-        label, parcel = distribute.pack(tokenizer.tokenizer)
-        sent = tokenizer[1:], label, [ray.put(parcel)], options, self._batch_bytes
+        sent, parcel = Sent.of(tokenizer, options, self._batch_bytes)
         # Ray's own retries would be as good, but nobody would hear of them.
         remote = ray.remote(num_cpus=self._cpus, max_retries=0, scheduling_strategy="SPREAD")(_run)
+        parcels = [ray.put(parcel)]  # in a list, since Ray fetches arguments: a worker may not need this one
         waiting, tries = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
         running: dict[ray.ObjectRef, Task] = {}
         try:
@@ -109,7 +95,7 @@ class _Runner:
                     task = waiting.popleft()
                     tries[task.name] += 1
                     named = remote.options(name=f"tokenize {task.name}")  # as it is called in Ray's lists, and by `ps`
-                    running[named.remote(task, *sent)] = task
+                    running[named.remote(task, sent, parcels)] = task
                 for done in ray.wait(list(running), timeout=None)[0]:
                     task = running.pop(done)
                     try:
@@ -130,24 +116,9 @@ class _Runner:
                 ray.cancel(left, force=True)
 
 
-_planned = functools.lru_cache(maxsize=1)(plan_encoding)
-"""A worker of Ray gets one task after the other of a job, and has one tokenizer for all of them."""
-
-
-def _run(
-    task: Task,
-    facts: tuple[str, str, int, int],
-    label: distribute.Label,
-    parcel: list[ray.ObjectRef],
-    options: Options,
-    batch_bytes: int,
-) -> ShardSummary | Failure:
-    """What a worker of Ray does. An error is a result, so that it can be read by whoever has not its class."""
-    try:
-        encoding = _planned(JobTokenizer(unpack(label, parcel), *facts), options, cpus())
-        return run_shard(task.files, task.output, options, encoding, batch_bytes)
-    except Exception as error:
-        return failure_of(error)
+def _run(task: Task, sent: Sent, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
+    """What a worker of Ray does."""
+    return sent.do(task, fetched(parcels), cpus())
 
 
 def _first_line(error: Exception) -> str:

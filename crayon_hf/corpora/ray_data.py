@@ -6,7 +6,7 @@ object store to the nodes that do not have it, once for each node (see `shipping
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
@@ -16,8 +16,6 @@ from crayon_hf.util.extras import need
 if TYPE_CHECKING:
     import pyarrow as pa
     import ray.data
-
-    from crayon_hf.tokenizer import Tokenizer
 
 
 def tokenize_dataset(
@@ -60,7 +58,7 @@ class TokenizeBatches:
     """What an actor of ``map_batches`` does with a batch, which is a ``pyarrow.Table``."""
 
     def __init__(self, label: distribute.Label, parcel: list[ray.ObjectRef], column: Column) -> None:
-        self._tokenizer = unpack(label, parcel)
+        self._tokenizer = distribute.unpack(label, fetched(parcel))
         self._column = column
         self._threads = cpus()
 
@@ -68,15 +66,11 @@ class TokenizeBatches:
         return with_ids(self._tokenizer, batch, self._column, self._threads)
 
 
-def unpack(label: distribute.Label, parcel: list[ray.ObjectRef]) -> Tokenizer:
-    """The tokenizer, in a worker of Ray."""
+def fetched(parcels: list[ray.ObjectRef]) -> Callable[[], distribute.Parcel]:
+    """What gets the one of Ray's object store."""
     import ray
 
-    def fetch() -> distribute.Parcel:
-        fetched: distribute.Parcel = ray.get(parcel[0])
-        return fetched
-
-    return distribute.unpack(label, fetch)
+    return lambda: ray.get(parcels[0])
 
 
 def cpus() -> int:

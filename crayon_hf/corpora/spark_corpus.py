@@ -5,19 +5,17 @@ Needs ``pyspark``, the extra ``spark``. Spark decides where a task runs, and run
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import absolute, all_absolute
-from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
-from crayon_hf.corpora.job.failures import Failure, failure_of
+from crayon_hf.corpora.engines import Sent, tokenize_by
+from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.failures import Failure
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
 from crayon_hf.corpora.job.plan import Task
-from crayon_hf.corpora.job.shard import ShardSummary, run_shard
+from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need
 
@@ -54,18 +52,10 @@ def tokenize_corpus_on_spark(
     >>> tokenize_corpus_on_spark(spark, "s3://bucket/web", "s3://bucket/tokens", tokenizer="lite")  # doctest: +SKIP
     """
     need("tokenize_corpus_on_spark", "spark", "pyspark", "pyarrow")
-    taken = {"workers", "runner"} & settings.keys()
-    if taken:
-        raise TypeError(f"tokenize_corpus_on_spark has no argument {', '.join(sorted(taken))}: see threads")
-    return tokenize_corpus(
-        all_absolute(inputs),
-        absolute(output),
-        format,
-        tokenizer=tokenizer,
-        batch_bytes=batch_bytes,
-        runner=_Runner(spark, positive(threads, "threads"), positive(batch_bytes, "batch_bytes")),
-        **settings,
-    )
+    batch_bytes = positive(batch_bytes, "batch_bytes")
+    runner = _Runner(spark, positive(threads, "threads"), batch_bytes)
+    settings = {"tokenizer": tokenizer, "batch_bytes": batch_bytes, **settings}
+    return tokenize_by(runner, "tokenize_corpus_on_spark", "threads", inputs, output, format, settings)
 
 
 class _Runner:
@@ -82,34 +72,13 @@ class _Runner:
         progress: Callable[[Task, Counts], None],
     ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
         """What came of each task, when all have ended."""
-        label, parcel = distribute.pack(tokenizer.tokenizer)
-        sent = self._context.broadcast(tuple(parcel))
-        facts = tokenizer[1:]
-        run = functools.partial(_run, facts, label, sent, options, self._batch_bytes, self._threads)
+        sent, parcel = Sent.of(tokenizer, options, self._batch_bytes)
+        parcels, threads = self._context.broadcast(tuple(parcel)), self._threads
+
+        def run(task: Task) -> ShardSummary | Failure:
+            return sent.do(task, lambda: distribute.Parcel(*parcels.value), threads)
+
         try:
             yield from zip(tasks, self._context.parallelize(tasks, len(tasks)).map(run).collect(), strict=True)
         finally:
-            sent.destroy()
-
-
-_planned = functools.lru_cache(maxsize=1)(plan_encoding)
-"""A Python worker gets one task after the other of a job, and has one tokenizer for all of them."""
-
-
-def _run(
-    facts: tuple[str, str, int, int],
-    label: distribute.Label,
-    parcel: Any,
-    options: Options,
-    batch_bytes: int,
-    threads: int,
-    task: Task,
-) -> ShardSummary | Failure:
-    """What a worker of Spark does. An error is a result: Spark would do the task again."""
-    try:
-        opened = distribute.unpack(label, lambda: distribute.Parcel(*parcel.value))
-        return run_shard(
-            task.files, task.output, options, _planned(JobTokenizer(opened, *facts), options, threads), batch_bytes
-        )
-    except Exception as error:
-        return failure_of(error)
+            parcels.destroy()

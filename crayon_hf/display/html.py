@@ -134,7 +134,8 @@ def _text(token: Token) -> str:
     cells = cells_of_bytes(token.shown) if isinstance(token.shown, bytes) else cells_of_text(token.shown)
     shown = list(islice(cells, _MOST_CELLS + 1))
     text = "".join(map(_cell, shown[:_MOST_CELLS]))
-    return (text + "<u>…</u>" if len(shown) > _MOST_CELLS else text) or "<u>∅</u>"
+    text = (text + "<u>…</u>" if len(shown) > _MOST_CELLS else text) or "<u>∅</u>"
+    return f"{text}<u>{escape(plain(token.note))}</u>" if token.note else text
 
 
 def _cell(cell: Cell) -> str:

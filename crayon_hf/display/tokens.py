@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +47,13 @@ class Token:
     """What to show of it in the text."""
     gap: str = ""
     """The text before it that is in no token."""
+    is_unknown: bool = False
+    """The vocabulary has no token for this text."""
+
+    @property
+    def note(self) -> str:
+        """What to write behind the text of a token that does not say what it is."""
+        return f"\u27e8{self.token}\u27e9" if self.is_unknown else ""
 
 
 @dataclass(frozen=True)
@@ -95,12 +103,13 @@ def sample_of(engine: AnyEngine) -> list[Token]:
 
 def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[int], bytes]) -> list[Token]:
     on_bytes = _is_on_bytes(engine)
-    added = {row["id"] for row in engine.added_tokens()}
+    added, unknown = {row["id"] for row in engine.added_tokens()}, _unknown_of(engine)
     inserted = getattr(encoding, "special_tokens_mask", [0] * len(encoding))
     out = []
     done = 0  # so many characters were shown
-    rows = zip(encoding.ids, encoding.tokens, encoding.offsets, map(bool, inserted), strict=True)
-    for id, own, (start, end), is_inserted in rows:
+    starts = [start for start, _ in [*encoding.offsets, (len(text), 0)]][1:]
+    rows = zip(encoding.ids, encoding.tokens, encoding.offsets, map(bool, inserted), starts, strict=True)
+    for id, own, (start, end), is_inserted, next_start in rows:
         token, data = engine.id_to_token(id) or own, bytes_of(id)
         shown: str | bytes = own
         gap = ""
@@ -108,11 +117,22 @@ def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[in
             gap = text[done:start]
             if own == token and (on_bytes or _is_byte(token, data, text[start:end])):
                 shown = data  # which need not be whole characters
-            elif done <= start < end:
+            elif done <= start < end and not start <= next_start < end:  # a text that two tokens share is of neither
                 shown = text[start:end]
             done = max(done, end)
-        out.append(Token(id, token, data, start, end, id in added, is_inserted, shown, gap))
+        is_unknown = id == unknown and not is_inserted and shown not in (token, data)
+        out.append(Token(id, token, data, start, end, id in added, is_inserted, shown, gap, is_unknown))
     return out
+
+
+def _unknown_of(engine: AnyEngine) -> int | None:
+    """The id of the token for text that the vocabulary lacks."""
+    try:
+        model = json.loads(engine.components).get("model") or {}
+    except UnsupportedError:  # tiktoken's encodings have none
+        return None
+    token, id = model.get("unk_token"), model.get("unk_id")
+    return id if token is None else engine.token_to_id(token)
 
 
 def _is_byte(token: str, data: bytes, text: str) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REVISIONS", "convert", "read", "write"]
 
-REVISIONS = {"CRAYON_V2": 1, "GGUF": 1, "SENTENCEPIECE": 1, "TEKKEN": 1, "VOCAB_JSON": 1, "WORDPIECE": 1}
+REVISIONS = {"CRAYON_V2": 1, "GGUF": 1, "SENTENCEPIECE": 2, "TEKKEN": 1, "VOCAB_JSON": 1, "WORDPIECE": 1}
 """Part of the key under which results are cached: raise that of a `Kind` when the same source of it gives another
 tokenizer.json. Rank files have theirs in `tiktoken`."""
 
@@ -40,7 +40,7 @@ def convert(
 
     docs/sources.md has examples.
     """
-    from crayon_hf.formats.names import NameKind, resolve
+    from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
     from crayon_hf.formats.recognise import recognise
     from crayon_hf.formats.tiktoken_objects import is_encoding_name, read_encoding
 
@@ -51,21 +51,35 @@ def convert(
     meaning = resolve(source)
     if meaning.kind is NameKind.ENCODING or (meaning.path is None and is_encoding_name(meaning.name)):
         return read_encoding(meaning.name, **given)
+    if meaning.kind is NameKind.UNKNOWN and not looks_like_path(meaning.name):
+        raise unknown_name(meaning.name)
     path = meaning.path or meaning.name
     return read(recognise(path), path, progress=progress, **given)
 
 
 def read(
-    kind: Kind, path: str, data: bytes | None = None, *, progress: Progress | None = None, **options: Any
+    kind: Kind,
+    path: str,
+    data: bytes | None = None,
+    *,
+    progress: Progress | None = None,
+    opening: bool = False,
+    **options: Any,
 ) -> Converted:
-    """A source whose kind is known. `data` is what the file contains, if somebody has read it."""
+    """A source whose kind is known. `data` is what the file contains, if somebody has read it.
+
+    With `opening` the result is for a cartridge alone, and may have a ``tokenizer.json`` that says less than the source
+    (`Converted.inexact`).
+    """
     from crayon_hf.util.collector import CollectorPause
 
     with CollectorPause():
-        return _read(kind, path, data, progress, options)
+        return _read(kind, path, data, progress, opening, options)
 
 
-def _read(kind: Kind, path: str, data: bytes | None, progress: Progress | None, options: dict[str, Any]) -> Converted:
+def _read(
+    kind: Kind, path: str, data: bytes | None, progress: Progress | None, opening: bool, options: dict[str, Any]
+) -> Converted:
     from crayon_hf.errors import VocabularyError
     from crayon_hf.formats import huggingface
     from crayon_hf.formats.recognise import Kind, look_into, vocab_and_merges
@@ -106,7 +120,7 @@ def _read(kind: Kind, path: str, data: bytes | None, progress: Progress | None, 
     if kind is Kind.SENTENCEPIECE:
         from crayon_hf.formats.sentencepiece import read_sentencepiece
 
-        return read_sentencepiece(data, progress=progress)
+        return read_sentencepiece(data, progress, opening=opening)
     if kind is Kind.TEKKEN:
         from crayon_hf.formats.tekken import read_tekken
 
@@ -119,17 +133,26 @@ def _read(kind: Kind, path: str, data: bytes | None, progress: Progress | None, 
     raise VocabularyError(f"{path} is {kind}, which is not supported")
 
 
-def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool = True) -> list[str]:
+def write(
+    converted: Converted,
+    directory: str | os.PathLike[str],
+    cartridge: bool = True,
+    *,
+    overwrite: bool | None = None,
+) -> list[str]:
     """Make a directory that transformers opens, and crayon_hf without compiling anything; the paths of its files.
 
     ``tokenizer.json``, ``tokenizer_config.json`` and ``tokenizer.dat`` appear together, or not at all. What else is in
     the directory stays, and so do settings of a tokenizer_config.json that the vocabulary says nothing about.
 
+    With `overwrite` False a directory with another tokenizer is a FileExistsError; with True all files of that
+    tokenizer go, its settings among them.
+
     docs/sources.md has examples.
     """
     from crayon_hf.formats.repository import write as write_repository
 
-    written: list[str] = write_repository(converted, directory, cartridge)
+    written: list[str] = write_repository(converted, directory, cartridge, overwrite)
     return written
 
 

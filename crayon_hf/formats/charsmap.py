@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import sha256
 from itertools import product
 
@@ -29,12 +29,14 @@ from crayon_hf.formats.piece_types import Component, replace
 
 _NFKC = {"type": "NFKC"}
 _MOST_DECODERS = 100
+_FEW_RULES = 200
+"""Up to so many rules are told one by one: those for several characters become steps of their own."""
 _PAIR = "\ufff0\ufff1"
 """What is put between characters where the rules delete no control character: two that no text has in a row."""
 _SHIELD = "\ufdd6"
 _SHIELDS = "".join(map(chr, range(0xFDD8, 0xFDF0)))
 """Noncharacters: three or four in a row stand for a text that the rules must not see."""
-_MARKS = r"\p{M}\x{200C}\x{200D}\x{0E33}\x{0EB3}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}"
+_MARKS = r"\p{M}\x{200C}\x{200D}\x{0E33}\x{0EB3}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}"
 """What can belong to a cluster that another character begins."""
 
 
@@ -50,33 +52,70 @@ To compare all of them takes longer than the rest of a small model.
 """
 
 
-def rules_as_components(charsmap: bytes, shielded: Sequence[str] = ()) -> list[Component]:
+def rules_as_components(
+    charsmap: bytes, shielded: Collection[str] = (), written: Callable[[str], str] = str
+) -> list[Component]:
     """Normalizers that do together what the rules do, and leave `shielded` texts as they are.
 
-    UnsupportedError when they cannot.
+    Both what a rule makes and a shielded text stand in the result as `written` says. UnsupportedError when no
+    components do that.
     """
     rules = _core.CharsmapRules(charsmap)
-    precompiled = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
-    characters, following = rules.characters(), rules.following()
-    mapping: list[Component] = [_NFKC, precompiled] if following else [precompiled]
-    kept = [text for text in shielded if rules.apply(text) != text]
+    alone = precompiled(charsmap)
     proven = PROVEN.get(sha256(charsmap).hexdigest())
-    kept += _differing(rules, {"type": "Sequence", "normalizers": mapping}) if proven is None else proven
-    width = 1 if len(kept) <= len(_SHIELDS) else 2
-    if len(kept) > len(_SHIELDS) ** width:
-        raise UnsupportedError(f"normalization rules that would change {len(kept)} user-defined pieces or characters")
+    found = rules.as_dict() if proven is None else {}
+    replaced = {key: made for key, made in found.items() if written(made) != made}
+    if proven is None and len(found) <= _FEW_RULES:
+        # NFKC would change what such rules leave alone.
+        following: dict[str, str] = {}
+        replaced |= {key: made for key, made in found.items() if len(key) > 1}
+        if overlapping := _overlapping(replaced):
+            raise UnsupportedError(f"normalization rules that overlap, such as that for {overlapping[0]!r}")
+    else:
+        following = rules.following()
+    characters = rules.characters()
+    mapping: list[Component] = [_NFKC, alone] if following else [alone]
+    differing = _differing(rules, {"type": "Sequence", "normalizers": mapping}, replaced) if proven is None else proven
+    replaced |= {char: rules.apply(char) for char in differing}
+    longer = {key[:end] for key in replaced for end in range(1, len(key))}
+    kept = [text for text in shielded if rules.apply(text) != text or written(text) != text or text in longer]
+    # At any place a shielded text goes before a rule, a longer one, too.
+    taken = tuple(kept)
+    shields = {key: written(made) for key, made in replaced.items() if not key.startswith(taken)}
+    shields |= {text: written(text) for text in kept}
+    width = 1 if len(shields) <= len(_SHIELDS) else 2
+    if len(shields) > len(_SHIELDS) ** width:
+        raise UnsupportedError(
+            f"{len(kept)} user-defined pieces that the normalization rules would change, and "
+            f"{len(shields) - len(kept)} characters that they change otherwise than NFKC: a tokenizer.json has at most "
+            f"{len(_SHIELDS) ** width} of both"
+        )
     marks = map("".join, product(_SHIELDS, repeat=width))
-    shields = [(text, f"{_SHIELD}{mark}{_SHIELD}") for text, mark in zip(kept, marks, strict=False)]
+    marked = [(text, f"{_SHIELD}{mark}{_SHIELD}") for text, mark in zip(shields, marks, strict=False)]
     deleted = next((char for char in map(chr, range(1, 9)) if characters.get(char) == ""), None)
-    ends = [text for text in shielded if text not in kept and text[-1] in following]
+    ends = [text for text in shielded if text not in shields and text[-1] in following]
     apart = replace(_apart(characters, following, ends), deleted or _PAIR, regex=True)
     return [
-        *(replace(text, shield) for text, shield in sorted(shields, key=lambda pair: len(pair[0]), reverse=True)),
+        *(replace(text, mark) for text, mark in sorted(marked, key=lambda pair: len(pair[0]), reverse=True)),
         apart,
         *mapping,
         *([] if deleted else [replace(_PAIR, "")]),
-        *(replace(shield, text) for text, shield in shields),
+        *(replace(mark, shields[text]) for text, mark in marked),
     ]
+
+
+def _overlapping(keys: Collection[str]) -> list[str]:
+    """The keys that could take a part of another, as they are replaced one after the other."""
+    starts: dict[str, set[str]] = {}
+    for key in keys:
+        for end in range(1, len(key)):
+            starts.setdefault(key[:end], set()).add(key)
+    return [key for key in keys if any(starts.get(key[begin:], {key}) != {key} for begin in range(1, len(key)))]
+
+
+def precompiled(charsmap: bytes) -> Component:
+    """The component of `tokenizers` that has the rules, and applies some otherwise."""
+    return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
 
 
 def rules_one_by_one(charsmap: bytes) -> list[Component]:
@@ -86,20 +125,19 @@ def rules_one_by_one(charsmap: bytes) -> list[Component]:
     """
     rules = _core.CharsmapRules(charsmap).as_dict()
     keys = sorted(rules, key=len, reverse=True)
-    starts = {key[:end] for key in keys for end in range(1, len(key))}
-    overlap = any(key[begin:] in starts for key in keys for begin in range(1, len(key)))
     again = not set("".join(keys)).isdisjoint("".join(rules.values()))
     closed = "" in rules.values() and len(keys[0]) > 1
-    if len(keys) > _MOST_DECODERS or overlap or again or closed:
+    if len(keys) > _MOST_DECODERS or again or closed or _overlapping(keys):
         raise UnsupportedError(f"{len(keys)} normalization rules for decoded text, or some that meet each other")
     return [replace(key, rules[key]) for key in keys]
 
 
-def _differing(rules: _core.CharsmapRules, mapping: Component) -> str:
-    """The single characters that the components do not map as the rules do. UnsupportedError for sequences."""
+def _differing(rules: _core.CharsmapRules, mapping: Component, replaced: Collection[str]) -> str:
+    """The single characters that the components do not map as the rules do. UnsupportedError for sequences, but those
+    that are `replaced`."""
     characters, sequences = rules.differences(json.dumps(mapping))
     for key, made in sequences.items():
-        if not _is_newer(key, made):
+        if key not in replaced and not _is_newer(key, made):
             raise UnsupportedError(f"the normalization rule that makes {made!r} of {key!r}")
     return characters
 

@@ -22,6 +22,10 @@ class Converted(NamedTuple):
     name: str | None = None
     metadata: Mapping[str, Any] = MappingProxyType({})
     """What the cartridge's metadata says besides the reference and the name."""
+    opened: Mapping[str, Any] = MappingProxyType({})
+    """What the metadata says besides where the source itself is opened, rather than the ``tokenizer.json``."""
+    inexact: str = ""
+    """Why no ``tokenizer.json`` gives the ids of the source: this one only holds the vocabulary for a cartridge."""
 
 
 def written(document: Mapping[str, Any]) -> bytes:

@@ -9,7 +9,6 @@ own answer.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from typing import Any
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted, written
+from crayon_hf.tokenizer_json.parts import byte_level, parsed, whole_document
 from crayon_hf.util.byte_level import spell
 
 UNKNOWN = 1
@@ -55,10 +55,7 @@ def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
 
 def read_companion(data: bytes) -> list[str]:
     """The strings in the ``.json`` beside a cartridge, by id: a list, or an object with ``vocab``, strings to ids."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"the .json beside the version 2 cartridge is not JSON: {error}") from error
+    value = parsed(data, "the .json beside the version 2 cartridge")
     tokens = _from_object(value["vocab"]) if isinstance(value, dict) and "vocab" in value else value
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise VocabularyError("the .json beside the version 2 cartridge is not a list of strings")
@@ -110,28 +107,13 @@ def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
 
 def longest_match(vocab: dict[str, int], unknown: str) -> bytes:
     """The ``tokenizer.json`` of longest match over byte-level tokens, every byte among them (so none is `unknown`)."""
-    document: bytes = written(
-        {
-            "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": [],
-            "normalizer": None,
-            "pre_tokenizer": {
-                "type": "ByteLevel",
-                "add_prefix_space": False,
-                "trim_offsets": True,
-                "use_regex": False,
-            },
-            "post_processor": None,
-            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-            "model": {
-                "type": "WordPiece",
-                "unk_token": unknown,
-                "continuing_subword_prefix": "",
-                "max_input_chars_per_word": _NO_LIMIT,
-                "vocab": vocab,
-            },
-        }
-    )
+    model = {
+        "type": "WordPiece",
+        "unk_token": unknown,
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": _NO_LIMIT,
+        "vocab": vocab,
+    }
+    decoder = byte_level(add_prefix_space=True, use_regex=True)
+    document: bytes = written(whole_document(model, pre_tokenizer=byte_level(), decoder=decoder))
     return document

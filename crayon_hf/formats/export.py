@@ -69,10 +69,10 @@ def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
         if model.get(option):
             raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not have")
     vocab = ids_of(model)
-    ordinary = {token: id for token, id in vocab.items() if token and added.get(token) != id}
+    ordinary = {token: id for token, id in vocab.items() if added.get(token) != id}
     ranks = {_from_byte_level(token): id for token, id in ordinary.items()}
     _check_ids(ordinary)
-    order = sorted(ranks, key=lambda token: ranks[token])
+    order = sorted((token for token in ranks if token), key=lambda token: ranks[token])
     _check_merges(order, model)
     return Ranks(write_ranks(ranks), _pattern(document), added)
 

@@ -1,9 +1,11 @@
 """GGUF files to ``tokenizer.json``.
 
 The result gives the ids of llama.cpp with special tokens found in the text (``llama_tokenize`` with ``parse_special``),
-and with its beginning and end (``add_special``) where the caller asks for special tokens. Where llama.cpp only comes
-near a model's own tokenizer, the model's own counts: in tables of Unicode, in a few patterns (`gguf_patterns`), and in
-BERT's removal of accents, for which llama.cpp keeps the first character of each decomposition.
+and with its beginning and end (``add_special``) where the caller asks for special tokens. llama.cpp does not normalize
+text for byte-level BPE, so that a model's own ``tokenizer.json`` that does gives other ids for it. Where llama.cpp only
+comes near a model's own tokenizer, the model's own counts: in tables of Unicode, in a few patterns (`gguf_patterns`),
+and in BERT's removal of accents, for which llama.cpp keeps the first character of each decomposition. docs/sources.md
+lists all differences.
 """
 
 from __future__ import annotations

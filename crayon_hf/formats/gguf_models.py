@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.charsmap import rules_as_components
 from crayon_hf.formats.converted import Progress
 from crayon_hf.formats.gguf_patterns import GPT2, PreTokenizer
 from crayon_hf.formats.gguf_tokens import Kind, Tokens
 from crayon_hf.formats.piece_merges import merges_of
+from crayon_hf.formats.piece_models import UNKNOWN_COSTS, piece_scores, words_are_apart
+from crayon_hf.formats.piece_types import NORMAL, UNUSED, USER_DEFINED, Piece
+from crayon_hf.formats.pieces import cuts_of, never_found
+from crayon_hf.tokenizer_json.parts import BPE, byte_level, split, whole_document
 
 Document = dict[str, Any]
 Parts = dict[str, Any]
@@ -30,22 +36,44 @@ def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> 
     """Model ``gpt2``: merges over spelled bytes, or over text where the pre-tokenizer says so."""
     vocab = {text: id for id, text in enumerate(tokens.texts)}
     pairs = _pairs(merges, vocab)
-    cuts = [_split(pattern) for pattern in pre.patterns]
+    cuts = [split(pattern) for pattern in pre.patterns]
     if pre.spaces_escaped:
+        tokens.check_bytes()
         unknown = tokens.special.get("unk")
         model = _bpe(vocab, pairs, unknown=None if unknown is None else tokens.texts[unknown], byte_fallback=True)
         decoder = _sequence("decoders", [_UNESCAPED, {"type": "ByteFallback"}, _JOINED])
+        if pre.lines_whole and (cut := _whole_lines(model, vocab)):
+            model["ignore_merges"] = True
+            cuts.append(split(cut))
         return _document(tokens, model, decoder, normalizer=_ESCAPED, pre_tokenizer=_sequence("pretokenizers", cuts))
     if pre.patterns == (GPT2,):
-        pre_tokenizer = _byte_level(use_regex=True)
+        pre_tokenizer = byte_level(use_regex=True)
     else:
-        pre_tokenizer = _sequence("pretokenizers", [*cuts, _byte_level(use_regex=False)])
+        pre_tokenizer = _sequence("pretokenizers", [*cuts, byte_level(use_regex=False)])
     model = _bpe(vocab, pairs, ignore_merges=pre.ignore_merges)
-    return _document(tokens, model, _byte_level(use_regex=True), pre_tokenizer=pre_tokenizer)
+    return _document(tokens, model, byte_level(use_regex=True), pre_tokenizer=pre_tokenizer)
+
+
+def _whole_lines(model: Parts, vocab: Mapping[str, int]) -> str | None:
+    """Where to cut the other tokens, if runs of line breaks are looked up whole (`ignore_merges`).
+
+    None where merging makes all tokens of line breaks anyway.
+    """
+    lines = {text: id for id, text in enumerate(text for text in vocab if not text.strip("\n"))}
+    merges = [pair for pair in model["merges"] if not "".join(pair).strip("\n")]
+    merging = _core.TextModel(json.dumps(_bpe(lines, merges)))
+    if all(len(merging.tokenize(text)) == 1 for text in lines):
+        return None
+    pieces = [Piece(text, 0.0, USER_DEFINED if text in lines else NORMAL) for text in vocab]
+    cuts, unknown = cuts_of(pieces, model)
+    if unknown:
+        raise UnsupportedError("runs of line breaks that no merges make, beside tokens of unknown characters")
+    return "|".join(cuts) or r"(?!)"
 
 
 def sentencepiece_bpe(tokens: Tokens, space_prefix: bool, progress: Progress | None) -> Document:
     """Model ``llama``: whatever two neighbours make a token is joined, the best score first."""
+    tokens.check_bytes()
     scores = tokens.scores or [0.0] * len(tokens.texts)
     # The other kinds are found before anything is joined; but a user-defined token can be made of escaped spaces.
     joined = {
@@ -70,14 +98,8 @@ def sentencepiece_bpe(tokens: Tokens, space_prefix: bool, progress: Progress | N
 def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: bool) -> Document:
     """Model ``t5``: the best-scored way to cut a text."""
     unknown = tokens.id_of("unk", "a Unigram model")
-    scores = tokens.scores or [0.0] * len(tokens.texts)
-    # No text becomes a token of the other kinds; they must not be the worst, from which the cost of unknown
-    # characters is worked out.
-    worst = min((score for score, kind in zip(scores, tokens.kinds, strict=True) if kind == Kind.NORMAL), default=0.0)
-    vocab = [
-        (text, 0.0 if kind == Kind.USER_DEFINED else score if kind in (Kind.NORMAL, Kind.UNUSED) else worst)
-        for text, score, kind in zip(tokens.texts, scores, tokens.kinds, strict=True)
-    ]
+    tokens.check_bytes()
+    pieces, worst = _unigram_pieces(tokens)
     steps: list[Parts] = []
     if charsmap:
         steps += rules_as_components(charsmap)
@@ -86,17 +108,35 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
     else:
         # A text of nothing but spaces gets no prefix.
         steps += [_replace(r"\A(?= *[^ ])", _SPACE), _ESCAPED] if space_prefix else [_ESCAPED]
-    # Cutting before each space changes nothing where no token goes on after one, and the space is a token itself.
-    words = _SPACE in tokens.texts and not any(_SPACE in text[1:] for text in tokens.texts)
-    pre_tokenizer = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "never", "split": True}
-    decoders = [_UNESCAPED, _JOINED, *([_NO_FIRST_SPACE] if merge_spaces or space_prefix else [])]
+    steps += never_found(pieces)
+    words = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "never", "split": True}
+    of_bytes = [{"type": "ByteFallback"}] if Kind.BYTE in tokens.kinds else []
+    decoders = [_UNESCAPED, *of_bytes, _JOINED, *([_NO_FIRST_SPACE] if space_prefix else [])]
+    vocab = list(zip(tokens.texts, piece_scores(pieces, worst), strict=True))
     return _document(
         tokens,
+        # llama.cpp gives the unknown token for what is no token, whatever byte tokens there are.
         {"type": "Unigram", "unk_id": unknown, "vocab": vocab, "byte_fallback": False},
         _sequence("decoders", decoders),
         normalizer=_sequence("normalizers", steps),
-        pre_tokenizer=pre_tokenizer if words else None,
+        pre_tokenizer=words if words_are_apart(pieces) else None,
     )
+
+
+def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
+    """The tokens as pieces, those that no text becomes as unused ones; and the worst score of a normal token.
+
+    llama.cpp finds normal, unused and user-defined tokens, these for nothing. One that scores less than its characters
+    would as unknown ones is never the best.
+    """
+    scores = tokens.scores or [0.0] * len(tokens.texts)
+    worst = min((score for score, kind in zip(scores, tokens.stated, strict=True) if kind == Kind.NORMAL), default=0.0)
+    pieces = []
+    for text, score, kind in zip(tokens.texts, scores, tokens.stated, strict=True):
+        cost = 0.0 if kind == Kind.USER_DEFINED else score
+        found = kind in (Kind.NORMAL, Kind.UNUSED, Kind.USER_DEFINED) and cost >= len(text) * (worst - UNKNOWN_COSTS)
+        pieces.append(Piece(text, cost, NORMAL if found else UNUSED))
+    return pieces, worst
 
 
 def wordpiece(tokens: Tokens, lowercase: bool, strip_accents: bool) -> Document:
@@ -104,7 +144,7 @@ def wordpiece(tokens: Tokens, lowercase: bool, strip_accents: bool) -> Document:
     spelled = [_spelled(text, kind) for text, kind in zip(tokens.texts, tokens.kinds, strict=True)]
     vocab = {text: id for id, text in enumerate(spelled)}
     if len(vocab) != len(spelled):
-        raise VocabularyError("the GGUF file has two tokens with the same spelling, such as [x] and \u2581[x]")
+        raise UnsupportedError("two tokens with the same spelling, such as [x] and \u2581[x]")
     normalizer = {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -156,47 +196,21 @@ def _bpe(
     byte_fallback: bool = False,
     ignore_merges: bool = False,
 ) -> Parts:
-    return {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": unknown,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": unknown is not None,
-        "byte_fallback": byte_fallback,
-        "ignore_merges": ignore_merges,
-        "vocab": vocab,
-        "merges": merges,
-    }
+    options = {"unk_token": unknown, "fuse_unk": unknown is not None}
+    options |= {"byte_fallback": byte_fallback, "ignore_merges": ignore_merges}
+    return {**BPE, **options, "vocab": vocab, "merges": merges}
 
 
 def _document(
     tokens: Tokens, model: Parts, decoder: Parts, normalizer: Parts | None = None, pre_tokenizer: Parts | None = None
 ) -> Document:
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": list(tokens.added()),
-        "normalizer": normalizer,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": decoder,
-        "model": model,
-    }
+    parts = {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "decoder": decoder}
+    return whole_document(model, added_tokens=list(tokens.added()), **parts)
 
 
 def _sequence(name: str, steps: Sequence[Parts]) -> Parts:
     return {"type": "Sequence", name: list(steps)}
 
 
-def _split(pattern: str) -> Parts:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-
-
 def _replace(pattern: str, content: str) -> Parts:
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
-
-
-def _byte_level(use_regex: bool) -> Parts:
-    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}

@@ -97,6 +97,8 @@ class PreTokenizer(NamedTuple):
     default_bos: int | None = 11
     spaces_escaped: bool = False
     """BPE over text, not over bytes: spaces are written as U+2581, and unknown characters as byte tokens."""
+    lines_whole: bool = False
+    """A run of line breaks that is a token is that token, whatever the merges."""
 
 
 _PLAIN = PreTokenizer((GPT2,))
@@ -167,7 +169,11 @@ _GROUPS: tuple[tuple[str, bool, PreTokenizer], ...] = (
             add_bos=True,
         ),
     ),
-    ("gemma4 granite-embed-multi-311m", True, PreTokenizer((r"[^\n]+|[\n]+",), spaces_escaped=True)),
+    (
+        "gemma4 granite-embed-multi-311m",
+        True,
+        PreTokenizer((r"[^\n]+|[\n]+",), spaces_escaped=True, lines_whole=True),
+    ),
     ("sarvam-moe", False, PreTokenizer((r"[^\n]+|[\n]+",), spaces_escaped=True)),
 )
 

@@ -6,6 +6,7 @@ src/llama-vocab.cpp (October 2026).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.gguf_file import Metadata
+from crayon_hf.tokenizer_json.parts import added_token
 
 PREFIX = "tokenizer.ggml."
 MOST_TOKENS = 1 << 21
@@ -138,6 +140,8 @@ class Tokens(NamedTuple):
     """The ids of the roles of `ROLES` that a token has."""
     stripping: Mapping[int, str]
     """Tokens that take the white space beside them: "lstrip" or "rstrip" for an id."""
+    stated: Sequence[int] = ()
+    """The kinds as the file has them, by which llama.cpp chooses the tokens of a Unigram model."""
 
     def id_of(self, role: str, needed_by: str) -> int:
         """VocabularyError when no token has that role."""
@@ -145,20 +149,19 @@ class Tokens(NamedTuple):
             raise VocabularyError(f"the GGUF file has {needed_by}, but no {PREFIX}{ROLES[role]}_token_id")
         return self.special[role]
 
+    def check_bytes(self) -> None:
+        """VocabularyError for a byte token that is not spelled ``<0xNN>``."""
+        for id, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True)):
+            if kind == Kind.BYTE and not re.fullmatch("<0x[0-9A-Fa-f]{2}>", text):
+                raise VocabularyError(f"byte token {id} of the GGUF file is not of the form <0xNN>: {text[:80]!r}")
+
     def added(self) -> Iterator[dict[str, Any]]:
         """The added tokens of a ``tokenizer.json``: what is found in a text before anything is cut or changed."""
         for id, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True)):
             if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED):
                 side = self.stripping.get(id)
-                yield {
-                    "id": id,
-                    "content": text,
-                    "single_word": False,
-                    "lstrip": side == "lstrip",
-                    "rstrip": side == "rstrip",
-                    "normalized": False,
-                    "special": kind != Kind.USER_DEFINED,
-                }
+                strips = {"lstrip": side == "lstrip", "rstrip": side == "rstrip"}
+                yield added_token(id, text, **strips, special=kind != Kind.USER_DEFINED)
 
 
 def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
@@ -179,9 +182,10 @@ def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
     if scores is not None and not np.isfinite(scores).all():
         raise VocabularyError(f"{PREFIX}scores has a score that is not a finite number")
     special = _special_ids(metadata, default_ids, len(texts))
+    stated = kinds.copy()
     _correct(kinds, ids, special)
     stripping = dict(_stripping(metadata, ids, kinds))
-    return Tokens(texts, kinds, None if scores is None else scores.tolist(), special, stripping)
+    return Tokens(texts, kinds, None if scores is None else scores.tolist(), special, stripping, stated)
 
 
 def strings(metadata: Metadata, key: str) -> list[str] | None:

@@ -6,12 +6,12 @@ transformers does (`transformers_classes`), and the files beside them (`special_
 
 from __future__ import annotations
 
-import json
 from itertools import count, repeat
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import NOTHING, Beside
+from crayon_hf.tokenizer_json.parts import parsed
 from crayon_hf.util.reference import need_components
 
 _MOST_IDS = 1 << 24
@@ -53,10 +53,7 @@ def read_wordpiece(vocab: bytes, beside: Beside = NOTHING, do_lower_case: bool |
 
 
 def _read_vocab(data: bytes) -> dict[str, int]:
-    try:
-        vocab = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"vocab.json is not JSON: {error}") from error
+    vocab = parsed(data, "vocab.json")
     if not isinstance(vocab, dict) or not all(type(id) is int and 0 <= id < 2**32 for id in vocab.values()):
         raise VocabularyError("vocab.json does not map tokens to ids")
     if vocab and max(vocab.values()) >= _MOST_IDS:

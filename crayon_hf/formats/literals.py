@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby, takewhile
+from typing import TypeVar
 
+Item = TypeVar("Item")
 _DEEPEST = 50
+LONGEST = 60_000
+"""Bytes of a pattern, without what groups add: our engine takes 64 KiB."""
 
 
 def any_of(texts: Iterable[str]) -> str:
     """A group, common beginnings written once: thousands of numbered tokens are few branches."""
     return f"(?:{_branches(sorted(set(texts)), 0)})"
+
+
+def several_of(texts: Iterable[str]) -> list[str]:
+    """Groups as of `any_of`, none of them too long a pattern, that have all the texts among them."""
+    return [any_of(part) for part in parts_of(sorted(set(texts)), lambda text: len(literal(text).encode()))]
+
+
+def parts_of(items: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
+    """Lists with all the items in order, the sizes of which are no more than a pattern may have."""
+    parts: list[list[Item]] = []
+    room = 0
+    for item in items:
+        room -= size(item)
+        if room < 0:
+            parts.append([])
+            room = LONGEST - size(item)
+        parts[-1].append(item)
+    return parts
 
 
 def literal(text: str) -> str:

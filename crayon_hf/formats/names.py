@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import get_close_matches
 from enum import Enum
 from typing import NamedTuple
 
-from crayon_hf.cartridges.search_path import find_profile
+from crayon_hf.cartridges.search_path import find_profile, profile_names, search_path
 from crayon_hf.errors import AmbiguousNameWarning, ProfileNotFoundError, VocabularyError
 from crayon_hf.util.warned import warn_caller
 
@@ -76,6 +77,34 @@ def meaning_of(name: str | os.PathLike[str]) -> Meaning:
             return Meaning(NameKind.PATH, given, given)
         return Meaning(NameKind.PATH, given, os.path.join(os.curdir, given), named.kind)
     return Meaning(NameKind.REPOSITORY, given) if is_repository(given) else named
+
+
+def unknown_name(name: str) -> ProfileNotFoundError:
+    """The error for a bare name that is no path, profile or encoding, with the name that was probably meant."""
+    from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS
+
+    profiles = sorted({profile for directory in search_path() for profile in profile_names(directory)})
+    return ProfileNotFoundError(
+        f"no tokenizer {name!r}{_meant(name, [*profiles, *KNOWN_ENCODINGS])} (profiles: {', '.join(profiles)}; "
+        f"encodings of tiktoken: {', '.join(KNOWN_ENCODINGS)}; a repository of the Hub is written user/name)"
+    )
+
+
+def _meant(name: str, known: list[str]) -> str:
+    """``: did you mean ...?``, if a known name or a model of OpenAI resembles it."""
+    from crayon_hf.formats.openai_models import MODEL_TO_ENCODING, encoding_of_model
+
+    lower = name.lower()
+    close = {each.lower(): each for each in [*MODEL_TO_ENCODING, *known]}
+    like = next(iter(get_close_matches(lower, close, 1, 0.6)), None)
+    if lower not in close and (encoding := encoding_of_model(lower) or encoding_of_model(f"{lower}-")) is not None:
+        return f": did you mean {encoding!r}, the encoding of {name}?"
+    if like is None:
+        return ""
+    found = close[like]
+    if found in known:
+        return f": did you mean {found!r}?"
+    return f": did you mean {MODEL_TO_ENCODING[found]!r}, the encoding of {found}?"
 
 
 def looks_like_path(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from crayon_hf.formats.piece_merges import merges_of
 from crayon_hf.formats.piece_types import NORMAL, SPACE, UNKNOWN, UNUSED, USER_DEFINED, Piece
 
 Model = dict[str, Any]
-_UNKNOWN_COSTS = 10
+UNKNOWN_COSTS = 10
 """How much less than any piece an unknown character scores; SentencePiece and tokenizers agree."""
 
 
@@ -32,6 +33,16 @@ def bpe(
             if joined and (cut_out is None or not cut_out.search(text)):
                 scores[text] = score
     unused = {piece.text for piece in pieces if piece.kind == UNUSED}
+    body = plain(pieces, "bpe", byte_fallback)
+    body["ignore_merges"] = any(len(text) > 1 for text in user_defined)
+    body["merges"] = merges_of(scores, unused, progress)
+    return body
+
+
+def plain(pieces: Sequence[Piece], model: str, byte_fallback: bool) -> Model:
+    """The vocabulary alone, as a Unigram model or one without merges."""
+    if model == "unigram":
+        return unigram(pieces, byte_fallback)
     return {
         "type": "BPE",
         "dropout": None,
@@ -40,9 +51,9 @@ def bpe(
         "end_of_word_suffix": None,
         "fuse_unk": True,
         "byte_fallback": byte_fallback,
-        "ignore_merges": any(len(text) > 1 for text in user_defined),
+        "ignore_merges": False,
         "vocab": {piece.text: id for id, piece in enumerate(pieces)},
-        "merges": merges_of(scores, unused, progress),
+        "merges": [],
     }
 
 
@@ -58,31 +69,60 @@ def unigram(pieces: Sequence[Piece], byte_fallback: bool) -> Model:
     }
 
 
-def piece_scores(pieces: Sequence[Piece]) -> list[float]:
+def piece_scores(pieces: Sequence[Piece], worst: float | None = None) -> list[float]:
     """Scores with which only normal and user-defined pieces are found, and unknown characters cost what they do.
+
+    `worst` is the score that unknown characters are measured by, if it is not the smallest of the normal pieces.
 
     An unknown character has the smallest score of all normal pieces, less 10: of all pieces, in ``tokenizers``. A whole
     number is added for each character of a piece, the same for all pieces, so that every way to cut a text gains the
     same. It is large enough that the pieces that are not to be found can have the smallest score, and still are worse
     than their characters one by one, be all of them unknown.
     """
-    normal = [piece.score for piece in pieces if piece.kind == NORMAL]
-    if not normal:
-        raise VocabularyError("the model has no normal piece")
-    smallest = min(normal)
-    raised = max(0, math.ceil(-smallest)) + 2 * _UNKNOWN_COSTS + 1
+    smallest = smallest_of(pieces) if worst is None else worst
+    raised = raised_by(smallest)
     scores = []
     for text, score, kind in pieces:
         if kind == NORMAL:
             scores.append(score + raised * len(text))
         elif kind == USER_DEFINED:
-            # Always found, the longest that fits: measured with SentencePiece 0.2.3.
-            scores.append(0.1 * (len(text.encode()) - 1) + raised * len(text))
+            scores.append(_user_defined_score(text) + raised * len(text))
         else:
             scores.append(smallest + raised)
     if min(scores) < smallest + raised:
-        raise UnsupportedError(f"a user-defined piece that scores less than all pieces of the model ({smallest})")
+        raise UnsupportedError(f"a piece that scores less than the worst normal piece of the model ({smallest})")
     return scores
+
+
+def raised_by(smallest: float) -> int:
+    """The whole number that `piece_scores` adds for each character of a piece, by the worst score."""
+    return max(0, math.ceil(-smallest)) + 2 * UNKNOWN_COSTS + 1
+
+
+def keeps_single_precision(pieces: Sequence[Piece], scores: Sequence[float]) -> bool:
+    """True if SentencePiece's own scores come back, to the last bit, when what was added to `scores` is taken off."""
+    raised, found = raised_by(smallest_of(pieces)), (NORMAL, USER_DEFINED)
+    own = (score for score, piece in zip(own_scores(pieces), pieces, strict=True) if piece.kind in found)
+    back = (score - raised * len(p.text) for score, p in zip(scores, pieces, strict=True) if p.kind in found)
+    return array("f", own) == array("f", back)
+
+
+def own_scores(pieces: Sequence[Piece]) -> list[float]:
+    """SentencePiece's own scores."""
+    return [_user_defined_score(p.text) if p.kind == USER_DEFINED else p.score for p in pieces]
+
+
+def smallest_of(pieces: Sequence[Piece]) -> float:
+    """The worst score of a normal piece. VocabularyError where there is none."""
+    normal = [piece.score for piece in pieces if piece.kind == NORMAL]
+    if not normal:
+        raise VocabularyError("the model has no normal piece")
+    return min(normal)
+
+
+def _user_defined_score(text: str) -> float:
+    """With which such a piece is always found, the longest that fits: SentencePiece 0.2.3's."""
+    return 0.1 * (len(text.encode()) - 1)
 
 
 def words_are_apart(pieces: Sequence[Piece]) -> bool:

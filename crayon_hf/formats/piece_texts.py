@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crayon_hf.formats.charsmap import rules_as_components, rules_one_by_one
-from crayon_hf.formats.literals import any_of
+from crayon_hf.formats.charsmap import precompiled, rules_as_components, rules_one_by_one
+from crayon_hf.formats.literals import any_of, several_of
 from crayon_hf.formats.piece_types import BYTE, CONTROL, SPACE, UNKNOWN, Component, Piece, PieceOptions, replace
 
 _MANY = 1_000_000
 _START, _KEPT = "\ufdd5\ufdd9\ufdd5", "\ufdd5\ufdda\ufdd5"
 """Noncharacters that no text has in a row, for spaces that are dropped at the start of a text, and that are not."""
+_HELD_FROM, _HELD, _END = "\ufdd4\ufdd8\ufdd4", "\ufdd4\ufdd9\ufdd4", "\ufdd4\ufdda\ufdd4"
+"""The same where a text begins whose spaces are held, for such a space, and for an end of a text."""
 
 
 def sequence(kind: str, components: Sequence[Component]) -> Component | None:
@@ -26,45 +28,87 @@ def sequence(kind: str, components: Sequence[Component]) -> Component | None:
 
 
 def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Component]:
-    """What makes of a text what SentencePiece does. The rules leave `shielded` texts as they are."""
+    """What makes of a text what SentencePiece does. The rules leave `shielded` texts as they are.
+
+    Where such texts overlap each other, or the texts of rules, others may be found than from the left to the right.
+    """
     space = SPACE if options.escape_whitespaces else " "
-    steps = rules_as_components(options.charsmap, shielded) if options.charsmap else []
-    prefix: Component = {"type": "Prepend", "prepend": space}
-    dropped = [r"\A +", " +(?= )"] if options.remove_extra_whitespaces else []
+    held = _held if options.remove_extra_whitespaces else str
+    if options.charsmap:
+        steps = rules_as_components(options.charsmap, shielded, held)
+    else:
+        spaced = sorted({text for text in shielded if held(text) != text}, key=len, reverse=True)
+        steps = [replace(text, held(text)) for text in spaced]
+    holds = any(_HELD in str(step.get("content")) for step in steps)
     suffixed = options.treat_whitespace_as_suffix and options.add_dummy_prefix
-    # A literal ▁ at the end is dropped like a space, since spaces have become ▁ by then.
-    end = f"[ {space}]" if space != " " else " "
-    if options.remove_extra_whitespaces and not suffixed:
-        dropped.append(rf"{end}+\z")
-    if dropped:
-        steps.append(replace("|".join(dropped), "", regex=True))
     if suffixed:
-        steps.append(
-            replace(rf"(?!\A\z){end}*\z" if options.remove_extra_whitespaces else r"(?!\A\z)\z", space, regex=True)
-        )
+        # A text of which the rules leave nothing gets one, too, but not one of spaces that are dropped.
+        steps.insert(0, replace(r"(?!\A\z)\z", _END, regex=True))
+    if options.remove_extra_whitespaces:
+        if suffixed:
+            steps.append(replace(rf"\A +{_END}\z", "", regex=True))
+        steps.append(replace(_extra_spaces(space, holds, _END if suffixed else ""), "", regex=True))
+    if holds:
+        steps += [replace(_HELD_FROM, ""), replace(_HELD, " ")]
+    if suffixed:
+        steps.append(replace(_END, space))
     elif options.add_dummy_prefix:
         # A text of which the rules leave nothing gets one, too, unless white space is dropped at its end.
-        steps.insert(len(steps) if options.remove_extra_whitespaces else 0, prefix)
+        early = bool(steps) and not options.remove_extra_whitespaces
+        # It is no part of a shielded text.
+        mark = early and any(text.startswith(space) for text in shielded)
+        steps.insert(0 if early else len(steps), {"type": "Prepend", "prepend": _END if mark else space})
+        if mark:
+            steps.append(replace(_END, space))
     if options.escape_whitespaces:
         steps.append(replace(" ", SPACE))
     return steps
 
 
+def rules_alone(options: PieceOptions) -> list[Component]:
+    """The rules, as far as `tokenizers` applies them, and nothing else."""
+    return [precompiled(options.charsmap)] if options.charsmap else []
+
+
+def needs_own(options: PieceOptions, shielded: Sequence[str]) -> bool:
+    """True where `normalizers` are slow, or may find other shielded texts than SentencePiece does."""
+    return bool(options.charsmap) or (
+        options.remove_extra_whitespaces and any(_held(text) != text for text in shielded)
+    )
+
+
+def _held(text: str) -> str:
+    """A text of which no space is dropped but those at its start after another space."""
+    return _HELD_FROM + text.replace(" ", _HELD) if "  " in text else text
+
+
+def _extra_spaces(space: str, holds: bool, end: str) -> str:
+    """A pattern of the spaces that are dropped: before a text, after another space, and before `end`."""
+    # A literal ▁ at the end is dropped like a space, since spaces have become ▁ by then.
+    closing = f"[ {space}]" if space != " " else " "
+    last = rf"(?={end}\z)" if end else r"\z"
+    if not holds:
+        return rf"\A +| +(?= )|{closing}+{last}"
+    held = f"(?:{_HELD})"
+    run = f"(?: |{_HELD_FROM}{held}+)+"
+    return rf"\A{run}|(?<= |{_HELD}){run}|(?:{closing}|(?:{_HELD_FROM})?{held})+{last}"
+
+
 def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
     """What SentencePiece makes of tokens: control pieces are nothing, and the space before the first word goes.
 
-    A text that starts with the byte piece of a space loses that, too; no encoding starts so.
+    Where spaces are escaped, a text that starts with the byte piece of one loses that, too; no encoding starts so.
     """
     steps: list[Component] = []
     control = [piece.text for piece in pieces if piece.kind == CONTROL and not options.control_in_text]
-    if control:
-        steps.append(replace(rf"\A{any_of(control)}\z", "", regex=True))
+    steps += (replace(rf"\A{some}\z", "", regex=True) for some in several_of(control))
     # One space, or that of every piece at the start.
     dropped = 1 if options.add_dummy_prefix else 0
     if options.remove_extra_whitespaces:
         dropped = _MANY
     # A piece with two of them loses one, a piece with a plain space none: told apart while they are pieces.
-    apart = any(
+    apart = bool(dropped) and any(piece.kind == BYTE for piece in pieces) and not options.escape_whitespaces
+    apart = apart or any(
         (dropped and piece.text.startswith(" ")) or (dropped == _MANY and piece.text.startswith(SPACE * 2))
         for piece in pieces
     )

@@ -8,7 +8,7 @@ here. What that takes:
 - *User-defined pieces* are always found, wherever they are. They are not added tokens either, since the text beside an
   added token is normalized by itself, and would get a prefix of its own. A BPE model has them cut out by a ``Split``
   and looks each pretoken up before it merges (``ignore_merges``). That would find the other kinds, too, and pieces that
-  merging never makes: a text that is nothing but such a piece is cut once more (`_cuts`).
+  merging never makes: a text that is nothing but such a piece is cut once more (`cuts_of`).
 - *Merges* are made from the pieces (`piece_merges`).
 - *Scores of a Unigram model* are chosen so that only normal and user-defined pieces are found (`piece_scores`).
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats import piece_models, piece_texts
 from crayon_hf.formats.converted import Progress
-from crayon_hf.formats.literals import any_of, literal
+from crayon_hf.formats.literals import LONGEST, any_of, literal, parts_of, several_of
 from crayon_hf.formats.piece_types import (
     BYTE,
     CONTROL,
@@ -43,6 +44,7 @@ from crayon_hf.formats.piece_types import (
     PieceOptions,
     replace,
 )
+from crayon_hf.tokenizer_json.parts import added_token, split, whole_document
 
 __all__ = [
     "BYTE",
@@ -54,7 +56,11 @@ __all__ = [
     "Piece",
     "PieceOptions",
     "config_of",
+    "cuts_of",
     "document_of",
+    "is_cut_by_much",
+    "is_marked",
+    "never_found",
 ]
 
 Document = dict[str, Any]
@@ -68,48 +74,89 @@ def document_of(
     model: str,
     options: PieceOptions = PieceOptions(),  # noqa: B008 (immutable)
     progress: Progress | None = None,
+    missing: dict[str, str] | None = None,
 ) -> Document:
     """The ``tokenizer.json`` of a model of pieces: ``"bpe"``, ``"unigram"`` or ``"char"`` (single characters only).
 
     VocabularyError when the pieces contradict each other, UnsupportedError when no ``tokenizer.json`` says what
-    SentencePiece does with them.
+    SentencePiece does with them. With `missing`, the reason goes there instead, for ``"normalizer"`` or ``"model"``,
+    and plain components stand in their place.
     """
     _check(pieces, options)
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
-    normalizers = piece_texts.normalizers(options, user_defined)
     splits: list[Component] = []
+    unseen: dict[str, list[str]] = {}
+    try:
+        normalizers = piece_texts.normalizers(options, user_defined)
+    except UnsupportedError as error:
+        _note(missing, "normalizer", error)
+        normalizers = piece_texts.rules_alone(options)
+    body = piece_models.plain(pieces, model, options.byte_fallback)
+    try:
+        body, splits, unseen = _model_of(pieces, model, options, progress)
+    except UnsupportedError as error:
+        _note(missing, "model", error)
+    if unseen and not options.byte_fallback:
+        # One more unknown character in a run of them: the run is one unknown piece as before, and no other.
+        normalizers += (replace(pattern, _UNSEEN, regex=True) for pattern in _between(unseen))
+    return whole_document(
+        body,
+        added_tokens=_added(pieces) if options.control_in_text else [],
+        normalizer=piece_texts.sequence("normalizers", normalizers),
+        pre_tokenizer=piece_texts.sequence("pretokenizers", splits),
+        post_processor=piece_texts.around(
+            _named(pieces, options.bos_id) if options.add_bos else None,
+            _named(pieces, options.eos_id) if options.add_eos else None,
+        ),
+        decoder=piece_texts.decoder(pieces, options),
+    )
+
+
+def is_marked(document: Document) -> bool:
+    """True where the last normalizer writes a character for the model between unknown ones."""
+    normalizer = document["normalizer"] or {}
+    last: Component = (normalizer.get("normalizers") or [normalizer])[-1]
+    return last.get("content") == _UNSEEN
+
+
+def is_cut_by_much(document: Document) -> bool:
+    """True where the pre-tokenizer has a longer pattern than our engine takes."""
+    splits = document["pre_tokenizer"] or {}
+    patterns = (split.get("pattern", {}).get("Regex", "") for split in splits.get("pretokenizers") or [splits])
+    return any(_bytes_of(pattern) > LONGEST for pattern in patterns)
+
+
+def _note(missing: dict[str, str] | None, part: str, error: UnsupportedError) -> None:
+    if missing is None:
+        raise error
+    missing[part] = str(error)
+
+
+def _model_of(
+    pieces: Sequence[Piece], model: str, options: PieceOptions, progress: Progress | None
+) -> tuple[Document, list[Component], dict[str, list[str]]]:
+    """The model, what cuts a text before it, and the parts of pieces that runs of unknown characters must not spell."""
+    for text, _, kind in pieces:
+        if len(text) == 1 and kind not in _FOUND:
+            raise UnsupportedError(f"piece {text!r}, a single character that no text becomes")
+    splits: list[Component] = []
+    unseen: dict[str, list[str]] = {}
     if model == "unigram":
         body = piece_models.unigram(pieces, options.byte_fallback)
         unseen = _unknown_all_over(pieces, fused=not options.byte_fallback)
         if options.byte_fallback and unseen:
-            splits = [_split(_between(unseen))]
+            splits = [split(pattern) for pattern in _between(unseen)]
         if options.escape_whitespaces and piece_models.words_are_apart(pieces):
             splits.append({"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "never", "split": True})
     elif model in ("bpe", "char"):
         body = piece_models.bpe(pieces, options.byte_fallback, merging=model == "bpe", progress=progress)
-        unseen = {}
         if body["ignore_merges"]:
-            cuts, unseen = _cuts(pieces, body)
-            splits = [_split(pattern) for pattern in (any_of(user_defined), cuts) if pattern]
+            cuts, unseen = cuts_of(pieces, body)
+            user_defined = any_of(piece.text for piece in pieces if piece.kind == USER_DEFINED)
+            splits = [split(pattern) for pattern in (user_defined, *cuts)]
     else:
         raise UnsupportedError(f"a SentencePiece model of type {model!r}")
-    if unseen and not options.byte_fallback:
-        # One more unknown character in a run of them: the run is one unknown piece as before, and no other.
-        normalizers.append(replace(_between(unseen), _UNSEEN, regex=True))
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": _added(pieces) if options.control_in_text else [],
-        "normalizer": piece_texts.sequence("normalizers", normalizers),
-        "pre_tokenizer": piece_texts.sequence("pretokenizers", splits),
-        "post_processor": piece_texts.around(
-            _named(pieces, options.bos_id) if options.add_bos else None,
-            _named(pieces, options.eos_id) if options.add_eos else None,
-        ),
-        "decoder": piece_texts.decoder(pieces, options),
-        "model": body,
-    }
+    return body, splits, unseen
 
 
 def config_of(pieces: Sequence[Piece], options: PieceOptions) -> dict[str, Any]:
@@ -138,8 +185,6 @@ def _check(pieces: Sequence[Piece], options: PieceOptions) -> None:
             raise VocabularyError(f"piece {id} ({text!r}) is of an unknown kind ({kind})")
         if not math.isfinite(score):
             raise VocabularyError(f"piece {id} ({text!r}) has the score {score}")
-        if len(text) == 1 and kind not in _FOUND:
-            raise UnsupportedError(f"piece {text!r}, a single character that no text becomes")
         if kind == BYTE and text not in _BYTES:
             raise VocabularyError(f"piece {id} ({text!r}) is marked as a byte, but is not of the form <0xNN>")
     unknown = [id for id, piece in enumerate(pieces) if piece.kind == UNKNOWN]
@@ -159,22 +204,26 @@ def _named(pieces: Sequence[Piece], id: int) -> tuple[str, int]:
 
 
 def _added(pieces: Sequence[Piece]) -> list[Component]:
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    return [
-        {"id": id, "content": piece.text, **flags}
-        for id, piece in enumerate(pieces)
-        if piece.kind in (CONTROL, UNKNOWN)
-    ]
+    return [added_token(id, piece.text) for id, piece in enumerate(pieces) if piece.kind in (CONTROL, UNKNOWN)]
 
 
-def _split(pattern: str) -> Component:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+def never_found(pieces: Sequence[Piece]) -> list[Component]:
+    """Normalizers for a Unigram model without byte fallback: after them, no unknown characters spell a piece that no
+    text becomes. UnsupportedError where such a piece is one character of a piece that is found."""
+    found = {piece.text for piece in pieces if piece.kind in _FOUND}
+    single = [piece.text for piece in pieces if len(piece.text) == 1 and piece.kind not in _FOUND]
+    for char in single:
+        if any(char in text for text in found):
+            raise UnsupportedError(f"piece {char!r}, a single character that no text becomes")
+    spelled = re.compile(any_of(single)) if single else None
+    unseen = _unknown_all_over([piece for piece in pieces if not (spelled and spelled.search(piece.text))], fused=True)
+    return [replace(pattern, _UNSEEN, regex=True) for pattern in (*several_of(single), *_between(unseen))]
 
 
-def _cuts(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[str | None, dict[str, list[str]]]:
+def cuts_of(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[list[str], dict[str, list[str]]]:
     """Where to cut a pretoken that is a piece which merging does not make: between the ids that it gets.
 
-    A pattern of what comes before such a place, and the two parts of pieces that are nothing but unknown characters,
+    Patterns of what comes before such a place, and the two parts of pieces that are nothing but unknown characters,
     which have none.
     """
     merging = _core.TextModel(json.dumps({**model, "ignore_merges": False}))
@@ -184,23 +233,28 @@ def _cuts(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[str | None, d
     lost = vocab.keys() - found
     cut: dict[str, list[str]] = {}
     unseen: dict[str, list[str]] = {}
+    user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
+    cut_out = re.compile(any_of(user_defined))
     for text, _, kind in pieces:
-        if kind == USER_DEFINED or text not in lost:
+        if kind == USER_DEFINED or text not in lost or cut_out.search(text):
             continue
         if len(tokens[text]) == 1:
+            if any(piece[-1] == text[0] for piece in user_defined) and any(p[0] == text[1] for p in user_defined):
+                raise UnsupportedError(f"piece {text!r}, which two user-defined pieces could spell between them")
             unseen.setdefault(text[0], []).append(text[1:])
             continue
         encoded = text.encode()
         places = {end for *_, (_, end) in tokens[text]} & {start for *_, (start, _) in tokens[text]}
-        for place in sorted(places):
+        # Tokens of bytes may end inside a character.
+        for place in sorted(place for place in places if encoded[place] & 0xC0 != 0x80):
             before, after = encoded[:place].decode(), encoded[place:].decode()
             if before not in lost and after not in lost:
                 cut.setdefault(before, []).append(after)
                 break
         else:
             raise UnsupportedError(f"piece {text!r}, which would be found beside a user-defined piece")
-    ways = [rf"{literal(before)}(?={any_of(after)}\z)" for before, after in sorted(cut.items())]
-    return rf"\A(?:{'|'.join(ways)})" if ways else None, unseen
+    ways = [rf"{literal(before)}(?={some}\z)" for before, after in sorted(cut.items()) for some in several_of(after)]
+    return [rf"\A(?:{'|'.join(part)})" for part in parts_of(ways, _bytes_of)], unseen
 
 
 def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[str]]:
@@ -229,8 +283,14 @@ def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[st
     return parts
 
 
-def _between(parts: dict[str, list[str]]) -> str:
-    return "|".join(rf"(?<={literal(start)})(?={any_of(ends)})" for start, ends in parts.items())
+def _between(parts: dict[str, list[str]]) -> list[str]:
+    """Patterns of the places between the parts."""
+    ways = [rf"(?<={literal(start)})(?={some})" for start, ends in parts.items() for some in several_of(ends)]
+    return ["|".join(part) for part in parts_of(ways, _bytes_of)]
+
+
+def _bytes_of(pattern: str) -> int:
+    return len(pattern.encode())
 
 
 def _has_inside(text: str, found: Collection[str]) -> bool:

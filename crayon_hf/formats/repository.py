@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -18,9 +18,17 @@ from crayon_hf.errors import VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import read_object
 from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.tokenizer_json.parts import parsed
 from crayon_hf.util.files import write_atomic
 
 JSON, CONFIG, CARTRIDGE = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat"
+TEMPLATES = "additional_chat_templates/"
+_SETTINGS = (CONFIG, "special_tokens_map.json", "added_tokens.json", "chat_template.jinja")
+"""Files that say how a vocabulary is used, and have none."""
+_FILES = (
+    *(JSON, *_SETTINGS, "vocab.json", "merges.txt", "vocab.txt"),
+    *("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tekken.json"),
+)
 
 _DEFAULTS = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
 _SPECIAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -33,21 +41,79 @@ _PLAIN_TEMPLATE = {
 }
 
 
-def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool) -> list[str]:
+def is_tokenizer_file(name: str) -> bool:
+    """Whether a file of a directory belongs to its tokenizer. Never weights, and nothing unknown.
+
+    >>> [is_tokenizer_file(name) for name in ("vocab.txt", "additional_chat_templates/x.jinja", "config.json", "a.txt")]
+    [True, True, False, False]
+    """
+    folder, _, file = name.rpartition("/")
+    if folder:
+        return f"{folder}/" == TEMPLATES and file.endswith(".jinja")
+    return name in _FILES or name.endswith(".tiktoken")
+
+
+def tokenizer_in(folder: str, settings: bool = False) -> list[str]:
+    """The files of the tokenizer in a directory; none where there are only settings, unless those count."""
+    if not os.path.isdir(folder):
+        return []
+    templates = os.path.join(folder, TEMPLATES)
+    more = [f"{TEMPLATES}{name}" for name in os.listdir(templates)] if os.path.isdir(templates) else []
+    names = [name for name in [*os.listdir(folder), *more] if name == CARTRIDGE or is_tokenizer_file(name)]
+    names = sorted(name for name in names if os.path.isfile(os.path.join(folder, name)))
+    return names if settings or any(name not in _SETTINGS and "/" not in name for name in names) else []
+
+
+def write(
+    converted: Converted, directory: str | os.PathLike[str], cartridge: bool, overwrite: bool | None = None
+) -> list[str]:
     """See `crayon_hf.formats.write`."""
     folder = os.fspath(directory)
-    config = {**_DEFAULTS, **read_object(os.path.join(folder, CONFIG)), **converted.config}
+    others = [] if overwrite is None else tokenizer_in(folder, settings=overwrite)
+    config = _config(converted, "" if overwrite else folder)
     source = as_transformers_saves(converted.tokenizer_json, config)
+    if others and not overwrite:
+        if not has_bytes(os.path.join(folder, JSON), source):
+            raise has_another(folder, others)
+        others = []
     files = {JSON: source, CONFIG: json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n"}
     if cartridge:
         files[CARTRIDGE] = cartridge_of(converted, source)
-    write_together(folder, files, removed=() if cartridge else (CARTRIDGE,))
+    write_together(folder, files, removed=tuple({*others, CARTRIDGE} - {*files}))
     return [os.path.join(folder, name) for name in files]
+
+
+def overwriting(converted: Converted, source: Sequence[str], folder: str, overwrite: bool) -> bool | None:
+    """The argument `overwrite` of `write` for a conversion of `source`, a directory or files.
+
+    None where the source is in the output directory, whose settings then stay. FileExistsError if another tokenizer's
+    ``tokenizer.json`` is there too, unless `overwrite`.
+    """
+    places = [path if os.path.isdir(path) else os.path.dirname(path) or "." for path in source if os.path.exists(path)]
+    if not os.path.isdir(folder) or not any(os.path.samefile(place, folder) for place in places):
+        return overwrite
+    there = os.path.join(folder, JSON)
+    is_kept = not os.path.exists(there) or any(os.path.isdir(path) or os.path.samefile(path, there) for path in source)
+    if not is_kept and not overwrite:
+        written = as_transformers_saves(converted.tokenizer_json, _config(converted, folder))
+        if not has_bytes(there, written):
+            raise has_another(folder, [JSON])
+    return None
+
+
+def _config(converted: Converted, folder: str) -> dict[str, Any]:
+    existing = read_object(os.path.join(folder, CONFIG)) if folder else {}
+    return {**_DEFAULTS, **existing, **converted.config}
 
 
 def cartridge_of(converted: Converted, source: bytes | None = None) -> bytes:
     """The cartridge of `source`, by default of the ``tokenizer.json`` as it is."""
     return compile_json(converted.tokenizer_json if source is None else source, metadata_of(converted))
+
+
+def opened_cartridge(converted: Converted) -> bytes:
+    """The cartridge with which the source itself is opened."""
+    return cartridge_of(converted._replace(metadata={**converted.metadata, **converted.opened}))
 
 
 def metadata_of(converted: Converted) -> str:
@@ -109,10 +175,7 @@ def as_the_library_writes(data: bytes) -> bytes:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"the tokenizer.json is not JSON: {error}") from error
+    document = parsed(data, "the tokenizer.json")
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise VocabularyError("the tokenizer.json has no model")
     return document
@@ -123,6 +186,31 @@ def _written(document: dict[str, Any]) -> bytes:
         return tokenizer_json.write({"added_tokens": []} | document, pretty=True)
     except (KeyError, TypeError, AttributeError, UnicodeEncodeError) as error:
         raise VocabularyError(f"the tokenizer.json is malformed: {error}") from error
+
+
+def has_another(path: str, files: Sequence[str] = ()) -> FileExistsError:
+    """The error for an output that another tokenizer has."""
+    names = f" ({', '.join(files)})" if files else ""
+    message = f"has another tokenizer{names}: choose another output, or replace it with --overwrite (overwrite=True)"
+    return FileExistsError(errno.EEXIST, message, path)
+
+
+def is_cartridge(path: str) -> bool:
+    """Whether a file is a cartridge of any version."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"CRAY"
+    except OSError:
+        return False
+
+
+def has_bytes(path: str, data: bytes) -> bool:
+    """Whether a file is there and has these bytes."""
+    try:
+        with open(path, "rb") as file:
+            return os.fstat(file.fileno()).st_size == len(data) and file.read() == data
+    except OSError:
+        return False
 
 
 def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, ...] = ()) -> None:

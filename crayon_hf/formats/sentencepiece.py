@@ -10,23 +10,41 @@ Facts: sentencepiece_model.proto of SentencePiece 0.2 for the fields, its behavi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from array import array
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted, Progress, written
-from crayon_hf.formats.pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, Piece, PieceOptions, config_of, document_of
+from crayon_hf.formats.piece_models import keeps_single_precision, own_scores, raised_by, smallest_of
+from crayon_hf.formats.piece_texts import needs_own
+from crayon_hf.formats.pieces import (
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    Piece,
+    PieceOptions,
+    config_of,
+    document_of,
+    is_cut_by_much,
+    is_marked,
+)
 from crayon_hf.formats.protobuf import Field, Message
 
-_MODELS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+_UNIGRAM = 1
+_MODELS = {_UNIGRAM: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
 
-def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Converted:
+def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening: bool = False) -> Converted:
     """The vocabulary of a SentencePiece model.
 
-    VocabularyError when the file is damaged; UnsupportedError for models of words, for rules for decoded
-    text that meet each other, and for pieces that no ``tokenizer.json`` finds as SentencePiece does.
+    VocabularyError when the file is damaged; UnsupportedError for rules for decoded text that meet each other, and
+    where no ``tokenizer.json`` does what the library does. `opening` is for the cartridge with which the model itself
+    is opened: the engine then has the library's own parts, and the result is marked (`Converted.inexact`) instead.
     """
     pieces: list[Piece] = []
     trainer: dict[str, Any] = {}
@@ -44,7 +62,7 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Convert
             denormalizer |= _fields(message.message(field), _NORMALIZER)
     if not pieces:
         raise VocabularyError("not a SentencePiece model: it has no pieces")
-    kind = trainer.pop("model_type", 1)
+    kind = trainer.pop("model_type", _UNIGRAM)
     if kind not in _MODELS:
         raise VocabularyError(f"the model is of an unknown type ({kind})")
     ids = {"bos_id": 1, "eos_id": 2, "pad_id": -1}
@@ -52,11 +70,56 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Convert
     if rules and (len(denormalizer) < len(_NORMALIZER) - 1 or any(denormalizer.values())):
         raise UnsupportedError("changes of white space in decoded text (denormalizer_spec)")
     options = PieceOptions(**{**ids, **trainer, **normalizer}, decoded_charsmap=rules)
-    document = document_of(pieces, _MODELS[kind], options, progress)
+    missing: dict[str, str] = {}
+    document = document_of(pieces, _MODELS[kind], options, progress, missing)
     config = config_of(pieces, options)
     # What no text becomes in greedy mode either; a tokenizer.json alone does not say it.
     silent = [id for id, piece in enumerate(pieces) if piece.kind in (UNKNOWN, CONTROL, UNUSED)]
-    return Converted(written(document), config, "sentencepiece", metadata={"control": silent})
+    if missing and not opening:
+        raise UnsupportedError(
+            f"{'; '.join(missing.values())}: no tokenizer.json says that. Tokenizer.from_file opens the model itself, "
+            "and AutoTokenizer opens its directory as transformers converts it"
+        )
+    facts = _facts(pieces, _MODELS[kind], options, document, missing)
+    return Converted(
+        written(document),
+        config,
+        "sentencepiece",
+        metadata={"control": silent},
+        opened={"sentencepiece": facts} if facts else {},
+        inexact="; ".join(missing.values()),
+    )
+
+
+def _facts(
+    pieces: list[Piece], model: str, options: PieceOptions, document: dict[str, Any], missing: dict[str, str]
+) -> dict[str, Any]:
+    """What the engine needs besides the document for the library's own parts (docs/cartridge-format.md)."""
+    facts: dict[str, Any] = {}
+    user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
+    is_normalized = "normalizer" in missing or needs_own(options, user_defined)
+    is_normalized = is_normalized or (model == "unigram" and is_marked(document))
+    if model == "unigram":
+        facts = {"model": model, "raised": raised_by(smallest_of(pieces))}
+        if not keeps_single_precision(pieces, [score for _, score in document["model"]["vocab"]]):
+            facts["scores"] = _packed(own_scores(pieces))
+    elif "model" in missing or is_cut_by_much(document) or (is_normalized and is_marked(document)):
+        facts = {"model": model}
+        if model == "bpe":
+            facts["scores"] = _packed(piece.score for piece in pieces)
+    if is_normalized:
+        facts["normalizer"] = {name: getattr(options, name) for name, _ in _NORMALIZER.values() if name != "charsmap"}
+        facts["normalizer"]["treat_whitespace_as_suffix"] = options.treat_whitespace_as_suffix
+    if facts:
+        for name, kind in (("user_defined", USER_DEFINED), ("unused", UNUSED)):
+            facts[name] = [id for id, piece in enumerate(pieces) if piece.kind == kind]
+    if missing:
+        facts["inexact"] = True
+    return facts
+
+
+def _packed(scores: Iterable[float]) -> str:
+    return b64encode(array("f", scores).tobytes()).decode()
 
 
 # Field numbers, and what they are in PieceOptions.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import VocabularyError
-from crayon_hf.util.damage import damage_of
+from crayon_hf.util.damage import damage_of, json_fault
 from crayon_hf.util.files import read_source
 
 FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
@@ -57,7 +57,7 @@ def read_object(path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         if (damage := damage_of(data)) is not None:
             raise VocabularyError(f"{path} {damage}") from error
-        raise VocabularyError(f"{path} is not JSON: {error}") from error
+        raise VocabularyError(f"{path} {json_fault(error)}") from error
     if not isinstance(value, dict):
         raise VocabularyError(f"{path} is not a JSON object")
     return value

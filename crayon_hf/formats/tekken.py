@@ -16,10 +16,10 @@ The facts are those of mistral_common 1.13, module mistral_common.tokens.tokeniz
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.tokenizer_json.parts import parsed
 
 from .converted import Converted, Progress
 from .tiktoken import RankFile, tokenizer_json
@@ -59,10 +59,7 @@ def read_tekken(data: bytes, progress: Progress | None = None) -> Converted:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"tekken.json is not JSON: {error}") from error
+    document = parsed(data, "tekken.json")
     if type(document) is not dict:
         raise VocabularyError("tekken.json is not a JSON object")
     return document

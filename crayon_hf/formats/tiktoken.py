@@ -19,6 +19,7 @@ from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import compile_json
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, split, whole_document
 from crayon_hf.util.byte_level import unspell
 from crayon_hf.util.damage import damage_of
 from crayon_hf.util.extras import needed
@@ -216,8 +217,8 @@ def read_ranks(data: bytes) -> dict[bytes, int]:
             token, value = binascii.a2b_base64(encoded), int(rank)
         except ValueError as error:
             raise VocabularyError(f"line {number} of the rank file is not a token in base64 and a rank") from error
-        if not token or value < 0:
-            raise VocabularyError(f"line {number} of the rank file has {'a negative rank' if token else 'no token'}")
+        if value < 0:
+            raise VocabularyError(f"line {number} of the rank file has a negative rank")
         if token in ranks:
             raise VocabularyError(f"line {number} of the rank file repeats a token that has rank {ranks[token]}")
         ranks[token] = value
@@ -229,11 +230,11 @@ def read_ranks(data: bytes) -> dict[bytes, int]:
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
     """The inverse of `read_ranks`, in order of rank."""
     order = sorted(ranks, key=ranks.__getitem__)
-    usual = _core.rank_file(order, [ranks[token] for token in order])
+    usual = None if b"" in ranks else _core.rank_file(order, [ranks[token] for token in order])
     if usual is not None:
         return usual
     lines = (
-        binascii.b2a_base64(token, newline=False) + b" %d\n" % rank
+        (binascii.b2a_base64(token, newline=False) or b"=") + b" %d\n" % rank  # Whisper's files write "=", too
         for token, rank in sorted(ranks.items(), key=lambda item: item[1])
     )
     return b"".join(lines)
@@ -251,42 +252,24 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
         raise VocabularyError("the rank file gives the same rank to two tokens")
     specials = list(_special_tokens(facts, ranks, distinct))
     named = {special["content"]: special["id"] for special in specials}
+    if b"" in ranks:
+        # No merge makes it, and no piece of a text is it, unless the pattern finds empty pieces.
+        if _core.family_of_pattern(facts.pattern, "rust_regex") is None:
+            raise UnsupportedError(f"an empty token, beside pattern {facts.pattern!r}")
+        named = dict(sorted({**named, "": ranks[b""]}.items(), key=lambda item: item[1]))
+        at = order.index(b"")
+        del order[at], ids[at]
     if max([*ids[-1:], *named.values()], default=0) >= 1 << 63:
         raise VocabularyError(f"an id of the rank file, {max([*ids, *named.values()])}, is too large")
     if all(bytes((byte,)) in ranks for byte in range(256)):  # else the ranks are refused, whatever the pattern
         split_pattern(facts.pattern)  # before the merges, which take long, are found for nothing
     vocabulary = _core.vocabulary_of_ranks(order, ids, named)
-    document = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": specials,
-        "normalizer": None,
-        "pre_tokenizer": {
-            "type": "Sequence",
-            "pretokenizers": [
-                {
-                    "type": "Split",
-                    "pattern": {"Regex": split_pattern(facts.pattern)},
-                    "behavior": "Isolated",
-                    "invert": False,
-                },
-                {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-            ],
-        },
-        "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": True,
-        },
-    }
+    document = whole_document(
+        {**BPE, "ignore_merges": True},
+        added_tokens=specials,
+        pre_tokenizer={"type": "Sequence", "pretokenizers": [split(split_pattern(facts.pattern)), byte_level()]},
+        decoder=byte_level(add_prefix_space=True, use_regex=True),
+    )
     return b"%s,%s}}" % (written(document).removesuffix(b"}}"), vocabulary)
 
 
@@ -328,15 +311,7 @@ def _special_tokens(facts: RankFile, ranks: Mapping[bytes, int], ids: set[int]) 
         if not _is_bracketed(content):
             # It is looked up among the ordinary tokens when special tokens are read as text.
             raise UnsupportedError(f"special token {content!r}, which could be a piece of ordinary text")
-        yield {
-            "id": id,
-            "content": content,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": True,
-        }
+        yield added_token(id, content)
 
 
 def _is_bracketed(content: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from crayon_hf.util.lazy import lazy
 
 if TYPE_CHECKING:
     from crayon_hf.hub.publishing import publish
@@ -11,10 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["publish", "pull"]
 
-_HOMES = {"publish": "publishing", "pull": "pulling"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy(__name__, {"publish": "crayon_hf.hub.publishing", "pull": "crayon_hf.hub.pulling"})

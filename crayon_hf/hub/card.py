@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.errors import CrayonError
 from crayon_hf.hub import front_matter
-from crayon_hf.parity.report.markdown import escaped, fenced, speed_table, table
-from crayon_hf.parity.report.wording import count, ratio, suite_origin, visible
+from crayon_hf.parity.report.markdown import speed_table
+from crayon_hf.parity.report.wording import ratio, suite_origin
 from crayon_hf.util.extras import command as install_command
+from crayon_hf.util.markdown import escaped, fenced, table
+from crayon_hf.util.page.words import count, visible
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Library, Report, SuiteResult

@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
@@ -19,13 +17,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import REFERENCE_METADATA, reference_of
+from crayon_hf.cartridges.source_json import REFERENCE_METADATA
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError
+from crayon_hf.formats.repository import CARTRIDGE, CONFIG, JSON, has_bytes, tokenizer_in
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
+from crayon_hf.hub.reports import report_of
 from crayon_hf.hub.use_check import check_use
 from crayon_hf.hub_access import client, rights, staging
-from crayon_hf.hub_access.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
+from crayon_hf.hub_access.staging import MODEL_CONFIG, README, Staged
 from crayon_hf.util.extras import how_to_install
 from crayon_hf.util.files import read_source
 
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Report
 
 MESSAGE = "Tokenizer, cartridge and parity report (crayon-hf publish)"
-
-RUN: dict[str, Any] = {}
-"""How large the comparison is, in the words of `make_report`; what is not here is as it is there."""
-
-_PAUSE = 5.0
-"""Seconds between two lines of its progress."""
 
 _LICENSE = ("license", "license_name", "license_link")
 
@@ -149,6 +143,8 @@ def publish(
     if who is not None:
         rights.check(found.readable, who, token, is_new=not found.exists, create_pr=create_pr)
     staged = _staged(source, found, token)
+    if dry_run is not None:
+        _check_directory(os.fspath(dry_run), staged)
     files, notes = _build(staged, found, source is None, license, base_tokenizer, report, speed, token, say)
     if dry_run is not None:
         return Published(
@@ -163,6 +159,13 @@ def publish(
 
 
 # -- what is there
+
+
+def _check_directory(folder: str, staged: Staged) -> None:
+    """Refuse a directory whose files would be those of two tokenizers."""
+    others = tokenizer_in(folder)
+    if others and not has_bytes(os.path.join(folder, JSON), staged.files[JSON]):
+        raise CrayonError(f"{folder} has another tokenizer ({', '.join(others)}): choose another directory")
 
 
 def _account(place: client.Place, token: str | bool | None) -> rights.Account:
@@ -238,7 +241,7 @@ def _build(
     use = check_use({**decides, **files, CARTRIDGE: cartridge})
     if use.refused is not None:
         raise CrayonError(f"AutoTokenizer would not use the cartridge: {use.refused}; nothing was uploaded")
-    checked = _report(staged, cartridge, found, before, report, speed, say)
+    checked = report_of(staged, cartridge, found.place, before, report, speed, say)
     files[CARTRIDGE] = _core.with_certificate(cartridge, _compact(certificate.of_report(checked)))
     existing = before.get(README)
     card = None if existing is None else staging.as_text(existing)
@@ -326,96 +329,6 @@ def _is_repository(name: str | None) -> bool:
         return name is not None and "/" in name and bool(client.parse(name))
     except ValueError:
         return False
-
-
-# -- the report
-
-
-def _report(
-    staged: Staged,
-    cartridge: bytes,
-    found: _Found,
-    before: Mapping[str, bytes],
-    given: str | os.PathLike[str] | Report | None,
-    speed: bool,
-    say: Callable[[str], None],
-) -> Report:
-    from crayon_hf.parity.report.model import Report, ReportError
-
-    if given is None:
-        kept = _kept(staged, before, speed)
-        if kept is not None:
-            say("the report in the repository is about this tokenizer.json and version: it is kept")
-        report = kept or _run(staged, cartridge, found, speed, say)
-        speed = speed or kept is not None
-        again = "this is a defect of crayon-hf, please report it with what `crayon-hf parity` says"
-    elif isinstance(given, Report):
-        report, again = given, "run `crayon-hf parity` on what you publish"
-    else:
-        try:
-            report = Report.from_json(read_source(os.fspath(given)))
-        except ReportError as error:
-            raise CrayonError(f"{os.fspath(given)}: {error}") from error
-        again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on what you publish"
-    if report.target.source_digest != staged.digest:
-        raise CrayonError(
-            f"the parity report is about another tokenizer.json (SHA-256 {report.target.source_digest[:16]}..., not "
-            f"{staged.digest[:16]}...): {again}; nothing was uploaded"
-        )
-    if report.ours.version != _core.__version__:
-        raise CrayonError(
-            f"the parity report was made with crayon-hf {report.ours.version:.40}, and the cartridge is compiled with "
-            f"{_core.__version__}: {again}; nothing was uploaded"
-        )
-    if report.reference.name == report.ours.name:
-        raise CrayonError(f"the parity report does not compare with a reference: {again}; nothing was uploaded")
-    if not report.agreed:
-        raise CrayonError(
-            f"the parity report does not agree fully: {report.differing:,} of {report.inputs:,} inputs differ: "
-            f"{again}; nothing was uploaded"
-        )
-    return report if speed else replace(report, speeds=())
-
-
-def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | None:
-    """The report that is in the repository, if running it again would say the same: so that the same is no commit."""
-    from crayon_hf.parity.report.model import Report, ReportError
-
-    try:
-        report = Report.from_json(before.get(REPORT_JSON, b""))
-    except ReportError:
-        return None
-    is_same = report.target.source_digest == staged.digest and report.ours.version == _core.__version__
-    return report if is_same and report.agreed and (report.speeds or not speed) else None
-
-
-def _run(staged: Staged, cartridge: bytes, found: _Found, speed: bool, say: Callable[[str], None]) -> Report:
-    """The comparison, with the very files that are published."""
-    from crayon_hf.parity.report.run import make_report
-
-    place = found.place
-    with tempfile.TemporaryDirectory(prefix="crayon-publish-") as directory:
-        folder = os.path.join(directory, place.repo.rpartition("/")[2])
-        beside = {name: data for name, data in staged.files.items() if "/" not in name}
-        staging.write_files(folder, {**beside, CARTRIDGE: cartridge})
-        target = os.path.join(folder, CARTRIDGE)
-        say(f"comparing with {reference_of(staged.metadata)}")
-        report: Report = make_report(target, speed=speed, progress=_seldom(say), **RUN)
-    command = report.command.replace(target, str(place))
-    return replace(report, target=replace(report.target, name=place.repo), command=command)
-
-
-def _seldom(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say`, for what is said many times a second."""
-    said = time.monotonic()
-
-    def maybe(line: str) -> None:
-        nonlocal said
-        if time.monotonic() >= said + _PAUSE:
-            said = time.monotonic()
-            say(line)
-
-    return maybe
 
 
 # -- writing

@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from crayon_hf.errors import CrayonError
-from crayon_hf.hub_access.staging import JSON, write_files
+from crayon_hf.formats.repository import JSON
+from crayon_hf.hub_access.staging import write_files
 
 _PROGRAM = """
 import json, sys

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha1, sha256
 from typing import Any, NamedTuple, TypeVar
@@ -22,8 +21,7 @@ from crayon_hf.util.hub_errors import is_transport
 
 _T = TypeVar("_T")
 
-_WAITS = (0.5, 1.0, 2.0)
-"""Seconds before a call is made again. The Hub's own ``Retry-After`` counts instead, if it says one."""
+_TRIES = 4
 
 _PATIENCE = 20.0
 """No call is made again later than so many seconds after the first."""
@@ -76,11 +74,12 @@ def parse(repo: str, revision: str | None = None) -> Place:
 def library() -> Any:
     """``huggingface_hub``. MissingExtraError, with what to install, where it or what it needs is not."""
     with needed("the Hub", "hub"):
-        import filelock  # noqa: F401 (these two are imported later, by the client and by us)
+        import filelock  # noqa: F401 (these three are imported later, by the client and by us)
         import huggingface_hub
         import huggingface_hub.constants
         import huggingface_hub.errors
         import huggingface_hub.utils
+        import tenacity  # noqa: F401
         import yaml  # noqa: F401
     return huggingface_hub
 
@@ -196,23 +195,26 @@ def call(place: Place, what: str, function: Callable[[], _T], again: bool = True
     What may pass by itself (a lost connection, a timeout, 429 and 5xx) is tried again, up to three times in 20 s;
     without `again`, not at all: for what must not be done twice.
     """
-    began = time.monotonic()
-    waits = iter(_WAITS if again else ())
-    while True:
-        try:
-            return function()
-        except HubError:
-            raise
-        except Exception as error:
-            cause = _told(error)
-            wait = next(waits, None) if _passes(cause) else None
-            if wait is not None:
-                wait = max(wait, _retry_after(cause) or 0)
-            if wait is None or time.monotonic() - began + wait > _PATIENCE:
-                if isinstance(error, (ImportError, MemoryError)):
-                    raise
-                raise HubError(f"{place}: {_explain(place, what, cause)}") from error
-        time.sleep(wait)
+    import tenacity
+
+    tries = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(lambda error: not isinstance(error, HubError) and _passes(_told(error))),
+        stop=tenacity.stop_after_attempt(_TRIES if again else 1) | tenacity.stop_before_delay(_PATIENCE),
+        wait=_wait,
+        reraise=True,
+    )
+    try:
+        return tries(function)
+    except (HubError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise HubError(f"{place}: {_explain(place, what, _told(error))}") from error
+
+
+def _wait(state: Any) -> float:
+    """Seconds before the next try: 0.5, 1, 2, or what the Hub asks for in ``Retry-After``."""
+    asked = _retry_after(_told(state.outcome.exception()))
+    return float(max(0.5 * 2 ** (state.attempt_number - 1), asked or 0))
 
 
 def _told(error: BaseException) -> BaseException:

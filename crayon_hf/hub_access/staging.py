@@ -11,28 +11,12 @@ from typing import Any, NamedTuple
 from crayon_hf import _core
 from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compile_json
 from crayon_hf.errors import CartridgeError, CrayonError, HubError, UnsupportedError
-from crayon_hf.formats.names import NameKind, resolve
+from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
+from crayon_hf.formats.repository import CARTRIDGE, CONFIG, JSON, TEMPLATES, is_tokenizer_file
 from crayon_hf.hub_access import client
 from crayon_hf.util.files import read_source, write_atomic
 
-JSON, CONFIG, CARTRIDGE, README = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat", "README.md"
-MODEL_CONFIG = "config.json"
-
-_FILES = (
-    JSON,
-    CONFIG,
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "vocab.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tekken.json",
-    "chat_template.jinja",
-)
-_TEMPLATES = "additional_chat_templates/"
+README, MODEL_CONFIG = "README.md", "config.json"
 
 
 class Staged(NamedTuple):
@@ -66,14 +50,6 @@ class Staged(NamedTuple):
             raise UnsupportedError(f"cannot be published: the engine does not support it: {error}") from error
 
 
-def is_tokenizer_file(name: str) -> bool:
-    """Whether a file of a directory is published with its tokenizer. Never weights, and nothing that is not known."""
-    folder, _, file = name.rpartition("/")
-    if folder:
-        return f"{folder}/" == _TEMPLATES and file.endswith(".jinja")
-    return name in _FILES or name.endswith(".tiktoken")
-
-
 def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> Staged:
     """A directory or a file of any kind that `crayon_hf.formats` reads, a profile or a tiktoken encoding by its name,
     or a repository of the Hub, ``user/name`` or ``user/name@revision``.
@@ -92,10 +68,9 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
         return _converted(os.fspath(source))._replace(base=f"{meaning.name} (tiktoken)")
     elif (place := _place(meaning.name)) is not None:
         return stage_repository(place, client.listing(place, token), token)
-    raise CrayonError(
-        f"{meaning.name}: there is no such file, directory or profile, and it is not the name of a repository "
-        "(user/name)"
-    )
+    if not looks_like_path(meaning.name):
+        raise unknown_name(meaning.name)
+    raise CrayonError(f"{meaning.name}: No such file or directory")
 
 
 def stage_repository(
@@ -170,7 +145,7 @@ def _directory(folder: str, own: bool) -> Staged:
 
 
 def _names(folder: str) -> Iterator[str]:
-    for prefix in ("", _TEMPLATES):
+    for prefix in ("", TEMPLATES):
         place = os.path.join(folder, prefix)
         for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
             if os.path.isfile(os.path.join(place, name)):

@@ -17,6 +17,7 @@ from typing import Any
 
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util import markdown
 from crayon_hf.util.extras import needed
 
 from .inputs.texts import DOCUMENT_BYTES, documents
@@ -59,10 +60,13 @@ class Agreement:
         return {**asdict(self), **shares}
 
 
-def agreement(exact: Tokenizer, greedy: Tokenizer, text: str, name: str = "") -> Agreement:
+def agreement(
+    exact: Tokenizer, greedy: Tokenizer, text: str, name: str = "", progress: Callable[[str], object] = lambda _: None
+) -> Agreement:
     """Compare two tokenizers of one vocabulary on every line of a text."""
     found = Agreement(name, len(text.encode()))
     for lines in _batches(text):
+        progress(f"comparing, {found.lines:,} lines")
         for one, other in zip(_encoded(exact, lines), _encoded(greedy, lines), strict=True):
             expected, got = one.ids, other.ids
             found.exact_tokens += len(expected)
@@ -79,7 +83,12 @@ def agreement(exact: Tokenizer, greedy: Tokenizer, text: str, name: str = "") ->
     return found
 
 
-def measure(contestants: dict[str, Encode], text: str, rounds: int = ROUNDS) -> dict[str, list[float]]:
+def measure(
+    contestants: dict[str, Encode],
+    text: str,
+    rounds: int = ROUNDS,
+    progress: Callable[[str], object] = lambda _: None,
+) -> dict[str, list[float]]:
     """MB/s of each contestant, on documents of 2 KB that it has not seen before, one thread, in turns.
 
     A text of fewer documents than rounds is seen again. ValueError for one that has none.
@@ -94,6 +103,7 @@ def measure(contestants: dict[str, Encode], text: str, rounds: int = ROUNDS) -> 
         part = pieces[number % len(pieces) :: rounds]
         size = sum(len(piece.encode()) for piece in part) / 1e6
         for name, encode in contestants.items():
+            progress(f"round {number + 1} of {rounds}, {name}")
             started = time.perf_counter()
             encode(part)
             speeds[name].append(size / (time.perf_counter() - started))
@@ -131,8 +141,8 @@ def ours(tokenizer: Tokenizer) -> Encode:
 def table(results: Sequence[Agreement]) -> str:
     """The results as a table of Markdown: shares, the cost in tokens, and medians of MB/s with greedy's multiple."""
     engines = list(dict.fromkeys(name for result in results for name in result.speeds))
-    head = ["text", "lines equal", "tokens equal", "tokens, greedy / exact", *(f"{name}, MB/s" for name in engines)]
-    rows = [head, ["---", *["---:"] * (len(head) - 1)]]
+    heads = ["text", "lines equal", "tokens equal", "tokens, greedy / exact", *(f"{name}, MB/s" for name in engines)]
+    rows = []
     for result in results:
         greedy = statistics.median(result.speeds["greedy"]) if result.speeds.get("greedy") else 0.0
         cells = [
@@ -145,7 +155,7 @@ def table(results: Sequence[Agreement]) -> str:
             median = statistics.median(result.speeds[name])
             cells.append(f"{median:.1f}" if name == "greedy" else f"{median:.1f} ({greedy / median:.1f})")
         rows.append(cells)
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown.table(heads, rows, numbers=len(heads) - 1)
 
 
 def _batches(text: str) -> Iterator[list[str]]:

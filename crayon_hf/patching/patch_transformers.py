@@ -24,12 +24,11 @@ def _auto(seen: Any, place: Replacement) -> Any:
 
 def _from_pretrained(seen: Any, place: Replacement) -> Any:
     def from_pretrained(cls: type, pretrained_model_name_or_path: Any, *inputs: Any, **kwargs: Any) -> Any:
-        stock = seen.__get__(None, cls)
         if not place.is_wanted:
-            return stock(pretrained_model_name_or_path, *inputs, **kwargs)
+            return seen.__get__(None, cls)(pretrained_model_name_or_path, *inputs, **kwargs)
         from crayon_hf.transformers.fast import open_class
 
-        return open_class(stock, cls, pretrained_model_name_or_path, inputs, kwargs)
+        return open_class(seen, cls, pretrained_model_name_or_path, inputs, kwargs)
 
     return like(seen, from_pretrained)
 

@@ -51,12 +51,12 @@ class Batch:
     def documents(self, view: memoryview, begins: Spans, ends: Spans, position: Position, size: int) -> Documents:
         """The batch. Texts are laid behind `view`."""
         if self._texts:
-            begins, ends = begins.copy(), ends.copy()
-            at = len(view)
-            for record, text in self._texts.items():
-                begins[record], ends[record] = at, at + len(text)
-                at += len(text)
+            begins, ends, records = begins.copy(), ends.copy(), list(self._texts)
+            sizes = np.array([len(text) for text in self._texts.values()], np.int64)
+            ends[records] = len(view) + np.cumsum(sizes)
+            begins[records] = ends[records] - sizes
             view = memoryview(b"".join((view, *self._texts.values())))
+            self._texts.clear()  # whoever made the batch holds it until the next one
         bad: list[BadRecord] = []
         if self._left_out or self._bad:
             kept = np.ones(len(begins), bool)

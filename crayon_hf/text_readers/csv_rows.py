@@ -1,4 +1,4 @@
-"""CSV and TSV files as documents: a line with the names of the columns, then rows. Python's ``csv`` says what a row is.
+"""CSV and TSV files as documents: a line with the names of the columns, then the rows that Python's ``csv`` reads.
 
 A field may be quoted, with line ends in it and quotes doubled, as spreadsheets and pandas write it.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long
-from crayon_hf.text_readers.documents import Documents, Position, Reading
+from crayon_hf.text_readers.documents import Documents, Position, Reading, columns_there
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.template import Template
 
@@ -25,12 +25,12 @@ _ROW = 16
 
 
 def reader_of(lines: Iterable[str], kind: str, limit: int) -> Any:
-    """What gives the rows of some lines, as lists of str, and raises csv.Error for one that is none.
+    """A reader of the rows of some lines, as lists of str. It raises csv.Error for one that it cannot read.
 
     `limit` is how many characters a field may have: Python has one limit for the process, which is never lowered.
     """
     csv.field_size_limit(max(csv.field_size_limit(), limit))
-    return csv.reader(lines, delimiter=DELIMITERS[kind], strict=True)
+    return csv.reader(lines, delimiter=DELIMITERS[kind])
 
 
 def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
@@ -43,32 +43,75 @@ def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
     for column in columns:
         if names.count(column) != 1:
             count = "more than one column" if column in names else "no column"
-            known = ", ".join(map(repr, names[:20])) or "no line with names"
-            raise CorpusError(f"{address} has {count} {column!r}; it has {known} (--column says which is the text)")
+            raise CorpusError(f"{address} has {count} {column!r}{columns_there(names)}")
     return names
 
 
 def csv_documents(source: Stored, reading: Reading, start: Position, kind: str) -> Iterator[Documents]:
     """The documents from `start` on; `source` is at its beginning, where the names of the columns are."""
     lines = _Lines(source, reading.max_document_bytes)
-    rows = reader_of(lines, kind, reading.max_document_bytes)
-    names = header_of(rows, source.file.address, reading.columns)
+    reader = reader_of(lines, kind, reading.max_document_bytes)
+    names = header_of(reader, source.file.address, reading.columns)
+    judge = _Judge(reading, names)
     lines.go_to(start.offset)
-    gathered = _Gathered(source, reading, names, start.number)
+    rows, number, count = _rows(reader), start.number, -1
+    while count:
+        batch = Batch(reading, source.file.address, "row", number + 1)
+        count = cost = unusual = 0
+        for row in rows:
+            reason, text = judge(row)
+            if reason is None:
+                batch.text(count, text)
+                cost += len(text)
+            else:
+                batch.bad(count, reason, text)
+                unusual += 1
+            count, cost = count + 1, cost + _ROW
+            if cost >= reading.batch_bytes or count >= MOST_RECORDS or unusual >= MOST_UNUSUAL:
+                break
+        if count:
+            number += count
+            position, nothing = Position(lines.offset, 0, number), np.zeros(count, np.int64)
+            yield batch.documents(memoryview(b""), nothing, nothing, position, source.done)
+
+
+def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
+    """The rows that are not blank, and the error where one cannot be read."""
     while True:
         try:
-            row = next(rows, None)
+            row = next(reader, None)
         except csv.Error as error:
-            gathered.bad(f"is no row: {error}")
-        else:
-            if row is None:
-                break
-            if row:  # else the line is blank
-                gathered.add(row)
-        if gathered.is_full:
-            yield gathered.documents(lines.offset)
-    if gathered.records:
-        yield gathered.documents(lines.offset)
+            yield error
+            continue
+        if row is None:
+            return
+        if row:
+            yield row
+
+
+class _Judge:
+    """Says of a row (why it is bad, its text or what replaces it)."""
+
+    def __init__(self, reading: Reading, names: list[str]) -> None:
+        self._columns = [names.index(column) for column in reading.columns]
+        self._width, self._reading = len(names), reading
+        self._template = None if reading.template is None else Template(reading.template)
+
+    def __call__(self, row: list[str] | csv.Error) -> tuple[str | None, bytes]:
+        if isinstance(row, csv.Error):
+            return f"is no row: {row}", b""
+        if len(row) != self._width:
+            return f"has {len(row)} fields, and there are {self._width} columns", b""
+        values = [row[column].encode("utf-8", "surrogateescape") for column in self._columns]
+        text = values[0] if self._template is None else self._template.text(values)
+        if len(text) > self._reading.max_document_bytes:
+            return too_long(len(text), self._reading), b""
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            replacement = text.decode("utf-8", "replace").encode()
+            return f"is not UTF-8: invalid byte at offset {error.start} of the text", replacement
+        return None, text
 
 
 class _Lines:
@@ -85,13 +128,13 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
-        end = self._data.find(b"\n", self._at) + 1
+        end = self._line_end(self._at)
         while not end:
             before = len(self._data) - self._at
             if not self._more():
                 end = len(self._data)
                 break
-            end = self._data.find(b"\n", before) + 1
+            end = self._line_end(max(before - 1, 0))
             if not end and before > self._limit:
                 raise CorpusError(f"{self._source.file.address} has a line of more than {self._limit} bytes")
         line = self._data[self._at : end]
@@ -100,6 +143,12 @@ class _Lines:
         self._at = end
         self.offset += len(line)
         return line.decode("utf-8", "surrogateescape")
+
+    def _line_end(self, start: int) -> int:
+        """The end of the line around `start`, behind ``\\n``, ``\\r\\n`` or ``\\r``; 0 if it was not read yet."""
+        end = self._data.find(b"\n", start) + 1
+        cut = self._data.find(b"\r", start, max(start, end - 2) if end else len(self._data) - 1) + 1
+        return cut or end
 
     def go_to(self, offset: int) -> None:
         """Leave out what is before `offset`, if anything."""
@@ -114,66 +163,3 @@ class _Lines:
         read = self._source.readinto(self._block)
         self._data, self._at = self._data[self._at :] + bytes(self._block[:read]), 0
         return read > 0
-
-
-class _Gathered:
-    """Rows that are no batch yet."""
-
-    def __init__(self, source: Stored, reading: Reading, names: list[str], number: int) -> None:
-        self._source, self._reading, self._number = source, reading, number
-        self._columns = [names.index(column) for column in reading.columns]
-        self._width = len(names)
-        self._template = None if reading.template is None else Template(reading.template)
-        self._empty()
-
-    def _empty(self) -> None:
-        self._batch = Batch(self._reading, self._source.file.address, "row", self._number + 1)
-        self._texts: list[bytes] = []
-        self._cost = self._unusual = 0
-
-    @property
-    def records(self) -> int:
-        """How many there are."""
-        return len(self._texts)
-
-    @property
-    def is_full(self) -> bool:
-        return self._cost >= self._reading.batch_bytes or self.records >= MOST_RECORDS or self._unusual >= MOST_UNUSUAL
-
-    def add(self, row: list[str]) -> None:
-        """A row, good or bad."""
-        if len(row) != self._width:
-            self.bad(f"has {len(row)} fields, and there are {self._width} columns")
-            return
-        values = [row[column].encode("utf-8", "surrogateescape") for column in self._columns]
-        text = values[0] if self._template is None else self._template.text(values)
-        if len(text) > self._reading.max_document_bytes:
-            self.bad(too_long(len(text), self._reading))
-            return
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            self.bad(
-                f"is not UTF-8: invalid byte at offset {error.start} of the text",
-                text.decode("utf-8", "replace").encode(),
-            )
-            return
-        self._texts.append(text)
-        self._cost += len(text) + _ROW
-
-    def bad(self, reason: str, replacement: bytes = b"") -> None:
-        """A row that is no document."""
-        self._batch.bad(self.records, reason, replacement)
-        self._texts.append(b"")
-        self._cost += _ROW
-        self._unusual += 1
-
-    def documents(self, offset: int) -> Documents:
-        """The batch, and begin another one behind it: at `offset` of the file."""
-        self._number += self.records
-        ends = np.cumsum([len(text) for text in self._texts], dtype=np.int64)
-        begins = ends - np.diff(ends, prepend=0)
-        position = Position(offset, 0, self._number)
-        made = self._batch.documents(memoryview(b"".join(self._texts)), begins, ends, position, self._source.done)
-        self._empty()
-        return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from crayon_hf.errors import BadRecordError
@@ -33,6 +34,8 @@ ENDINGS = {
     ".feather": "arrow",
 }
 """The format that a name's ending says."""
+
+_SHOWN_COLUMNS = 20
 
 
 class InputFile(NamedTuple):
@@ -143,6 +146,13 @@ class Reading(NamedTuple):
         from crayon_hf.text_readers.template import Template
 
         return Template(self.template).columns
+
+
+def columns_there(names: Sequence[str]) -> str:
+    """The end of a message about a missing column: which there are, and how to name another one."""
+    known = ", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none"
+    more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
+    return f"; it has {known}{more} (--column (column=) says which is the text)"
 
 
 def format_of(name: str) -> tuple[str | None, str]:

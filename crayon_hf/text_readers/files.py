@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers.documents import DEFAULT_COLUMN, Documents, InputFile, Position, Reading, format_of
+from crayon_hf.text_readers.columns import column_documents
+from crayon_hf.text_readers.csv_rows import csv_documents
+from crayon_hf.text_readers.documents import DEFAULT_COLUMN, ENDINGS, Documents, InputFile, Position, Reading, format_of
+from crayon_hf.text_readers.json_lines import json_documents
+from crayon_hf.text_readers.plain_text import text_documents
 from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.tables import arrow_rows, parquet_rows, pyarrow_for
+from crayon_hf.util.wording import joined
 
 _SMALL = 1 << 16
 
@@ -37,12 +43,10 @@ def check_files(files: Sequence[InputFile], reading: Reading) -> None:
     kinds = {_kind(file, reading)[0] for file in files}
     for file in files:
         if (kind := _kind(file, reading)[0]) in ("parquet", "arrow"):
-            from crayon_hf.text_readers.tables import pyarrow_for
-
             pyarrow_for(file.address, kind)
             break
     if reading.separator is not None and kinds and "text" not in kinds:
-        raise CorpusError(f"a separator is for text files, but there are only {' and '.join(sorted(kinds))} files")
+        raise CorpusError(f"a separator is for text files, but there are only {joined(sorted(kinds))} files")
     if reading.column != DEFAULT_COLUMN and kinds == {"text"}:
         raise CorpusError(f"the column {reading.column!r} is for files with columns, but there are only text files")
 
@@ -52,7 +56,11 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
     said, packing = format_of(file.address)
     kind = reading.format or said
     if kind is None:
-        raise CorpusError(f"{file.address}: its name does not say its format: give the format")
+        endings = ", ".join(ENDINGS)
+        raise CorpusError(
+            f"{file.address}: the name has no known ending ({endings}): say the format with --input-format "
+            "(input_format=)"
+        )
     if kind in ("parquet", "arrow") and packing:
         raise CorpusError(f"{file.address}: it holds a {kind} file: unpack it first")
     if kind == "text" and reading.template is not None:
@@ -66,27 +74,18 @@ def _read(file: InputFile, reading: Reading, start: Position, kind: str, packing
             yield from _columns(source, reading, start, kind)
             return
         if kind in ("csv", "tsv"):
-            from crayon_hf.text_readers.csv_rows import csv_documents
-
             yield from csv_documents(source, reading, start, kind)
             return
         source.skip(start.offset)
         known = file.size if not packing else 8 * file.size
         block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
         if kind == "jsonl":
-            from crayon_hf.text_readers.json_lines import json_documents
-
             yield from json_documents(source, reading, start, block_bytes)
         else:
-            from crayon_hf.text_readers.plain_text import text_documents
-
             yield from text_documents(source, reading, start, block_bytes)
 
 
 def _columns(source: Stored, reading: Reading, start: Position, kind: str) -> Iterator[Documents]:
-    from crayon_hf.text_readers.columns import column_documents
-    from crayon_hf.text_readers.tables import arrow_rows, parquet_rows
-
     if kind == "parquet":
         rows = parquet_rows(source, reading.columns, reading.batch_bytes, start)
     else:

@@ -9,6 +9,9 @@ from typing import Any
 from crayon_hf.errors import CorpusError, InvalidUtf8Error
 from crayon_hf.util.validation import kind
 
+_JSON = {list: "list", str: "string", bool: "boolean", type(None): "null"}
+"""What JSON calls the types of Python."""
+
 
 def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> dict[str, Any]:
     """The object on a line, which has all `columns`. A byte order mark before it is none of it.
@@ -23,7 +26,7 @@ def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> di
         raise CorpusError(f"is not JSON: {error} (a file of plain text is read with format='text')") from None
     names = ", ".join(map(repr, columns))
     if not isinstance(record, dict):
-        raise CorpusError(f"is a JSON {type(record).__name__}, expected an object with {names}")
+        raise CorpusError(f"is a JSON {_JSON.get(type(record), 'number')}, expected an object with {names}")
     for column in columns:
         if column not in record:
             known = ", ".join(map(repr, list(record)[:20])) or "nothing"

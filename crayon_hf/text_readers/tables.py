@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
 from crayon_hf.text_readers.arrow_spans import check_type
-from crayon_hf.text_readers.documents import Position
+from crayon_hf.text_readers.documents import Position, columns_there
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.extras import needed
@@ -139,7 +139,6 @@ def pyarrow_for(address: str, kind: str) -> Any:
     """``pyarrow``; MissingExtraError where it is not installed."""
     with needed(f"{address}: reading {kind}", "corpora"):
         import pyarrow
-        import pyarrow.ipc  # type: ignore[import-not-found, import-untyped, unused-ignore]
     return pyarrow
 
 
@@ -166,8 +165,7 @@ def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:
     """CorpusError when a column is not there, or there twice, or has no strings."""
     for column in columns:
         if column not in schema.names:
-            known = ", ".join(map(repr, schema.names)) or "none"
-            raise CorpusError(f"{address} has no column {column!r}; it has {known}")
+            raise CorpusError(f"{address} has no column {column!r}{columns_there(schema.names)}")
         if schema.names.count(column) > 1:
             raise CorpusError(f"{address} has more than one column {column!r}")
         try:

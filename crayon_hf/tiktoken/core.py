@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import tempfile
 import threading
@@ -16,6 +17,7 @@ from crayon_hf.errors import TokenIdError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.tiktoken import _plugins
+from crayon_hf.tiktoken._arguments import bytes_of, check_text, check_threads, number_of, ranks_of, specials_of
 from crayon_hf.tiktoken._specials import (
     are_plain,
     common_beginning,
@@ -61,11 +63,12 @@ class Encoding:
         if explicit_n_vocab:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert highest == explicit_n_vocab - 1
-        if "" in special_tokens:
+        ranks, specials = ranks_of(mergeable_ranks), specials_of(special_tokens)
+        if "" in specials:
             raise VocabularyError("a special token is empty: it would match everywhere")
         # What our form of a vocabulary cannot say of special tokens is done here, around an engine without them.
-        known = special_tokens if are_plain(special_tokens, mergeable_ranks) else {}
-        self._set_up(name, pat_str, special_tokens, known, _open_ranks(name, pat_str, mergeable_ranks, known))
+        known = specials if are_plain(specials, ranks) else {}
+        self._set_up(name, pat_str, specials, known, _open_ranks(name, pat_str, ranks, known))
         self._mergeable_ranks = mergeable_ranks
         self.max_token_value = highest
 
@@ -163,7 +166,7 @@ class Encoding:
         if disallowed_special is None:
             raise TypeError("disallowed_special is None, expected 'all' or a collection of str")
         allowed, disallowed = self._rules(allowed_special, disallowed_special)
-        _check_threads(num_threads)
+        check_threads(num_threads)
         if not texts:
             return []
         self._refuse(texts[0], disallowed)
@@ -188,9 +191,7 @@ class Encoding:
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of one token, special or not. KeyError when there is none."""
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        if not isinstance(data, bytes):
-            raise TypeError(f"the token is {type(data).__name__}, expected str or bytes")
+        data = bytes_of(text_or_bytes)
         if self._native is not None and (found := self._native.id_of_bytes(data)) is not None:
             return found
         id = self._tokenizer.token_to_id(spell(data))
@@ -250,12 +251,12 @@ class Encoding:
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """`decode` of many sequences of ids."""
-        _check_threads(num_threads)
+        check_threads(num_threads)
         return [self.decode(tokens, errors) for tokens in batch]
 
     def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """`decode_bytes` of many sequences of ids."""
-        _check_threads(num_threads)
+        check_threads(num_threads)
         return [self.decode_bytes(tokens) for tokens in batch]
 
     # -- the vocabulary
@@ -339,8 +340,7 @@ class Encoding:
         return self._known(allowed)
 
     def _refuse(self, text: str, disallowed: frozenset[str]) -> None:
-        if not isinstance(text, str):
-            raise TypeError(f"text is {type(text).__name__}, expected str")
+        check_text(text)
         if disallowed == self.special_tokens_set:
             found = self._find_special(text)
         else:
@@ -359,8 +359,7 @@ class Encoding:
 
     def _find_special(self, text: str) -> str | None:
         """The first special token in the text."""
-        if not isinstance(text, str):
-            raise TypeError(f"text is {type(text).__name__}, expected str")
+        check_text(text)
         # Special tokens mostly begin alike, and looking for one string is many times faster than for any of several.
         if self._special_prefix not in text or not self._special_tokens:
             return None
@@ -406,8 +405,11 @@ class Encoding:
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of what is one piece, whatever the pattern says."""
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        if self._tokenizer.engine == "native":
+        data = bytes_of(text_or_bytes)
+        # Our form of a vocabulary has the special tokens in it, too, where a whole piece is looked up.
+        if self._tokenizer.engine == "native" and data.decode("utf-8", "replace") not in self._special_tokens:
+            if not data and (empty := self._tokenizer.token_to_id("")) is not None:
+                return [empty]
             return self._uncut.encode_bytes(data)
         found: list[int] = self._library._encode_single_piece(data)
         return found
@@ -431,19 +433,17 @@ class Encoding:
             return self._tokenizer.decode_bytes([token])
         except TokenIdError:
             pass
-        if not 0 <= token < 2**32:
-            raise OverflowError(f"token {token} is out of range")
+        token = number_of(token)
         for content, id in self._special_tokens.items():
             if id == token:
                 return content.encode()
         raise KeyError(f"Invalid token for decoding: {token}")
 
-    def _lists(self, texts: list[str], special_as_text: bool, num_threads: int) -> list[list[int]]:
-        _check_threads(num_threads)
+    def _lists(self, texts: list[str], special_as_text: bool, num_threads: int | None) -> list[list[int]]:
+        check_threads(num_threads)
         for text in texts:
-            if not isinstance(text, str):
-                raise TypeError(f"text is {type(text).__name__}, expected str")
-        threads = num_threads if num_threads < (os.cpu_count() or 1) else 0
+            check_text(text)
+        threads = 0 if num_threads is None or num_threads >= (os.cpu_count() or 1) else math.ceil(num_threads)
         return self._engine.encode_lists(texts, False, special_as_text, threads)
 
     @cached_property
@@ -472,11 +472,6 @@ def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: M
         return Tokenizer._of(opening.open_ranks(name, pattern, ranks, specials, str(refused)))
     except VocabularyError:
         raise refused from None
-
-
-def _check_threads(num_threads: int) -> None:
-    if num_threads <= 0:
-        raise ValueError(f"num_threads is {num_threads}, and must be greater than 0")
 
 
 # -- encodings by name

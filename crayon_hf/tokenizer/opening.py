@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import EMPTY, Source, compiled_engine, json_recipe, json_to_train
+from crayon_hf.cartridges.source_json import (
+    EMPTY,
+    NO_JSON,
+    Source,
+    compiled_engine,
+    is_inexact,
+    json_recipe,
+    json_to_train,
+)
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens
@@ -38,27 +45,22 @@ def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> Tokenize
 
 
 def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """A ``tokenizer.json``."""
+    """A ``tokenizer.json``: by the cartridge beside it if that is its own, else compiled or from the cache."""
     name = os.path.abspath(path)
     try:
-        try:
-            return open_native_json(name, mode)
-        except UnsupportedError as error:
-            return delegate_json(read_source(name), str(error), mode)
+        state, refused = open_by_cartridge(name, mode)
+        if state is None:
+            try:
+                state = opened(cache.open_source(name, json_recipe()), mode)
+            except UnsupportedError as error:
+                return delegate_json(read_source(name), str(error), mode)
+            state.refused = refused
+        return state
     except VocabularyError as error:
         if name in str(error):
             raise
         hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
         raise type(error)(f"{name}: {error}{hint}") from error
-
-
-def open_native_json(path: str, mode: Mode = EXACT) -> TokenizerState:
-    """A ``tokenizer.json``, by the cartridge beside it if that is its own; UnsupportedError where it is not native."""
-    state, refused = open_by_cartridge(path, mode)
-    if state is None:
-        state = _state_of(cache.open_source(path, json_recipe()), mode)
-        state.refused = refused
-    return state
 
 
 def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | None, str | None]:
@@ -75,12 +77,17 @@ def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | N
     return TokenizerState(engine, source, cartridge, mode, came_along=True), None
 
 
+def opened(found: cache.Opened, mode: Mode = EXACT) -> TokenizerState:
+    """What the cache opened."""
+    return TokenizerState(found.engine, Source(found.source, found.engine.source_digest), found.path, mode)
+
+
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
     """The bytes of a ``tokenizer.json``; what takes long to compile is kept in the cache, as a file's is."""
     data = bytes(buffer)
     try:
         if len(data) >= _KEPT_FROM:
-            return _state_of(cache.open_bytes(data, json_recipe()), mode)
+            return opened(cache.open_bytes(data, json_recipe()), mode)
         return TokenizerState(compiled_engine(data), Source(data), None, mode)
     except UnsupportedError as error:
         return delegate_json(data, str(error), mode)
@@ -141,16 +148,16 @@ def open_tiktoken(
 
     recipe = conversion.recipe(facts)
     try:
-        opened = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
+        found = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
     except UnsupportedError as error:
         mode.check_native(str(error))
         return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
     source = Source(
-        opened.source,
-        opened.engine.source_digest,
+        found.source,
+        found.engine.source_digest,
         lambda: conversion.tokenizer_json(conversion.read_ranks(ranks()), facts),
     )
-    return TokenizerState(opened.engine, source, opened.path, mode)
+    return TokenizerState(found.engine, source, found.path, mode)
 
 
 def open_ranks(
@@ -220,16 +227,6 @@ def is_version_2(path: str) -> bool:
         return file.read(8) == _VERSION_2
 
 
-def source_digest(state: TokenizerState) -> str | None:
-    """The SHA-256 of the ``tokenizer.json`` that the cartridge was compiled from; None when there is no cartridge."""
-    engine = state.engine()
-    return engine.source_digest if isinstance(engine, _core.Engine) else None
-
-
-def _state_of(opened: cache.Opened, mode: Mode) -> TokenizerState:
-    return TokenizerState(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
-
-
 def beside(path: str) -> str:
     """Where the ``tokenizer.json`` of a cartridge is."""
     return path.removesuffix(".dat") + ".json"
@@ -254,11 +251,14 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | st
             engine = cache.open_cartridge(path)
             if engine.source_digest == digest and engine.metadata == metadata:
                 came_along = os.path.dirname(path) != os.path.normpath(cache.cache_directory())
-                where = Source(beside(path) if source is None else source, digest)
+                if is_inexact(engine):
+                    where = Source(None, missing=f"this tokenizer is of {NO_JSON}")
+                else:
+                    where = Source(beside(path) if source is None else source, digest)
                 return TokenizerState(engine, where, path, mode, came_along)
         except (CartridgeError, OSError):
             if not isinstance(source, bytes):
                 raise
     if not isinstance(source, bytes):
         raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
-    return _state_of(cache.open_bytes(source, json_recipe(metadata)), mode)
+    return opened(cache.open_bytes(source, json_recipe(metadata)), mode)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from crayon_hf.formats.names import NameKind, looks_like_path, resolve
+from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
 from crayon_hf.tokenizer.tokenizer import Tokenizer
 
 
@@ -13,6 +13,8 @@ def open_tokenizer(name: str | os.PathLike[str], mode: str = "exact") -> Tokeniz
     meaning = resolve(name)
     if meaning.kind is NameKind.ENCODING:
         return Tokenizer.from_tiktoken(meaning.name, mode=mode)
-    if meaning.kind is NameKind.PROFILE or (meaning.kind is NameKind.UNKNOWN and not looks_like_path(meaning.name)):
-        return Tokenizer.from_profile(meaning.name, mode)  # for an unknown name, the error that lists the profiles
+    if meaning.kind is NameKind.PROFILE:
+        return Tokenizer.from_profile(meaning.name, mode)
+    if meaning.kind is NameKind.UNKNOWN and not looks_like_path(meaning.name):
+        raise unknown_name(meaning.name)
     return Tokenizer.from_file(meaning.path or meaning.name, mode)

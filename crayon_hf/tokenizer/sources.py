@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Source
+from crayon_hf.cartridges.source_json import NO_JSON, Source, is_inexact
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer import opening
 from crayon_hf.tokenizer_state.modes import EXACT, Mode
@@ -124,6 +124,8 @@ def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
     except UnsupportedError as error:
         # What the reader does not take it refuses again here; the reference takes what the compiler does not.
         return opening.delegate_json(read(kind, path).tokenizer_json, str(error), mode)
+    if is_inexact(opened.engine):
+        return TokenizerState(opened.engine, Source(None, missing=f"{path} is {NO_JSON}"), opened.path, mode)
     source = Source(opened.source, opened.engine.source_digest, lambda: read(kind, path).tokenizer_json)
     return TokenizerState(opened.engine, source, opened.path, mode)
 
@@ -143,11 +145,11 @@ def _recipe(kind: Kind, path: str) -> cache.Recipe:
     """How the file becomes a cartridge. The name has all that the result depends on but the file itself."""
     from crayon_hf.formats import REVISIONS, read
     from crayon_hf.formats.recognise import Kind
-    from crayon_hf.formats.repository import cartridge_of
+    from crayon_hf.formats.repository import opened_cartridge
 
     def compile_source(data: bytes) -> cache.Compiled:
-        converted: Converted = read(kind, path, None if kind is Kind.GGUF else data)
-        return cache.Compiled(cartridge_of(converted), converted.tokenizer_json)
+        converted: Converted = read(kind, path, None if kind is Kind.GGUF else data, opening=True)
+        return cache.Compiled(opened_cartridge(converted), converted.tokenizer_json)
 
     facts = [kind.name, str(REVISIONS[kind.name]), *(_digest(beside) for beside in _files_beside(kind, path))]
     return cache.Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from crayon_hf import _core
-from crayon_hf.budgets import calls
-from crayon_hf.budgets.methods import SplitMethods
+from crayon_hf.budgets import calls, splitting
 from crayon_hf.cartridges.source_json import reference_of
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.tokenizer import opening, sources
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     AnyArray: TypeAlias = npt.NDArray[Any] | _core.DeviceArray
 
 
-class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
+class Tokenizer(MutableSettings, AsyncMethods):
     """Text to ids and back, with the ids of the reference library.
 
     Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`. It gives the
@@ -309,64 +308,14 @@ class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
             add_special_tokens=add_special_tokens,
         )
 
-    @overload  # a str is a sequence of str, and its count an int all the same
-    def count_tokens(  # type: ignore[overload-overlap]
-        self, texts: str | bytes, add_special_tokens: bool = True, threads: int = 0, limit: int | None = None
-    ) -> int: ...
-    @overload
-    def count_tokens(
-        self, texts: Sequence[str | bytes], add_special_tokens: bool = True, threads: int = 0, limit: int | None = None
-    ) -> list[int]: ...
-    def count_tokens(
-        self,
-        texts: str | bytes | Sequence[str | bytes],
-        add_special_tokens: bool = True,
-        threads: int = 0,
-        limit: int | None = None,
-    ) -> int | list[int]:
-        """How many tokens a whole text has, or a list of that for each of many texts.
+    # -- budgets: functions that take a tokenizer first
 
-        With a `limit`, a text that has more is not encoded to its end, and its count is ``limit + 1``. Errors in the
-        rest of the text are not found.
-        """
-        one = isinstance(texts, (str, bytes))
-        batch: Any = [texts] if one else texts
-        engine, as_text = self._current_engine(), self._special_as_text
-        counts = None
-        if self._placement is not None and not one and limit is None:
-            counts = self._placement.try_counts(engine, batch, add_special_tokens, as_text, threads)
-        if counts is None:
-            counts = calls.count_of(engine, batch, add_special_tokens, as_text, threads, limit)
-        return counts[0] if one else counts
-
-    def fits(self, text: str | bytes, max_tokens: int, add_special_tokens: bool = True) -> bool:
-        """Whether a text has at most `max_tokens` tokens. A longer text is not encoded to its end."""
-        return calls.fits_in(self._current_engine(), text, max_tokens, add_special_tokens, self._special_as_text)
-
-    def truncate_text(
-        self,
-        text: str,
-        max_tokens: int,
-        side: Literal["right", "left"] = "right",
-        boundary: Literal["paragraph", "sentence", "word"] | None = None,
-        add_special_tokens: bool = True,
-    ) -> str:
-        """The text, cut to at most `max_tokens` tokens.
-
-        `side` is what is cut off: the end, or with "left" the beginning. The rest has whole characters and whole tokens
-        of the text's encoding: the first `max_tokens` (with "left" the last), or fewer if these encode to more by
-        themselves. Special tokens around the text count unless ``add_special_tokens=False``; ValueError if they alone
-        are more than `max_tokens`.
-
-        With a `boundary` the cut is the last one of that kind that fits, as `split_text` finds it. A single paragraph
-        that is too long is cut between sentences, a sentence between words, and a word between tokens. Sentences and
-        words need the extra ``chunks``; without it, MissingExtraError.
-
-        >>> Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
-        'Ask, and'
-        """
-        engine, as_text = self._current_engine(), self._special_as_text
-        return calls.truncated(engine, text, max_tokens, side, boundary, add_special_tokens, as_text)
+    count_tokens = calls.count_tokens
+    fits = calls.fits
+    truncate_text = calls.truncate_text
+    split_text = splitting.split_text
+    split_batch = splitting.split_batch
+    split_file = splitting.split_file
 
     def post_process(
         self, encoding: _core.Encoding, pair: _core.Encoding | None = None, add_special_tokens: bool = True

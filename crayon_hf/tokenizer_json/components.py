@@ -174,6 +174,23 @@ def model_attributes(model: Any) -> dict[str, Any]:
     return values
 
 
+def check_options(model: dict[str, Any]) -> None:
+    """Refuse settings that no model can have: the library's objects take any number, which its reader then refuses."""
+    dropout = model.get("dropout")
+    if dropout is not None and not 0 <= dropout <= 1:
+        raise ValueError(f"model.dropout is {dropout}, expected a number from 0 to 1, or None")
+
+
+def changed_options(model: dict[str, Any], file: dict[str, Any]) -> str:
+    """What a program has set of a model that its file has otherwise, as a message says it."""
+    names = [
+        name
+        for name in _ATTRIBUTES.get(model.get("type", ""), ())
+        if (model.get(name) or None) != (file.get(name) or None)
+    ]
+    return ", ".join(f"model.{name} was set to {model.get(name)!r}" for name in names)
+
+
 def shortest_single(value: float) -> float:
     """The number with the fewest digits that is the same single-precision number."""
     if not math.isfinite(value):

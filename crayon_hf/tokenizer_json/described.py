@@ -339,6 +339,8 @@ def _written(name: str, value: Any, default: Any) -> Any:
     if name == "dropout":
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeError(f"dropout is {validation.kind(value)}, expected float")
+        if not 0 <= value <= 1:
+            raise ValueError(f"dropout is {value}, expected a number from 0 to 1, or None")
         return float(value)
     return list(value) if isinstance(default, list) else validation.text(value, name)
 

@@ -28,7 +28,9 @@ from crayon_hf.tokenizer_json.added_tokens import AddedTokens, Token
 from crayon_hf.tokenizer_json.components import (
     COMPONENTS,
     BorrowedComponent,
+    changed_options,
     check_kind,
+    check_options,
     has_no_json,
     json_of,
     model_attributes,
@@ -39,6 +41,7 @@ from crayon_hf.tokenizer_state.modes import EXACT, Mode
 from crayon_hf.util.collector import CollectorPause
 from crayon_hf.util.files import read_cartridge
 from crayon_hf.util.reference import need_components, reference_class
+from crayon_hf.util.wording import joined
 
 if TYPE_CHECKING:
     import tokenizers
@@ -194,7 +197,9 @@ class TokenizerState:
         self._look()
         live = component is not None and has_no_json(component)
         if kind == "model":
-            self._put_model(json_of(component))
+            document = json_of(component)
+            check_options(document | model_attributes(component))
+            self._put_model(document)
             for objects in (self._live, self._handed, self._kept):
                 objects.pop(kind, None)
         else:
@@ -307,8 +312,9 @@ class TokenizerState:
 
     def _check_written(self) -> None:
         self._look()
+        check_options(self._read_parts()["model"])
         if self._live:
-            raise UnsupportedError(f"a tokenizer.json cannot hold this {' and '.join(self._live)}")
+            raise UnsupportedError(f"a tokenizer.json cannot hold this {joined(self._live)}")
 
     def _document(self) -> dict[str, Any]:
         document = self._without_vocabulary() | {"added_tokens": self.added().for_json()}
@@ -414,7 +420,7 @@ class TokenizerState:
         """What `opening.open_pickled` takes."""
         engine = self.engine()
         if self._live:
-            raise UnsupportedError(f"a pickle cannot hold this {' and '.join(self._live)}")
+            raise UnsupportedError(f"a pickle cannot hold this {joined(self._live)}")
         if not isinstance(engine, _core.Engine):
             return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None, self.mode
         try:
@@ -438,9 +444,10 @@ class TokenizerState:
             else:
                 self.is_modified = True
                 return view
+        check_options(self._read_parts()["model"])
         document = self._document()
         if self._live:
-            reason = f"a {' and '.join(self._live)} that has no JSON"
+            reason = f"a {joined(self._live)} that has no JSON"
         elif not document["model"].get("vocab"):
             reason = EMPTY
         else:
@@ -450,7 +457,11 @@ class TokenizerState:
                 reason = str(error)
             with contextlib.suppress(VocabularyError):  # tokens may have ids that adding them anew would not give
                 return self._compile(document | {"added_tokens": []})
-        return self._delegate(document, reason, warn=isinstance(engine, _core.Engine))
+        try:
+            return self._delegate(document, reason, warn=isinstance(engine, _core.Engine))
+        except VocabularyError as error:
+            changed = changed_options(document["model"], self.source.document()["model"])
+            raise (VocabularyError(f"{changed}: {error}") if changed else error) from error
 
     def _view(self, engine: _core.Engine) -> _core.Engine:
         parts = {"truncation": None, "padding": None} | self._read_parts()

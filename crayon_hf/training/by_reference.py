@@ -27,9 +27,9 @@ _SPECIAL_TOKENS = {"Unigram": ("<unk>",), "WordPiece": _BERT, "WordLevel": ("[UN
 def train_unigram(source: Source, **options: Any) -> Tokenizer:
     """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``, whose options are taken by their names.
 
-    `source`, `column`, `format`, `length`, `show_progress`, `tokenizer` (a template) and `output` are those of
-    `train_bpe`. Without a template it works like SentencePiece: NFKC, runs of spaces as one, U+2581 for a space, and
-    ``<unk>``. Once all is read, Ctrl-C waits until the library is done.
+    `source`, `column`, `format`, `length`, `show_progress`, `tokenizer` (a template), `output` and `overwrite` are
+    those of `train_bpe`. Without a template it works like SentencePiece: NFKC, runs of spaces as one, U+2581 for a
+    space, and ``<unk>``. Once all is read, Ctrl-C waits until the library is done.
 
     >>> tokenizer = crayon_hf.train_unigram(["some words and some more"] * 9, vocab_size=40, show_progress=False)
     >>> tokenizer.decode(tokenizer.encode("some more words").ids)
@@ -66,6 +66,7 @@ def run_by_reference(
     format: str | None = None,
     length: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     **values: Any,
 ) -> Run:
     """One of the functions above, and what is to be told about it."""
@@ -86,7 +87,7 @@ def run_by_reference(
     corpus = corpus_of(source, column, format, length)
     target = None if output is None else os.fsdecode(output)
     if target is not None:
-        outputs.check(target, paths_of(source))
+        outputs.check(target, paths_of(source), overwrite)
     report = reporter(show_progress)
     made = start.tokenizer
     seen = [False]

@@ -60,6 +60,7 @@ def train_bpe(
     length: int | None = None,
     threads: int = 0,
     output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
 ) -> Tokenizer:
     """Train a BPE tokenizer: the merges and ids of ``tokenizers.trainers.BpeTrainer``, with its options and defaults.
 
@@ -77,10 +78,11 @@ def train_bpe(
 
     `threads` 0 means one for each core. `show_progress` draws a bar on standard error if that is a terminal; a
     function in its place is called with (stage, done, total). With `output` the result is saved: ``NAME.json`` and the
-    cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens.
+    cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens. A tokenizer
+    that is there is replaced, with all its files, if `overwrite` says so.
 
     CorpusError and InvalidUtf8Error name file and line. OSError for a file that cannot be read, or an `output` that
-    cannot be written (checked before counting).
+    cannot be written or has a tokenizer (checked before counting).
 
     >>> texts = ["low lower lowest"] * 9
     >>> crayon_hf.train_bpe(texts, vocab_size=262, show_progress=False).encode("lowest").tokens
@@ -111,6 +113,7 @@ class BpeTraining:
     length: int | None = None
     threads: int = 0
     output: str | os.PathLike[str] | None = None
+    overwrite: bool = False
 
 
 def run_bpe(asked: BpeTraining) -> Run:
@@ -141,7 +144,7 @@ def run_bpe(asked: BpeTraining) -> Run:
     corpus = corpus_of(asked.source, asked.column, asked.format, asked.length)
     target = None if asked.output is None else os.fsdecode(asked.output)
     if target is not None:
-        outputs.check(target, paths_of(asked.source))
+        outputs.check(target, paths_of(asked.source), asked.overwrite)
     trained = train_model(untrained, corpus, options, reporter(asked.show_progress), threads)
     made._take(trained)
     templates.settle_ids(start)

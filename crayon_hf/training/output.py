@@ -17,9 +17,14 @@ _ENDINGS = (".json", ".dat")
 _IN_DIRECTORY = ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")
 
 
-def check(output: str, sources: Iterable[str] = ()) -> None:
-    """OSError for what cannot be written, ValueError for what is one of the `sources`: better before hours of training
-    than after them."""
+def check(output: str, sources: Iterable[str] = (), overwrite: bool = False) -> None:
+    """Check before hours of training that the result can be written.
+
+    OSError for an output that cannot be written, or that has a tokenizer while `overwrite` is False; ValueError for one
+    of the `sources`.
+    """
+    from crayon_hf.formats.repository import has_another, tokenizer_in
+
     path = os.path.abspath(output)
     is_directory = not path.endswith(_ENDINGS)
     folder = path if is_directory and os.path.isdir(path) else os.path.dirname(path)
@@ -29,7 +34,8 @@ def check(output: str, sources: Iterable[str] = ()) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
-    for target in _targets(path):
+    there = tokenizer_in(path, settings=True) if is_directory else []
+    for target in dict.fromkeys([*_targets(path), *(os.path.join(path, name) for name in there)]):
         if os.path.isdir(target):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
         if os.path.lexists(target) and not os.path.isfile(target):
@@ -37,6 +43,10 @@ def check(output: str, sources: Iterable[str] = ()) -> None:
         for source in sources:
             if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
                 raise ValueError(f"{target} is an input of the training and would be replaced: choose another output")
+    if not is_directory:
+        there = [target for target in _targets(path) if os.path.lexists(target)]
+    if there and not overwrite:
+        raise has_another(output, there) if is_directory else has_another(there[0])
 
 
 def _targets(path: str) -> list[str]:
@@ -48,14 +58,16 @@ def _targets(path: str) -> list[str]:
 def save(tokenizer: Tokenizer, path: str) -> list[str]:
     """Write the ``tokenizer.json`` and the cartridge, or a directory of them; the paths of what was written.
 
-    Each file appears whole or not at all. Without a native engine there is no cartridge.
+    Each file appears whole or not at all, and the files of a tokenizer that was there go. Without a native engine
+    there is no cartridge.
     """
     native = tokenizer.engine == "native"
     if not path.endswith(_ENDINGS):
         from crayon_hf.formats import write
         from crayon_hf.formats.converted import Converted
 
-        written: list[str] = write(Converted(tokenizer.to_str().encode(), {}, "tokenizers"), path, cartridge=native)
+        converted = Converted(tokenizer.to_str().encode(), {}, "tokenizers")
+        written: list[str] = write(converted, path, cartridge=native, overwrite=True)
         return written
     stem = os.path.splitext(path)[0]
     if native:

@@ -13,6 +13,8 @@ from crayon_hf.errors import DelegatedWarning, VocabularyError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer.opening import open_untrained
 from crayon_hf.tokenizer_json.components import pattern_of
+from crayon_hf.tokenizer_json.parts import BPE, split
+from crayon_hf.tokenizer_json.parts import byte_level as byte_level_part
 from crayon_hf.tokenizer_state import state
 from crayon_hf.util import validation
 
@@ -23,11 +25,6 @@ if TYPE_CHECKING:
 DEFAULT_PATTERN = "llama3"
 """The pattern of the profile `lite`."""
 
-_BPE: dict[str, Any] = {
-    **{"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None},
-    **{"end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False},
-    **{"vocab": {}, "merges": []},
-}
 _ALIASES = {"gpt2": "gpt-2", "cl100k": "llama3", "o200k": "gpt-4o"}
 
 
@@ -56,20 +53,16 @@ def pattern_names() -> list[str]:
 
 def byte_level(pattern: str | tokenizers.Regex | None, pre_tokenizer: Any = None) -> Tokenizer:
     """Byte-level BPE without vocabulary. `pattern` is a published one by its name, or a ``tokenizers.Regex``."""
-    document: dict[str, Any] = {"model": _BPE}
+    document: dict[str, Any] = {"model": {**BPE, "vocab": {}, "merges": []}}
     if pre_tokenizer is None:
         document["pre_tokenizer"] = _cuts(pattern)
     if pre_tokenizer is None or "ByteLevel" in str(pre_tokenizer):
-        document["decoder"] = _byte_level()
-        document["post_processor"] = _byte_level(trim_offsets=False)
+        document["decoder"] = byte_level_part(add_prefix_space=True, use_regex=True)
+        document["post_processor"] = byte_level_part(add_prefix_space=True, trim_offsets=False, use_regex=True)
     tokenizer = Tokenizer._of(open_untrained(document))
     if pre_tokenizer is not None:
         tokenizer.pre_tokenizer = pre_tokenizer
     return tokenizer
-
-
-def _byte_level(**values: bool) -> dict[str, Any]:
-    return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True} | values
 
 
 def _cuts(pattern: Any) -> dict[str, Any]:
@@ -89,9 +82,8 @@ def _cuts(pattern: Any) -> dict[str, Any]:
             )
         patterns = PRE_TOKENIZERS[_ALIASES.get(name, name)].patterns
         if patterns == (GPT2,):
-            return _byte_level(add_prefix_space=False)
-    splits = [{"type": "Split", "pattern": {"Regex": one}, "behavior": "Isolated", "invert": False} for one in patterns]
-    return {"type": "Sequence", "pretokenizers": [*splits, _byte_level(add_prefix_space=False, use_regex=False)]}
+            return byte_level_part(use_regex=True)
+    return {"type": "Sequence", "pretokenizers": [*map(split, patterns), byte_level_part()]}
 
 
 def like(template: Any, kind: str) -> Start:

@@ -13,12 +13,15 @@ from crayon_hf.training_data.batches import BATCH, Batch, Corpus, Texts
 from crayon_hf.util import validation
 
 _MOST_TEXTS = 1 << 14
+_LONGEST_NAME = 4096
+"""Characters of a text that may be the name of a file."""
 
 
 def corpus_of(source: Any, column: str = "text", format: str | None = None, length: int | None = None) -> Corpus:
     """What a user gave: a path, a binary file, or an iterable of texts, of lists of texts and of paths.
 
-    A str alone is a path, in an iterable it is a text. `length` is how many items the iterable has.
+    A str alone is a path, in an iterable it is a text. A list of str that all name files is a ValueError, since other
+    libraries take such a list as paths. `length` is how many items the iterable has.
     """
     column = validation.text(column, "column")
     length = None if length is None else validation.unsigned(length, "length", 64)
@@ -30,7 +33,20 @@ def corpus_of(source: Any, column: str = "text", format: str | None = None, leng
         return files.corpus_of_stream(source, column, format)
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, os.PathLike) for item in source):
         return files.corpus_of_files(source, column, format)
+    if (
+        isinstance(source, (list, tuple))
+        and source
+        and all(isinstance(item, str) and _is_file(item) for item in source)
+    ):
+        raise ValueError(
+            f"each text of the list is the name of a file, as {source[0]!r}: to train on the files, give paths "
+            f"([pathlib.Path({source[0]!r}), ...]); to train on the names themselves, give iter(texts)"
+        )
     return corpus_of_texts(source, length, lambda path: files.corpus_of_files([path], column, format))
+
+
+def _is_file(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and os.path.isfile(text)
 
 
 def paths_of(source: Any) -> list[str]:

@@ -10,10 +10,12 @@ from crayon_hf import _core
 from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compiled_engine
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.tokenizer_json.parts import whole_document
 from crayon_hf.training_data.batches import Batch, Corpus, Lines
 from crayon_hf.training_data.progress import Report
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from crayon_hf.util.reference import need_components, reference_class
+from crayon_hf.util.wording import joined
 
 if TYPE_CHECKING:
     import tokenizers
@@ -72,24 +74,19 @@ def _within(report: Report | None, before: int, after: int, total: int) -> Repor
 def _counting_engine(untrained: Untrained) -> _core.Engine:
     """An engine that cuts as the tokenizer does, over the smallest vocabulary that there is."""
     if untrained.live:
-        raise UnsupportedError(f"a {' and '.join(untrained.live)} that has no JSON")
+        raise UnsupportedError(f"a {joined(untrained.live)} that has no JSON")
     vocab = {chr(code): byte for byte, code in BYTE_LEVEL.items()} if _ends_in_bytes(untrained) else {"a": 0}
     tokens, following = [], len(vocab)
     for token in _recognised(untrained):
         id = vocab.get(token["content"], following)
         following += id == following
         tokens.append(token | {"id": id})
-    document = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": sorted(tokens, key=lambda token: token["id"]),
-        "normalizer": untrained.parts["normalizer"],
-        "pre_tokenizer": untrained.parts["pre_tokenizer"],
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "BPE", "vocab": vocab, "merges": []},
-    }
+    document = whole_document(
+        {"type": "BPE", "vocab": vocab, "merges": []},
+        added_tokens=sorted(tokens, key=lambda token: token["id"]),
+        normalizer=untrained.parts["normalizer"],
+        pre_tokenizer=untrained.parts["pre_tokenizer"],
+    )
     return compiled_engine(tokenizer_json.dump(document).encode(), untrained.metadata)
 
 

@@ -48,7 +48,8 @@ def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[byte
         nonlocal read
         for line in file:
             read += len(line)
-            yield line.decode("utf-8", "surrogateescape")
+            for part in line.splitlines(keepends=True):  # at a lone \\r, too, as Python reads a file
+                yield part.decode("utf-8", "surrogateescape")
 
     rows = reader_of(lines(), kind, MAX_DOCUMENT_BYTES)
     names = header_of(rows, path, [column])

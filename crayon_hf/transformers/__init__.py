@@ -5,10 +5,10 @@ Importing this package imports nothing; a name is imported when it is first used
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.util.extras import needed
+from crayon_hf.util.lazy import lazy
 
 if TYPE_CHECKING:
     from crayon_hf.transformers.auto import AutoTokenizer
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AutoTokenizer", "CrayonTokenizerFast"]
 
-_HOMES = {"AutoTokenizer": "auto", "CrayonTokenizerFast": "fast"}
+_find = lazy(
+    __name__, {"AutoTokenizer": "crayon_hf.transformers.auto", "CrayonTokenizerFast": "crayon_hf.transformers.fast"}
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needed(name, "transformers"):
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return _find(name)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from transformers.models.auto import tokenization_auto
 
 from crayon_hf.transformers import loading
+from crayon_hf.transformers.classes import opened_as
 from crayon_hf.transformers.fast import CrayonTokenizerFast
+from crayon_hf.transformers.rebinding import with_names
 from crayon_hf.util.replacing import stock
 
 _Stock: Any = tokenization_auto.AutoTokenizer
@@ -19,7 +21,38 @@ def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any,
     """What the stock `AutoTokenizer.from_pretrained` gives, as ours."""
     if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
         return CrayonTokenizerFast.from_pretrained(name, *inputs, **kwargs)
-    return loading.load(from_pretrained, "auto", name, inputs, kwargs)
+    return loading.load(with_names(from_pretrained, _ours()), "auto", name, inputs, kwargs)
+
+
+def _ours() -> dict[str, Any]:
+    """The names by which the stock function finds its classes, for ours."""
+    names = vars(tokenization_auto)
+    find = names["tokenizer_class_from_name"]
+    return {
+        "TOKENIZER_MAPPING": _Mapping(names["TOKENIZER_MAPPING"]),
+        "TokenizersBackend": opened_as(names.get("TokenizersBackend")),
+        "tokenizer_class_from_name": lambda name: opened_as(find(name)),
+    }
+
+
+class _Mapping:
+    """The stock mapping of configurations to classes, with our classes."""
+
+    def __init__(self, stock: Any) -> None:
+        self._stock = stock
+
+    def __getitem__(self, config: type) -> Any:
+        found = self._stock[config]
+        return tuple(map(opened_as, found)) if isinstance(found, tuple) else opened_as(found)
+
+    def get(self, config: type, default: Any) -> Any:
+        return self[config] if config in self._stock else default
+
+    def __contains__(self, config: type) -> bool:
+        return config in self._stock
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self._stock)
 
 
 class AutoTokenizer(_Stock):  # type: ignore[misc]

@@ -13,9 +13,10 @@ from weakref import WeakKeyDictionary
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import json_recipe
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.tokenizer.opening import open_by_cartridge, open_json, open_native_json
+from crayon_hf.tokenizer.opening import open_by_cartridge, open_json, opened
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens
 from crayon_hf.tokenizer_json.components import COMPONENTS
 from crayon_hf.tokenizer_json.truncation_padding import stored_padding, stored_truncation
@@ -121,7 +122,7 @@ def open_source(path: str) -> Tokenizer | None:
     try:
         state, refused = open_by_cartridge(path)
         if state is None:
-            state = open_native_json(_keep_source(read_source(path)) or path)
+            state = opened(cache.open_source(_keep_source(read_source(path)) or path, json_recipe()))
             state.refused = refused
     except (CrayonError, OSError):
         return None

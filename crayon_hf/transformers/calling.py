@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerFast
-from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import logging
-from transformers.utils.generic import PaddingStrategy
 
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.tokenizer_json.truncation_padding import Padding, Truncation
 from crayon_hf.transformers.backend import model_kind, without_added_tokens
 from crayon_hf.transformers.encodings import LazyEncodings, Recipe, TextRecipe
 from crayon_hf.transformers.replaced import REPLACED, converts_plainly, decodes_plainly, encodes_plainly
+from crayon_hf.transformers.sizes import NONE, sizes_of
 
 _KNOWN = frozenset(
     (
@@ -31,11 +29,7 @@ _KNOWN = frozenset(
 _OFF = frozenset(("is_split_into_words", "return_overflowing_tokens"))
 _ALL = _KNOWN | _OFF
 _STRATEGY = frozenset(("padding", "truncation", "max_length", "pad_to_multiple_of"))
-_SIZES = (*sorted(_STRATEGY), "stride", "padding_side")
-_PLAIN = frozenset((bool, int, str, type(None), PaddingStrategy, TruncationStrategy))
 
-_NO_PADDING = PaddingStrategy.DO_NOT_PAD
-_NO_TRUNCATION = TruncationStrategy.DO_NOT_TRUNCATE
 _COLUMNS = {
     (types, mask): ("input_ids", *(("token_type_ids",) if types else ()), *(("attention_mask",) if mask else ()))
     for types in (False, True)
@@ -104,9 +98,10 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if tensors is not None and tensors not in ("np", "pt"):
         return None
     verbose = kwargs.get("verbose", True)
-    max_length, truncation, padding = None, None, None
-    if kwargs.keys() & _STRATEGY:
-        max_length, truncation, padding = _sizes(tokenizer, backend, kwargs, verbose)
+    sizes = sizes_of(tokenizer, backend, kwargs, verbose) if kwargs.keys() & _STRATEGY else NONE
+    if sizes is None:
+        return None
+    max_length, truncation, padding = sizes
     special_as_text = tokenizer.split_special_tokens
     backend._restore((special_as_text, truncation, padding))  # what a call leaves behind in transformers
     engine = backend._current_engine()
@@ -156,58 +151,6 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if tensors == "pt" and (columns := _tensors(columns)) is None:
         return None
     return _batch(columns, encodings, 1 if second is None else 2)
-
-
-def _sizes(
-    tokenizer: Any, backend: Tokenizer, kwargs: dict[str, Any], verbose: bool
-) -> tuple[int | None, Truncation | None, Padding | None]:
-    """The longest length, the truncation and the padding that the arguments ask for, as transformers reads them.
-
-    Transformers takes longer to find out than a short text takes to be encoded, so the last answer is kept.
-    """
-    question = (
-        *((value := kwargs.get(name), type(value)) for name in _SIZES),
-        *(tokenizer.padding_side, tokenizer.truncation_side, tokenizer.model_max_length, tokenizer.pad_token_type_id),
-        *(str(tokenizer._special_tokens_map.get("pad_token")), backend._current_engine(), verbose),
-    )
-    known = backend.__dict__.get("_crayon_sizes")
-    if known is not None and known[0] == question:
-        answer: tuple[int | None, Truncation | None, Padding | None] = known[1]
-        return answer
-    answer = _ask_sizes(tokenizer, backend, kwargs, verbose)
-    warns = kwargs.get("padding") is True and kwargs.get("max_length") is not None
-    if not warns and all(kind in _PLAIN for _, kind in question[: len(_SIZES)]):
-        backend.__dict__["_crayon_sizes"] = question, answer
-    return answer
-
-
-def _ask_sizes(
-    tokenizer: Any, backend: Tokenizer, kwargs: dict[str, Any], verbose: bool
-) -> tuple[int | None, Truncation | None, Padding | None]:
-    pad, cut, max_length, _ = tokenizer._get_padding_truncation_strategies(
-        padding=kwargs.get("padding", False),
-        truncation=kwargs.get("truncation"),
-        max_length=kwargs.get("max_length"),
-        pad_to_multiple_of=kwargs.get("pad_to_multiple_of"),
-        verbose=verbose,
-    )
-    if pad == _NO_PADDING and cut == _NO_TRUNCATION:
-        return max_length, None, None
-    # On a copy that no other thread sees: one that encodes meanwhile would reset what is read here.
-    asked = object.__new__(type(tokenizer))
-    asked.__dict__.update(tokenizer.__dict__)
-    asked.__dict__["_tokenizer"] = own = Tokenizer._of(backend._state)
-    own._restore(backend._settings())
-    asked.set_truncation_and_padding(
-        padding_strategy=pad,
-        truncation_strategy=cut,
-        max_length=max_length,
-        stride=kwargs.get("stride", 0),
-        pad_to_multiple_of=kwargs.get("pad_to_multiple_of"),
-        padding_side=kwargs.get("padding_side"),
-    )
-    _, truncation, padding = own._settings()
-    return max_length, truncation, padding
 
 
 def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

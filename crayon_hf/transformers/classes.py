@@ -2,16 +2,21 @@
 
 `class_for(BertTokenizer)` is a subclass of `BertTokenizer` and of `CrayonTokenizerFast`. It has the name and module of
 the class it stands for, because transformers writes names into files and decides by them. The bases are in that order
-so that what the class itself overrides goes on counting; only what it inherits from the common base becomes ours.
+so that what the class itself overrides goes on counting; only what it inherits from the common base becomes ours. A
+class that is derived from another one of transformers has ours for that one among its bases.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
+from crayon_hf.transformers.construction import is_building, over_our_engine
 from crayon_hf.transformers.damage import damage_named
 from crayon_hf.transformers.replaced import note_replaced
 from crayon_hf.util.reference import reference_class
@@ -39,8 +44,7 @@ class CrayonMeta(type):
                 tokenizer.__init__(*args, **kwargs)
         finally:
             tokenizer.__dict__.pop("_crayon_building", None)
-        convert_backend(tokenizer)
-        return tokenizer
+        return convert_backend(tokenizer, keep=is_building())
 
     def __repr__(cls) -> str:
         stock = cls.__dict__.get("_crayon_stock")
@@ -64,21 +68,36 @@ def class_for(stock: type) -> type[Any]:
     """Our class for a tokenizer class of transformers, the same one each time."""
     made = _classes.get(stock)
     if made is None:
+        if _base is None:  # a pickle asks
+            import_module("crayon_hf.transformers.fast")
         assert _base is not None
+        bases: tuple[type, ...] = (_base,)
+        if stock is not PreTrainedTokenizerFast:
+            above = next(base for base in stock.__mro__[1:] if issubclass(base, PreTrainedTokenizerFast))
+            bases = stock, _base if above is PreTrainedTokenizerFast else class_for(above)
+        names = {name: getattr(stock, name) for name in ("__module__", "__qualname__", "__doc__")}
+        if stock is not PreTrainedTokenizerFast and "__init__" in vars(stock):
+            names["__init__"] = _init_of(stock)
         with _lock:
             made = _classes.get(stock)
             if made is None:
-                bases = (_base,) if stock is PreTrainedTokenizerFast else (stock, _base)
-                names = {
-                    "__module__": stock.__module__,
-                    "__qualname__": stock.__qualname__,
-                    "__doc__": stock.__doc__,
-                    "_crayon_stock": stock,
-                }
-                new: Any = CrayonMeta(stock.__name__, bases, names)
+                new: Any = CrayonMeta(stock.__name__, bases, names | {"_crayon_stock": stock})
                 made = _classes[stock] = new
-    assert made is not None
     return made
+
+
+def _init_of(stock: Any) -> Callable[..., None]:
+    @functools.wraps(stock.__init__)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        over_our_engine(stock.__init__)(self, *args, **kwargs)
+
+    return __init__
+
+
+def opened_as(cls: Any) -> Any:
+    """Our class for one of transformers' own with a backend; any other class as it is: it may be of a repository."""
+    is_own = isinstance(cls, type) and cls.__module__.startswith("transformers.")
+    return class_for(cls) if is_own and issubclass(cls, PreTrainedTokenizerFast) else cls
 
 
 def adopt(tokenizer: Any, keep: bool = False) -> Any:

@@ -1,10 +1,11 @@
 """Building a tokenizer of transformers over an engine of ours, instead of with the ``tokenizers`` library.
 
-transformers opens a ``tokenizer.json`` in one of two ways. Some classes have the library open the file. Others read its
-vocabulary and merges with `json`, build a model of the library from them, and give that their own normalizer,
-pre-tokenizer and decoder. While a `Construction` is active in a thread, our engine opens the file once, and stand-ins
-answer both: `_Library` for ``tokenizers.Tokenizer``, `_ModelClass` for its models, `_Json` for `json`. A model that is
-built from another vocabulary than the file's is the library's own.
+transformers opens a ``tokenizer.json`` in one of two ways. Some classes have the library open the file: these get our
+tokenizer of it as their ``tokenizer_object``. Others read its vocabulary and merges with `json`, build a model of the
+library from them, and give that their own normalizer, pre-tokenizer and decoder. While a `Construction` is active in a
+thread, our classes run those functions of transformers over stand-ins: `_Library` for ``tokenizers.Tokenizer``,
+`_ModelClass` for its models, `_Json` for `json`. A model that is built from another vocabulary than the file's is the
+library's own.
 """
 
 from __future__ import annotations
@@ -12,37 +13,39 @@ from __future__ import annotations
 import copy
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 from tokenizers import models
-from transformers import PreTrainedTokenizerFast, tokenization_utils_base
 
 from crayon_hf import _core
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer_json.document import NEAREST_SCORES, without_vocabulary
+from crayon_hf.transformers.rebinding import with_names
 from crayon_hf.util.reference import reference_class
 
-_home: Any = sys.modules[PreTrainedTokenizerFast.__module__]  # which is another one in transformers 4
 _MODELS = (models.BPE, models.Unigram, models.WordPiece)
 _thread = threading.local()
 
 
 class Construction:
-    """The files that one call of `from_pretrained` opens. `fetch` is called with a path before the file is opened."""
+    """The files that one call of `from_pretrained` opens.
 
-    def __init__(self, fetch: Callable[[str], None]) -> None:
+    `fetch` is called with a path before the file is opened; without it the library opens all of them.
+    """
+
+    def __init__(self, fetch: Callable[[str], None] | None) -> None:
         self._fetch = fetch
         self._opened: dict[str, _Source | None] = {}
-        self.given: list[Tokenizer] = []
-        """The tokenizers that stand for those of the library."""
+        self.was_used = False
+        """Whether a tokenizer of ours stands for one of the library."""
 
     def source(self, path: str) -> _Source | None:
         """A ``tokenizer.json`` as ours opens it; None where the library has to."""
+        if self._fetch is None:
+            return None
         if path not in self._opened:
             from crayon_hf.transformers.backend import open_source
 
@@ -64,10 +67,6 @@ class Construction:
                 rest = {name: value for name, value in given.items() if name not in names}
                 return _Model(self, source, _options(kind, given["vocab"], rest))
         return None
-
-    def gave_only(self, backend: Any) -> bool:
-        """Whether nothing but this backend was `given`: other code may open a tokenizer meanwhile, for itself."""
-        return all(given is backend for given in self.given)
 
     @property
     def has_cartridge(self) -> bool:
@@ -126,8 +125,8 @@ class _Source:
         self.tokenizer = tokenizer
         self.vocabulary = Vocabulary(tokenizer)
 
-    def document(self) -> dict[str, Any] | None:
-        """What `json` reads in the file. Its vocabulary and merges are made when they are asked for.
+    def document(self, with_vocabulary: bool) -> dict[str, Any] | None:
+        """What `json` reads in the file, with or without the vocabulary and the merges.
 
         None where the file lists something otherwise than the cartridge: its tokens in another order, for example.
         """
@@ -138,40 +137,9 @@ class _Source:
         parts = copy.deepcopy(self.vocabulary.parts)
         if not engine.has_model_type:
             del parts["model"]["type"]
-        model = _LazyModel(parts["model"], self.vocabulary)
-        return {"version": "1.0", "added_tokens": engine.added_tokens(), **parts, "model": model}
-
-
-class _LazyModel(dict[str, Any]):
-    """The model in a document. Whatever looks at more than its type makes the vocabulary."""
-
-    def __init__(self, options: dict[str, Any], vocabulary: Vocabulary) -> None:
-        super().__init__(options)
-        self._vocabulary: Vocabulary | None = vocabulary
-
-    def _fill(self) -> None:
-        if self._vocabulary is not None:
-            vocabulary, self._vocabulary = self._vocabulary, None
-            dict.update(self, vocabulary.as_read())
-
-
-def _filled(name: str) -> Any:
-    plain = getattr(dict, name)
-
-    def method(self: _LazyModel, *arguments: Any, **named: Any) -> Any:
-        if arguments != ("type",):
-            self._fill()
-        return plain(self, *arguments, **named)
-
-    return method
-
-
-for _name in (
-    *("__contains__", "__delitem__", "__eq__", "__getitem__", "__ior__", "__iter__", "__len__", "__ne__", "__or__"),
-    *("__repr__", "__reversed__", "__ror__", "__setitem__", "clear", "copy", "get", "items", "keys", "pop", "popitem"),
-    *("setdefault", "update", "values"),
-):
-    setattr(_LazyModel, _name, _filled(_name))
+        if with_vocabulary:
+            parts["model"].update(self.vocabulary.as_read())
+        return {"version": "1.0", "added_tokens": engine.added_tokens(), **parts}
 
 
 class _Model:
@@ -187,7 +155,7 @@ class _Model:
         from crayon_hf.transformers.backend import with_model
 
         made = with_model(self._source.tokenizer, self._options)
-        self._construction.given.append(made)
+        self._construction.was_used = True
         return made
 
 
@@ -200,26 +168,21 @@ def _options(kind: type, vocab: Any, given: dict[str, Any]) -> dict[str, Any]:
     return options | ({NEAREST_SCORES: True} if kind is models.Unigram else {})
 
 
-# -- stand-ins
+# -- transformers' own functions, with our engine in the place of the library
 
 
 class _StandIn:
     """Stands for an object of another module: gives what that gives, but for what a subclass does."""
 
-    def __init__(self, stock: Any) -> None:
+    def __init__(self, stock: Any, construction: Construction) -> None:
         self._stock = stock
+        self._construction = construction
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self._stock(*arguments, **named)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stock, name)
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._stock)
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._stock)
 
 
 class _Library(_StandIn):
@@ -231,22 +194,15 @@ class _Library(_StandIn):
         return super().__call__(*arguments, **named)
 
     def from_file(self, path: str) -> Any:
-        active = _active()
-        if active is not None and _is_of_transformers(sys._getframe(1).f_locals):
-            source = active.source(path)
-            if source is not None:
-                if "self" in sys._getframe(1).f_locals:  # else it is asked for its components alone
-                    active.given.append(source.tokenizer)
-                return source.tokenizer
-        return self._stock.from_file(path)
+        source = self._construction.source(path)
+        return self._stock.from_file(path) if source is None else source.tokenizer
 
 
 class _ModelClass(_StandIn):
     """``tokenizers.models.BPE`` and the like."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        active = _active()
-        described = None if active is None else active.described(self._stock, arguments, named)
+        described = self._construction.described(self._stock, arguments, named)
         return super().__call__(*arguments, **named) if described is None else described
 
 
@@ -255,19 +211,22 @@ class _Models(_StandIn):
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._stock, name)
-        return _ModelClass(found) if found in _MODELS else found
+        return _ModelClass(found, self._construction) if found in _MODELS else found
 
 
 class _Json(_StandIn):
     """The module `json`."""
 
+    def __init__(self, stock: Any, construction: Construction, with_vocabulary: bool) -> None:
+        super().__init__(stock, construction)
+        self._with_vocabulary = with_vocabulary
+
     def load(self, file: Any, *arguments: Any, **named: Any) -> Any:
-        active, path = _active(), getattr(file, "name", None)
-        if active is not None and not arguments and not named and isinstance(path, str) and _is_tokenizer_json(path):
-            source = active.source(path)
-            document = None if source is None else source.document()
+        path = getattr(file, "name", None)
+        if not arguments and not named and isinstance(path, str) and _is_tokenizer_json(path):
+            source = self._construction.source(path)
+            document = None if source is None else source.document(self._with_vocabulary)
             if document is not None:
-                _stand_in_for_modules_of(sys._getframe(1).f_locals.get("cls"))
                 return document
         return self._stock.load(file, *arguments, **named)
 
@@ -278,71 +237,58 @@ def _is_tokenizer_json(path: str) -> bool:
     return name.startswith("tokenizer.") and name.endswith(".json")
 
 
-def _is_of_transformers(names: dict[str, Any]) -> bool:
-    """Whether these local names are of a method of a class, or of an instance of one, that transformers has itself."""
-    found = names.get("cls", type(names.get("self")))
-    return isinstance(found, type) and found.__module__.startswith("transformers.")
+def over_our_engine(method: Any, with_vocabulary: bool = True) -> Any:
+    """A method of transformers that opens files or builds models, with stand-ins for the library and for `json`.
+
+    What it reads with `json` lacks the vocabulary if it does not use that. The method is as it is outside of
+    `building`, and where a program has put a function of its own.
+    """
+    active, names = _active(), getattr(getattr(method, "__func__", method), "__globals__", {})
+    if active is None or not names.get("__name__", "").startswith("transformers."):
+        return method
+    stand_ins: dict[str, Any] = {}
+    for name, value in names.items():
+        if value is reference_class() or value is Tokenizer:
+            stand_ins[name] = _Library(value, active)
+        elif value is json:
+            stand_ins[name] = _Json(value, active, with_vocabulary)
+        elif value is models:
+            stand_ins[name] = _Models(value, active)
+        elif isinstance(value, type) and value in _MODELS:
+            stand_ins[name] = _ModelClass(value, active)
+    return with_names(method, stand_ins)
 
 
-# -- where they stand
+def with_backend(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor, with our tokenizer of the ``tokenizer.json`` in the place of its path."""
+    active, path = _active(), options.get("tokenizer_file")
+    if active is None or path is None or options.get("tokenizer_object") is not None or options.get("from_slow"):
+        return options
+    source = active.source(path)
+    if source is None:
+        return options
+    active.was_used = True
+    return {**options, "tokenizer_file": None, "tokenizer_object": source.tokenizer}
 
-_lock = threading.Lock()
-_standing: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
-"""By the name of a module: it, and what stood in it."""
-_users = 0
+
+# -- the construction of this thread
 
 
 def _active() -> Construction | None:
-    return getattr(_thread, "construction", None)
+    construction: Construction | None = getattr(_thread, "construction", None)
+    return construction
+
+
+def is_building() -> bool:
+    """Whether transformers is making a tokenizer in this thread that will be made ours when it is complete."""
+    return _active() is not None
 
 
 @contextmanager
-def building(construction: Construction | None) -> Iterator[None]:
-    """Have our engine open files for transformers in this thread; None has the library do it."""
-    global _users
+def building(construction: Construction) -> Iterator[None]:
+    """Have our engine open files for our classes in this thread."""
     outer, _thread.construction = _active(), construction
-    if construction is not None:
-        with _lock:
-            _users += 1
-            for module in (_home, tokenization_utils_base):
-                _stand_in(module)
     try:
         yield
     finally:
         _thread.construction = outer
-        if construction is not None:
-            with _lock:
-                _users -= 1
-                if not _users:
-                    for module, before in _standing.values():
-                        for name, value in before.items():
-                            if isinstance(vars(module).get(name), _StandIn):
-                                setattr(module, name, value)
-                    _standing.clear()
-
-
-def _stand_in_for_modules_of(cls: Any) -> None:
-    if not isinstance(cls, type) or not issubclass(cls, PreTrainedTokenizerFast):
-        return
-    with _lock:
-        for base in cls.__mro__:
-            if base.__module__.startswith("transformers.models."):
-                _stand_in(sys.modules[base.__module__])
-
-
-def _stand_in(module: ModuleType) -> None:
-    """Put stand-ins into a module; not for models where a program has put a class of its own. `_lock` is held."""
-    if module.__name__ in _standing:
-        return
-    names = vars(module)
-    libraries = [name for name, value in names.items() if value is reference_class() or value is Tokenizer]
-    stand_ins: dict[str, Any] = {name: _Library(names[name]) for name in libraries}
-    for name, value in names.items():
-        if value is json:
-            stand_ins[name] = _Json(value)
-        elif value is models and libraries:
-            stand_ins[name] = _Models(value)
-        elif isinstance(value, type) and value in _MODELS and libraries:
-            stand_ins[name] = _ModelClass(value)
-    _standing[module.__name__] = module, {name: names[name] for name in stand_ins}
-    names.update(stand_ins)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import os
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +11,10 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.transformers import calling, loading
+from crayon_hf.transformers import calling, loading, pickling
 from crayon_hf.transformers.backend import report, settle
-from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, stock_class
+from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, opened_as, stock_class
+from crayon_hf.transformers.construction import is_building, over_our_engine, with_backend
 from crayon_hf.transformers.replaced import NAMES, converts_plainly, encodes_plainly, methods_of, note_replaced
 from crayon_hf.util.reference import reference_class
 
@@ -41,7 +41,24 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         name = pretrained_model_name_or_path
         if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
             return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
-        return loading.load(stock.from_pretrained, stock, name, init_inputs, kwargs)  # type: ignore[attr-defined]
+        if is_building():  # `AutoTokenizer` opens one of ours
+            return super().from_pretrained(name, *init_inputs, **kwargs)
+        return loading.load(super().from_pretrained, stock, name, init_inputs, kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **with_backend(kwargs))  # type: ignore[no-untyped-call]
+
+    @classmethod
+    def _from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        # Of a tokenizer.json it reads the added tokens alone.
+        return over_our_engine(super()._from_pretrained, with_vocabulary=False)(*args, **kwargs)
+
+    @classmethod
+    def convert_to_native_format(cls, trust_remote_code: Any = False, **kwargs: Any) -> dict[str, Any]:
+        """The arguments of the constructor, as the class of transformers makes them of its files."""
+        method: Any = super().convert_to_native_format
+        made: dict[str, Any] = over_our_engine(method.__func__.__get__(stock_class(cls)))(trust_remote_code, **kwargs)
+        return made
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the facts, and a text in coloured tokens."""
@@ -112,6 +129,9 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         if deferred is not None and key in deferred.names:
             return deferred.values()[key]
         return super().__getattr__(key)  # type: ignore[no-untyped-call]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return pickling.reduce_instance(self, super().__reduce_ex__(protocol))
 
     def engine_report(self) -> dict[str, Any]:
         """Which engine encodes, and where its cartridge is from: see `crayon_hf.Tokenizer.engine_report`."""
@@ -196,39 +216,25 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         return natively(self, super().train_new_from_iterator)(*args, **kwargs)
 
 
-if not hasattr(PreTrainedTokenizerFast, "_encode_without_added_tokens"):  # transformers 4 has none
-    del CrayonTokenizerFast._encode_without_added_tokens
+for _name in ("_encode_without_added_tokens", "convert_to_native_format"):
+    if not hasattr(PreTrainedTokenizerFast, _name):  # transformers 4 has none
+        delattr(CrayonTokenizerFast, _name)
 
 derive_from(CrayonTokenizerFast)
+pickling.watch()
 
 
-def open_class(
-    from_pretrained: Callable[..., Any], cls: type, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """What the stock `from_pretrained` of a fast class gives, as ours."""
-    if isinstance(cls, CrayonMeta) or loading.is_loading():
-        return from_pretrained(name, *inputs, **kwargs)
-    return loading.load(from_pretrained, cls, name, inputs, kwargs)
+def open_class(from_pretrained: Any, cls: type, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `from_pretrained`, as it is in the ``__dict__`` of the base of all fast classes, gives, as ours."""
+    if isinstance(cls, CrayonMeta) or is_building():
+        return from_pretrained.__get__(None, cls)(name, *inputs, **kwargs)
+    return loading.load(from_pretrained.__get__(None, opened_as(cls)), cls, name, inputs, kwargs)
 
 
 def adopt_new(tokenizer: Any) -> None:
     """Make a tokenizer ours that a constructor of transformers has made; not if whoever opens it will do so."""
-    if not loading.is_loading():
+    if not is_building():
         adopt(tokenizer, keep=True)
-
-
-def _class_for(stock: type) -> type[CrayonTokenizerFast]:
-    """`class_for`, by a name that a pickle finds with this module."""
-    made: type[CrayonTokenizerFast] = class_for(stock)
-    return made
-
-
-def _reduce_class(cls: CrayonMeta) -> Any:
-    stock = cls.__dict__.get("_crayon_stock")
-    return cls.__qualname__ if stock is None else (_class_for, (stock,))
-
-
-copyreg.pickle(CrayonMeta, _reduce_class)
 
 
 def _like(name: str, ours: Callable[..., Any]) -> None:

@@ -26,8 +26,6 @@ _OTHER_VOCABULARY = (
 )
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
-_thread = threading.local()
-
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What ``stock(name, *inputs, **kwargs)`` returns, as ours.
@@ -42,26 +40,23 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         found = snapshots.restore(before)
         if found is not None:
             return found
-    construction = None if inputs else Construction(partial(_fetch_cartridge, name, kwargs))
-    build = partial(_build, stock, name, inputs, kwargs, directory, keep=before is not None)
+    construction = Construction(None if inputs else partial(_fetch_cartridge, name, kwargs))
+    build = partial(_build, stock, name, inputs, kwargs, directory)
     with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
         try:
             adopted, messages = build(construction)
         except Exception:
-            if construction is None or not construction.given:
+            if not construction.was_used:
                 raise
-            construction = None  # the library may say it in other words
-            adopted, messages = build(None)
-        vocabulary = None if construction is None else construction.vocabulary()
-        of_file = None if vocabulary is None else vocabulary.engine
-        backend = getattr(adopted, "__dict__", {}).get("_tokenizer")
-        is_settled = backends.settle_built(adopted, of_file)
-        if construction is not None and construction.given and not (is_settled and construction.gave_only(backend)):
-            # Our engine cannot do over the vocabulary of the file what the class asks for, or it stands in a tokenizer
-            # that is not ours to change: the library builds all of it.
+            construction = Construction(None)  # the library may say it in other words
+            adopted, messages = build(construction)
+        vocabulary = construction.vocabulary()
+        is_settled = backends.settle_built(adopted, None if vocabulary is None else vocabulary.engine)
+        if construction.was_used and not is_settled:
+            # Our engine cannot do over the vocabulary of the file what the class asks for: the library builds all of it
             vocabulary = None
-            adopted, messages = build(None)
-        if construction is not None and construction.has_cartridge:
+            adopted, messages = build(Construction(None))
+        if construction.has_cartridge:
             backends.note_unused(adopted, _OTHER_VOCABULARY)
         if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
             snapshots.keep(before, adopted, directory, messages, vocabulary)
@@ -74,22 +69,12 @@ def _build(
     inputs: tuple[Any, ...],
     kwargs: dict[str, Any],
     directory: str | None,
-    construction: Construction | None,
-    keep: bool,
+    construction: Construction,
 ) -> tuple[Any, list[tuple[str, int, str]]]:
     """What transformers builds, as ours, and the messages that it logs."""
-    outer, _thread.loads = is_loading(), True
-    try:
-        with _Messages() as messages, building(construction), damage_named(name, directory, kwargs):
-            tokenizer = stock(name, *inputs, **kwargs)
-    finally:
-        _thread.loads = outer
-    return adopt(tokenizer, keep), messages.seen
-
-
-def is_loading() -> bool:
-    """Whether transformers is making a tokenizer in this thread that will be made ours when it is complete."""
-    return getattr(_thread, "loads", False)
+    with _Messages() as messages, building(construction), damage_named(name, directory, kwargs):
+        tokenizer = stock(name, *inputs, **kwargs)
+    return adopt(tokenizer, keep=True), messages.seen
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import marshal
-import os
 import sys
-from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib import import_module
-from importlib.util import find_spec
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -89,48 +86,19 @@ def _values(place: Any) -> list[Any]:
 
 def is_own(value: Any) -> bool:
     """True for a value of a class or module when it calls no function from elsewhere."""
-    return all(map(_is_theirs, _functions(value)))
+    if isinstance(value, property):
+        return all(is_own(function) for function in (value.fget, value.fset, value.fdel) if function is not None)
+    if isinstance(value, (staticmethod, classmethod, MethodType)):
+        return is_own(value.__func__)
+    if isinstance(value, (functools.partial, functools.cached_property)):
+        return is_own(value.func)
+    if isinstance(value, FunctionType):  # what wraps it may have its `__module__`, but not its globals
+        return _is_theirs(value.__globals__.get("__name__", "")) and is_own(vars(value).get("__wrapped__"))
+    if isinstance(value, ModuleType):
+        return _is_theirs(value.__name__)
+    return _is_theirs((value if isinstance(value, type) else type(value)).__module__)  # as of a mock
 
 
-def _functions(value: Any) -> Iterator[Any]:
-    """The functions, classes and modules that a value of a class or module calls."""
-    parts: Iterable[Any] = ()
-    if isinstance(value, FunctionType):
-        yield value
-        parts = [vars(value).get("__wrapped__")]
-    elif isinstance(value, (staticmethod, classmethod, MethodType)):
-        parts = [value.__func__]
-    elif isinstance(value, property):
-        parts = [value.fget, value.fset, value.fdel]
-    elif isinstance(value, (functools.partial, functools.cached_property)):
-        parts = [value.func]
-    else:  # of an object its class decides, as a mock's
-        yield value if isinstance(value, (type, ModuleType)) else type(value)
-    for part in parts:
-        if part is not None:
-            yield from _functions(part)
-
-
-def _is_theirs(found: Any) -> bool:
-    if isinstance(found, FunctionType):
-        return found.__code__.co_filename.startswith(_directories())
-    name = found.__name__ if isinstance(found, ModuleType) else found.__module__
-    root = name.partition(".")[0]
-    return root in _PACKAGES or (root in sys.stdlib_module_names and root != "unittest")
-
-
-@functools.cache
-def _directories() -> tuple[str, ...]:
-    """Where the code of the packages is, and that of Python's library: site-packages are inside that, too."""
-    found = ["<frozen"]
-    for name in _PACKAGES:
-        spec = find_spec(name)
-        if spec is not None and spec.origin is not None:
-            directory = os.path.dirname(spec.origin)
-            is_module = os.path.basename(spec.origin) != "__init__.py"
-            found.append(spec.origin if is_module else directory + os.sep)
-    library = os.path.dirname(os.__file__)
-    for entry in os.scandir(library):
-        if entry.name not in ("site-packages", "dist-packages", "unittest"):
-            found.append(entry.path + os.sep if entry.is_dir() else entry.path)
-    return tuple(found)
+def _is_theirs(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in _PACKAGES or (root in sys.stdlib_module_names and root not in ("__main__", "unittest"))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 from crayon_hf.tokenizer import Tokenizer, opening
 from crayon_hf.transformers.backend import model_kind
+from crayon_hf.transformers.rebinding import with_names
 from crayon_hf.util.reference import reference_class
 
 _NAME = "TokenizerFast"
@@ -31,13 +31,8 @@ class _Opener:
 
 def natively(tokenizer: Any, method: Callable[..., Any]) -> Callable[..., Any]:
     """The bound `method` of transformers so that it trains natively; as it is where there is no native way."""
-    function = getattr(method, "__func__", None)
-    names = getattr(function, "__globals__", {})
+    names = getattr(getattr(method, "__func__", None), "__globals__", {})
     if names.get(_NAME) is not reference_class() or model_kind(tokenizer._tokenizer) != "BPE":
         return method
-    assert isinstance(function, FunctionType)
-    ours = FunctionType(
-        function.__code__, {**names, _NAME: _Opener}, function.__name__, function.__defaults__, function.__closure__
-    )
-    ours.__kwdefaults__ = function.__kwdefaults__
-    return ours.__get__(tokenizer)
+    ours: Callable[..., Any] = with_names(method, {_NAME: _Opener})
+    return ours

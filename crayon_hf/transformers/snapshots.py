@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import time
+from base64 import b64decode, b64encode
 from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import sha256
@@ -36,9 +37,12 @@ from crayon_hf.transformers.construction import Vocabulary
 from crayon_hf.transformers.pristine import is_pristine, plain_values
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 8
+_FORMAT = 9
+_VOCABULARY = frozenset({"_vocab", "_vocab_scores", "_merges"})
+"""What the classes of models keep of their vocabulary. transformers reads it as an attribute, never in ``__dict__``."""
+
 _LARGE = 1000
-"""An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
+"""One of those with more items than this is read when a program asks for it."""
 
 _VERSIONS = f"{_FORMAT} {transformers.__version__} {tokenizers.__version__} {cache.BUILD}"
 
@@ -208,9 +212,9 @@ def _write_snapshot(
 
 def _is_late(tokenizer: Any, key: str, value: Any) -> bool:
     return (
-        type(value) in (list, dict, tuple)
+        key in _VOCABULARY
+        and type(value) in (list, dict, tuple)
         and len(value) > _LARGE
-        and key.startswith("_")
         and not any(key in cls.__dict__ for cls in type(tokenizer).__mro__)
     )
 
@@ -349,6 +353,8 @@ def _encode(value: Any) -> Any:
         return {f"{kind.__name__} items": [[_encode(key), _encode(item)] for key, item in value.items()]}
     if kind is tuple:
         return {"tuple": [_encode(item) for item in value]}
+    if kind is bytes:
+        return {"bytes": b64encode(value).decode()}
     if kind is AddedToken:
         return {"token": value.__getstate__()}
     if kind is re.Pattern and type(value.pattern) is str:
@@ -364,6 +370,8 @@ def _decode(value: Any) -> Any:
     ((kind, contents),) = value.items()
     if kind == "token":
         return AddedToken(**contents)
+    if kind == "bytes":
+        return b64decode(contents, validate=True)
     if kind == "regex":
         return re.compile(*contents)
     if kind == "tuple":

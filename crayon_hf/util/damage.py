@@ -11,6 +11,7 @@ FIRST = 1 << 12
 
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 _PAGE = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_ZEROS = re.compile(rb"(?:[^\0]\0{3}){2}|(?:\0{3}[^\0]){2}")
 _SHOWN = 120
 
 
@@ -21,6 +22,10 @@ def damage_of(data: bytes) -> str | None:
     'is an HTML page, not the file itself'
     """
     head = data[:FIRST].removeprefix(b"\xef\xbb\xbf")
+    if head[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff") or _ZEROS.match(head):
+        return "is UTF-32 text: convert it to UTF-8 (iconv -f UTF-32 -t UTF-8)"
+    if is_utf_16(head):
+        return "is UTF-16 text: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"
     if not head.strip(b"\0 \t\r\n"):
         return f"is {'empty' if not head else 'blank'}: the download failed, so download it again"
     if head.startswith(_LFS):
@@ -37,6 +42,30 @@ def damage_of(data: bytes) -> str | None:
             "where it asks for that (hf auth login), and download it again"
         )
     return None
+
+
+def json_fault(error: Exception) -> str:
+    """What is wrong with a text that `json` does not read, to follow its name.
+
+    >>> from json import JSONDecodeError
+    >>> json_fault(JSONDecodeError("Expecting ',' delimiter", '{"a": [1, 2', 11))
+    'is cut short after 11 characters: download it again'
+    """
+    document, at = getattr(error, "doc", ""), getattr(error, "pos", -1)
+    is_at_end = document.strip() and (at >= len(document.rstrip()) or "Unterminated string" in str(error))
+    if is_at_end:
+        return f"is cut short after {len(document):,} characters: download it again"
+    if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":
+        return f"is cut short after {len(error.object):,} bytes: download it again"
+    return f"is not JSON: {error}"
+
+
+def is_utf_16(head: bytes) -> bool:
+    """Whether a text that begins so has two bytes for each character, as some programs of Windows write it."""
+    pairs = head[: len(head) // 2 * 2]
+    zeros = (pairs[::2].count(0), pairs[1::2].count(0))
+    is_marked = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return is_marked or (len(pairs) > 2 and min(zeros) == 0 and max(zeros) * 3 > len(pairs))
 
 
 def is_pointer(path: str, size: int) -> bool:

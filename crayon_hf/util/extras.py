@@ -12,8 +12,7 @@ from crayon_hf.errors import MissingExtraError
 def command(*extras: str) -> str:
     """The command that installs this package with some of its extras, in a clone of its repository.
 
-    The package index does not have crayon-hf yet. All messages, cards and pages have this form: once the index has it,
-    change it here, and the test of this module names each page that still has the former one.
+    The package index does not have crayon-hf yet. All messages and cards have this form.
     """
     return f"python -m pip install '.[{','.join(extras)}]'"
 

@@ -1,12 +1,14 @@
-"""The progress of a job in one line on standard error: for terminals, notebooks and logs."""
+"""The progress of a job on standard error, by tqdm: for terminals, notebooks and logs."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from shutil import get_terminal_size
+from typing import Any, TextIO
 
 
 def is_notebook() -> bool:
@@ -40,68 +42,102 @@ def time_left(begun: float, done: int, total: int) -> str:
     return f", {duration(spent * (total - done) / done)} left" if 0 < done < total and spent >= 0.5 else ""
 
 
-class FilesLine:
-    """How far a command is in several files, on a line that somebody watches, once it has taken a second."""
+class _Log:
+    """A stream that nobody watches: what tqdm writes over elsewhere is a line of its own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self.flush = stream, stream.flush
+
+    def write(self, text: str) -> None:
+        """A line, if there is anything on it."""
+        if line := text.strip():
+            self._stream.write(f"{line}\n")
+
+
+def tqdm_bar(stream: TextIO | None = None, every: float = 2.0, **options: Any) -> Any:
+    """A bar of tqdm, drawn ten times a second where somebody watches; in a log a line after so many seconds.
+
+    It needs no thread and no lock between processes: those of a job may be forked beside it.
+    """
+    from tqdm.auto import tqdm
+
+    class Bar(tqdm):  # type: ignore[misc]
+        monitor_interval = 0
+
+    Bar.set_lock(threading.RLock())
+    to = sys.stderr if stream is None else stream
+    if is_watched(to):
+        return Bar(file=to, position=0, dynamic_ncols=True, **options)
+    return Bar(file=_Log(to), position=0, mininterval=every, maxinterval=every, ascii=True, **options)
+
+
+class Bar:
+    """A bar for each stage of a job. Called with the stage, how much is done, and how much there is (0: unknown)."""
+
+    def __init__(self, leave: bool = True) -> None:
+        """Finished bars stay where they are unless `leave` is false."""
+        self._leave, self._stage = leave, ""
+        self._bar: Any = None
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if self._bar is None or stage != self._stage:
+            if self._bar is not None and self._bar.total:  # a stage ends where the next one begins
+                self._bar.update(self._bar.total - self._bar.n)
+            self.end()
+            self._stage, self._bar = stage, tqdm_bar(desc=stage, total=total or None, leave=self._leave, unit="")
+        self._bar.update(done - self._bar.n)
+
+    def end(self) -> None:
+        """No more is said."""
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+
+
+class FilesBar:
+    """How far a command is in several files, where somebody watches, once it has taken a second."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        self._line, self._begun = Line(), time.monotonic()
-        self._before, self._all = 0, sum(sizes)
+        self._begun, self._before, self._all = time.monotonic(), 0, sum(sizes)
+        self._bar: Any = None
 
     def told(self, name: str, here: int) -> None:
         """So many bytes of this file are done."""
-        if self._line.is_live and self._line.is_due() and time.monotonic() - self._begun > 1:
-            done = self._before + here
-            self._line.write(f"{name}: {done:,} of {self._all:,} bytes{time_left(self._begun, done, self._all)}")
+        if self._bar is None:
+            if time.monotonic() - self._begun < 1 or not is_watched(sys.stderr):
+                return
+            self._bar = tqdm_bar(total=self._all, unit="B", unit_scale=True, leave=False)
+        self._bar.set_description_str(name, refresh=False)
+        self._bar.update(self._before + here - self._bar.n)
 
     @contextlib.contextmanager
     def file(self, size: int) -> Iterator[None]:
-        """While one of them is read; the line is gone behind it."""
+        """While one of them is read; the line is empty behind it."""
         try:
             yield
         finally:
-            self._line.clear()
+            if self._bar is not None:
+                self._bar.clear()
         self._before += size
 
 
-class Line:
-    """A line that is written over where somebody watches, ten times a second; elsewhere a new one now and then."""
+class Progress:
+    """What a job does, in one line where somebody watches; in a log a line every ten seconds."""
 
-    def __init__(self, stream: TextIO | None = None, every: float = 2.0) -> None:
-        """`every` is how many seconds pass between two lines of a log."""
-        self._stream = sys.stderr if stream is None else stream
-        self.is_live = is_watched(self._stream)
-        self._every = 0.1 if self.is_live else every
-        self._shown = float("-inf")
-        self._width = 0
+    SECONDS = 10.0
 
-    def is_due(self) -> bool:
-        """Whether it is time to `write` again."""
-        return time.monotonic() - self._shown >= self._every
+    def __init__(self, stream: TextIO | None = None, leave: bool = False) -> None:
+        """The last line stays if `leave` is true."""
+        self.is_live = is_watched(sys.stderr if stream is None else stream)
+        delay = 0 if self.is_live else self.SECONDS
+        self._bar = tqdm_bar(stream, self.SECONDS, bar_format="{desc}", delay=delay, leave=leave)
 
-    def wait(self) -> None:
-        """Write nothing for a while."""
-        self._shown = time.monotonic()
-
-    def write(self, text: str) -> None:
-        """Show this instead of what was shown."""
-        self._shown = time.monotonic()
-        if self.is_live:
-            self._stream.write(f"\r{text:<{self._width}}")
-            self._width = len(text)
-        else:
-            self._stream.write(f"{text}\n")
-        self._stream.flush()
+    def __call__(self, message: str) -> None:
+        """Show this, when it is time."""
+        room = get_terminal_size().columns - 1 if self.is_live else None
+        self._bar.set_description_str(message[:room], refresh=False)
+        self._bar.update(0)
 
     def end(self) -> None:
-        """Leave the line as it is."""
-        self._close("\n")
-
-    def clear(self) -> None:
-        """Leave nothing of it."""
-        self._close(f"\r{'':<{self._width}}\r")
-
-    def _close(self, end: str) -> None:
-        if self.is_live and self._width:
-            self._stream.write(end)
-            self._stream.flush()
-        self._width = 0
+        """No more is said."""
+        self._bar.close()

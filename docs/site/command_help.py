@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from typing import Any
 
+import click
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
 
 class AllCommands(Directive):
-    """From the parser itself, so that the page has whatever the command line has."""
+    """From the commands themselves, so that the page has whatever the command line has."""
 
     def run(self) -> list[nodes.Node]:
-        from crayon_hf.cli.parser import GROUPS, build_parser
+        from crayon_hf.cli.parser import COMMANDS, help_of
 
         os.environ["COLUMNS"] = "90"
-        parser = build_parser()
-        (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-        return [
-            _section("crayon-hf", parser),
-            *(_section(name, commands.choices[name]) for _, group in GROUPS for name in group),
-        ]
+        return [_section("crayon-hf", help_of()), *(_section(name, help_of(name)) for name in COMMANDS)]
 
 
-def _section(name: str, parser: argparse.ArgumentParser) -> nodes.section:
+def _section(name: str, text: str) -> nodes.section:
     section = nodes.section(ids=[f"command-{name}"])
-    text = parser.format_help()
     section += nodes.title(text=name)
+    text = click.unstyle(text)
     section += nodes.literal_block(text, text, language="text")
     return section
 

@@ -7,26 +7,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.parity.compare.children import isolated
+from crayon_hf.parity.compare.children import command_by_path, last_line
 
 __all__ = ["LIMIT", "Watched", "end_group", "look_at_tree", "run_watched"]
 
 LIMIT = 3600.0
 """Seconds that one job may take."""
-
-_PROGRAM = isolated("""
-import json, runpy
-more = json.loads(sys.argv[1])
-if more is not None:
-    sys.path[:] = more
-runpy.run_path(sys.argv[2], run_name="__main__")
-""")
 
 
 @dataclass
@@ -57,12 +48,13 @@ def run_watched(script: str, job: dict[str, Any], work: str, threads: int, pytho
         "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
         "PYTHONWARNINGS": "ignore",
     }
-    path = str(Path(__file__).parent / "child" / script)
+    path = Path(__file__).parent / "child" / script
+    command = command_by_path(path.parent, path.stem, python=python)
     done = Watched()
     with open(f"{work}/said", "w+b") as said, open(f"{work}/errors", "w+b") as errors:
         started = time.perf_counter()
         child = subprocess.Popen(
-            [python or sys.executable, "-c", _PROGRAM, json.dumps(None if python else sys.path), path],
+            command,
             stdin=subprocess.PIPE,
             stdout=said,
             stderr=errors,
@@ -73,7 +65,7 @@ def run_watched(script: str, job: dict[str, Any], work: str, threads: int, pytho
         try:
             assert child.stdin is not None
             with contextlib.suppress(BrokenPipeError):  # it has ended: its status says how
-                child.stdin.write((json.dumps(job) + "\n").encode())
+                child.stdin.write((json.dumps({**job, "command": command}) + "\n").encode())
                 child.stdin.close()
             processor: dict[int, float] = {}
             moved: dict[int, int] = {}
@@ -96,10 +88,10 @@ def run_watched(script: str, job: dict[str, Any], work: str, threads: int, pytho
             child.wait()
         errors.seek(0)
         said.seek(0)
-        lines = errors.read().decode(errors="replace").strip().splitlines()
+        why = errors.read().decode(errors="replace")
         answer = said.read().decode(errors="replace").strip().splitlines()
     if not done.failed and (child.returncode or not answer):
-        done.failed = (lines or [f"the process ended with code {child.returncode}"])[-1][:200]
+        done.failed = (last_line(why) if why.strip() else f"the process ended with code {child.returncode}")[:200]
     if not done.failed:
         done.said = json.loads(answer[-1])
     return done

@@ -20,6 +20,7 @@ from typing import Any
 from crayon_hf.parity.compare.references import TIKTOKEN, find
 from crayon_hf.parity.inputs.texts import shared_directory
 from crayon_hf.parity.speed.machine import cpu_model
+from crayon_hf.util.markdown import table_lines
 
 from . import calls
 from .timing import Timed, beside
@@ -109,16 +110,11 @@ def measure(face: Face, rounds: int) -> dict[tuple[str, str], dict[str, Timed]]:
 def table(name: str, found: dict[tuple[str, str], dict[str, Timed]]) -> list[str]:
     """Markdown: our time, and stock's as a multiple of it."""
     vocabularies = list(next(iter(found.values())))
-    lines = [
-        f"### {name}",
-        "",
-        f"| call | input | {' | '.join(vocabularies)} |",
-        "|---|---|" + "--:|" * len(vocabularies),
-    ]
-    for (call, what), figures in found.items():
-        cells = [f"{_spelled(timed.ours)}, {_times(1 / timed.ratio)}" for timed in figures.values()]
-        lines.append(f"| `{call}` | {what} | {' | '.join(cells)} |")
-    return [*lines, ""]
+    rows = (
+        (f"`{call}`", what, *(f"{_spelled(timed.ours)}, {_times(1 / timed.ratio)}" for timed in figures.values()))
+        for (call, what), figures in found.items()
+    )
+    return [f"### {name}", "", *table_lines(("call", "input", *vocabularies), rows, numbers=len(vocabularies)), ""]
 
 
 def _spelled(ns: float) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from itertools import cycle
 from typing import Any
 
 from crayon_hf.parity.inputs.texts import shared_directory
 from crayon_hf.parity.speed.machine import cpu_model
+from crayon_hf.util.markdown import table_lines
 
 from .timing import beside
 
@@ -49,18 +50,23 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("CRAYON_SHARED names no directory with vocabularies")
     warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
     print(f"{cpu_model()}; " + ", ".join(f"{name} {version(name)}" for name in ("transformers", "tokenizers")) + "\n")
-    print("| vocabulary | turns | tokens | stock | ours | `Chat` | of that, rendering |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
-    for name in options.names:
-        path = root / "vocab" / name
-        kinds = transformers.AutoTokenizer, crayon_hf.AutoTokenizer
-        stock, ours = (kind.from_pretrained(path, local_files_only=True) for kind in kinds)
-        for turns in TURNS:
-            row(name, turns, stock, ours, options.rounds)
+
+    def rows() -> Iterator[list[str]]:
+        for name in options.names:
+            path = root / "vocab" / name
+            kinds = transformers.AutoTokenizer, crayon_hf.AutoTokenizer
+            stock, ours = (kind.from_pretrained(path, local_files_only=True) for kind in kinds)
+            for turns in TURNS:
+                yield row(name, turns, stock, ours, options.rounds)
+
+    heads = ("vocabulary", "turns", "tokens", "stock", "ours", "`Chat`", "of that, rendering")
+    for line in table_lines(heads, rows(), numbers=6):
+        print(line, flush=True)
     return 0
 
 
-def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> None:
+def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> list[str]:
+    """The cells of one history. AssertionError where ours gives other ids."""
     from crayon_hf import Chat
 
     chat = Chat(ours, chat_template=TEMPLATE)
@@ -79,9 +85,9 @@ def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> None:
 
     calls = [whole(ours), chat.ids, whole(ours, tokenize=False)]
     timed = [beside(alternating(whole(stock)), alternating(call), rounds) for call in calls]
-    cells = [f"{timed[0].stock / 1e6:.2f} ms"]
-    cells += [f"{one.ours / 1e6:.3f} ms, {one.stock / one.ours:.0f}x" for one in timed[:2]]
-    print(f"| {name} | {turns} | {chat.count(histories[0]):,} | {' | '.join(cells)} | {timed[2].ours / 1e6:.3f} ms |")
+    both = [f"{one.ours / 1e6:.3f} ms, {one.stock / one.ours:.0f}x" for one in timed[:2]]
+    stock_ms, rendering = f"{timed[0].stock / 1e6:.2f} ms", f"{timed[2].ours / 1e6:.3f} ms"
+    return [name, str(turns), f"{chat.count(histories[0]):,}", stock_ms, *both, rendering]
 
 
 if __name__ == "__main__":

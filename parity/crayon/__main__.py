@@ -14,7 +14,8 @@ from crayon_hf.errors import UnsupportedError
 from crayon_hf.formats.recognise import Kind
 from parity.crayon import releases, speed
 from parity.crayon.processes import Opened
-from parity.pairs import CallsSide, Inputs, Pair, Row, check_kind, compare, make_parser, one_by_one, pair_of, run
+from parity.pairs import CallsSide, Inputs, Pair, check_kind, compare, make_parser, one_by_one, pair_of, run
+from parity.runner import Row
 
 RELEASE = "5.3.8"
 _WHERE = (
@@ -36,7 +37,7 @@ def shipped(python: str = "") -> list[str]:
 
 def open_crayon(path: str, python: str = "") -> Opened:
     """CRAYON with longest match over bytes. UnsupportedError for a release with another engine."""
-    crayon = Opened("crayon", path, python)
+    crayon = Opened(path, python)
     if crayon.engine != "crayon_cpu":
         crayon.close()
         raise UnsupportedError(
@@ -67,7 +68,7 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
             pair = pairs[path] = open_pair(path, crayon)
             yield from compare(pair, inputs.of(pair))
     for path, pair in pairs.items() if arguments.other_python else ():
-        with open_crayon(path, arguments.python) as crayon, Opened("crayon", path, arguments.other_python) as other:
+        with open_crayon(path, arguments.python) as crayon, Opened(path, arguments.other_python) as other:
             releases.show(path, crayon, other, inputs.of(pair))
     for path in pairs if arguments.speed else ():
         plan = speed.Plan(path, arguments.python, arguments.other_python, arguments.rounds, arguments.cores)

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from crayon_hf import CrayonVocab
+from crayon_hf.util.markdown import table_lines
 from parity.crayon.processes import Opened
 
 _BATCH = 1000
@@ -88,13 +89,19 @@ def show(path: str, crayon: Opened, other: Opened, sets: Iterator[tuple[str, Ite
     """Print the table of a cartridge."""
     print(f"\n{Path(path).name}: xerv-crayon {crayon.release} ({crayon.engine}, {crayon.gives})")
     print(f"  beside {other.release} ({other.engine}, {other.gives}) and CrayonVocab() of crayon-hf\n")
-    print("| inputs | texts | of | tokens | / 5.3.8's | texts with its ids | come back | characters lost |")
-    print("|---|--:|---|--:|--:|--:|--:|--:|")
-    for name, made in sets:
-        count, characters, sides = contrast(path, crayon, other, (text for _, text in made))
-        for side in sides:
-            print(
-                f"| {name} | {count:,} | {side.name} | {side.tokens:,} | {side.tokens / max(sides[0].tokens, 1):.3f} "
-                f"| {side.same_ids / count:.1%} | {side.unchanged / count:.1%} | {side.lost / characters:.2%} |",
-                flush=True,
-            )
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name, made in sets:
+            count, characters, sides = contrast(path, crayon, other, (text for _, text in made))
+            for side in sides:
+                ratio = f"{side.tokens / max(sides[0].tokens, 1):.3f}"
+                shares = (
+                    f"{side.same_ids / count:.1%}",
+                    f"{side.unchanged / count:.1%}",
+                    f"{side.lost / characters:.2%}",
+                )
+                yield name, f"{count:,}", side.name, f"{side.tokens:,}", ratio, *shares
+
+    heads = ("inputs", "texts", "of", "tokens", "/ 5.3.8's", "texts with its ids", "come back", "characters lost")
+    for line in table_lines(heads, rows(), numbers=5):
+        print(line, flush=True)

@@ -1,25 +1,27 @@
-"""The speed of CRAYON's releases and of ours on the same texts, in interleaved rounds of fresh processes.
+"""The speed of CRAYON's releases and of ours on the same texts, in interleaved rounds of the benchmark's processes.
 
-In each round every contestant has a new process. All of them do the cold pass in turn, then three warm passes in turn.
-A ratio is that of two contestants in one round; the table has the median over the rounds, by the clock and, in
-brackets, by the processor's time in all threads.
+In each round every contestant has a new process, in another order each time: a cold pass, then three warm ones. A ratio
+is that of two contestants in one round; the table has the median over the rounds, by the clock and, in brackets, by the
+processor's time in all threads.
 """
 
 from __future__ import annotations
 
+import json
 import platform
 import statistics
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from crayon_hf.errors import UnsupportedError
 from crayon_hf.parity.inputs.texts import documents, find_text, read_text
 from crayon_hf.parity.speed.machine import cpu_model
-from crayon_hf.parity.speed.processes import all_cores
-from parity.crayon.processes import Opened
+from crayon_hf.parity.speed.processes import Engine, run_job
+from crayon_hf.util.markdown import table_lines
 
-_SHORT, _SHORT_CHARACTERS, _WARM = 2000, 120, 3
+_SHORT, _SHORT_CHARACTERS, _WARM, _LIMIT = 2000, 120, 3, 300.0
 
 Seconds = tuple[float, float]
 """By the clock, and of the processor."""
@@ -35,19 +37,12 @@ class Plan:
     rounds: int = 5
     cores: int = 1
 
-
-@dataclass(frozen=True)
-class Contestant:
-    """A vocabulary in one environment, and the call that is timed."""
-
-    name: str
-    engine: str
-    python: str
-    call: str
-
-    def call_for(self, work: Work) -> str:
-        """Its call for texts that come one by one, or all at a time."""
-        return "each" if work.singly else self.call
+    @property
+    def contestants(self) -> dict[str, tuple[Engine, str]]:
+        """By name, with their calls: CRAYON, the other release where one is given, ours as lists and as arrays."""
+        other = {"other": (Engine("xerv", python=self.other_python), "best")} if self.other_python else {}
+        ours = {"lists": (Engine("vocab"), "lists"), "arrays": (Engine("vocab"), "best")}
+        return {"crayon": (Engine("xerv", python=self.python), "best"), **other, **ours}
 
 
 @dataclass(frozen=True)
@@ -87,31 +82,27 @@ def works(name: str, data: bytes) -> Iterator[Work]:
         yield Work(f"{name}, one text of {len(data) / 1e6:.1f} MB", [data.decode()])
 
 
-def contestants(plan: Plan) -> list[Contestant]:
-    """CRAYON, the other release where one was given, and ours as lists and as arrays."""
-    found = [Contestant("crayon", "crayon", plan.python, "tokenize")]
-    if plan.other_python:
-        found.append(Contestant("other", "crayon", plan.other_python, "tokenize"))
-    return [*found, Contestant("lists", "ours", "", "tokenize"), Contestant("arrays", "ours", "", "arrays")]
-
-
 def measure(plan: Plan, work: Work) -> dict[str, Times]:
-    """All rounds of one line."""
-    cores = all_cores()[-plan.cores :]
-    entrants = [each for each in contestants(plan) if not (work.singly and each.call == "arrays")]
-    times = {each.name: Times() for each in entrants}
-    for number in range(plan.rounds):
-        order = entrants[number % len(entrants) :] + entrants[: number % len(entrants)]
-        with ExitStack() as stack:
-            opened = {e: stack.enter_context(Opened(e.engine, plan.path, e.python, cores)) for e in order}
-            for each, process in opened.items():
-                process.keep(work.texts)
-                times[each.name].open_ms.append(process.open_ms)
-            passes = [[opened[e].time(e.call_for(work)) for e in order] for _ in range(1 + _WARM)]
-            for place, each in enumerate(order):
-                warm = [laps[place] for laps in passes[1:]]
-                times[each.name].cold.append(passes[0][place])
-                times[each.name].warm.append((_median(warm, 0), _median(warm, 1)))
+    """All rounds of one line. UnsupportedError for a contestant that fails."""
+    entrants = [name for name in plan.contestants if not (work.singly and name == "arrays")]
+    times = {name: Times() for name in entrants}
+    with TemporaryDirectory(prefix="crayon-speed-") as directory:
+        path = Path(directory, "texts.json")
+        path.write_text(json.dumps(work.texts), encoding="utf-8")
+        step = {"kind": "passes", "name": "passes", "path": str(path), "repeats": _WARM, "limit": _LIMIT}
+        for number in range(plan.rounds):
+            turn = number % len(entrants)
+            for name in entrants[turn:] + entrants[:turn]:
+                engine, call = plan.contestants[name]
+                steps = [{**step, "single": work.singly}]
+                outcome = run_job(engine, {"dat": plan.path}, steps, plan.cores, call=call)
+                result = outcome.steps.get("passes", {})
+                if "wall" not in result:
+                    raise UnsupportedError(f"{name}: {outcome.cannot_open or result}")
+                cold, *warm = zip(result["wall"], result["cpu"], strict=True)
+                times[name].cold.append(cold)
+                times[name].warm.append((_median(warm, 0), _median(warm, 1)))
+                times[name].open_ms.append(outcome.opened["open_ms"])
     return times
 
 
@@ -133,32 +124,33 @@ def rate(laps: Sequence[Seconds], work: Work) -> str:
 
 def show(plan: Plan, texts: Sequence[str], limit: int | None) -> None:
     """Print the table of a cartridge."""
-    with Opened("crayon", plan.path, plan.python) as crayon:
-        first = crayon.release
-    other = ""
-    if plan.other_python:
-        with Opened("crayon", plan.path, plan.other_python) as opened:
-            other = opened.release
+    releases = [
+        run_job(engine, {"dat": plan.path}, [], 1).opened.get("version", "CRAYON")
+        for name, (engine, _) in plan.contestants.items()
+        if engine.name == "xerv"
+    ]
     cores = f"{plan.cores} core{'s'[: plan.cores != 1]}"
     print(f"\n{Path(plan.path).name}: {cpu_model()}, {cores}, Python {platform.python_version()}")
     print(f"{plan.rounds} rounds; MB/s by the clock; ratios by the clock (by the processor)\n")
-    names = [first, *([other] if other else []), "ours, lists", "ours, arrays"]
-    pairs = [("crayon", "lists"), ("crayon", "arrays"), *([("other", "lists"), ("other", "arrays")] if other else [])]
-    heads = [f"{'lists' if b == 'lists' else 'arrays'} / {first if a == 'crayon' else other}" for a, b in pairs]
-    print(f"| text | pass | {' | '.join([*names, *heads])} |")
-    print("|---|---|" + "--:|" * (len(names) + len(heads)))
+    names = [*releases, "ours, lists", "ours, arrays"]
+    theirs = dict(zip(("crayon", "other"), releases, strict=False))
+    pairs = [(name, call) for name in theirs for call in ("lists", "arrays")]
+    heads = [f"{call} / {theirs[name]}" for name, call in pairs]
     opening: dict[str, list[float]] = {}
-    for text in texts:
-        file = find_text(text)
-        for work in works(file.name.split(".")[0], read_text(file, limit)):
-            times = measure(plan, work)
-            for name, each in times.items():
-                opening.setdefault(name, []).extend(each.open_ms)
-            for which in ("cold", "warm"):
-                laps: dict[str, list[Seconds]] = {name: getattr(each, which) for name, each in times.items()}
-                rates = [rate(laps[c.name], work) if c.name in laps else "" for c in contestants(plan)]
-                ratios = [ratio(laps[a], laps[b]) if b in laps else "" for a, b in pairs]
-                print(f"| {work.name} | {which} | {' | '.join([*rates, *ratios])} |", flush=True)
+
+    def rows() -> Iterator[list[str]]:
+        for file in map(find_text, texts):
+            for work in works(file.name.split(".")[0], read_text(file, limit)):
+                times = measure(plan, work)
+                for name, each in times.items():
+                    opening.setdefault(name, []).extend(each.open_ms)
+                for which in ("cold", "warm"):
+                    laps: dict[str, list[Seconds]] = {name: getattr(each, which) for name, each in times.items()}
+                    rates = [rate(laps[name], work) if name in laps else "" for name in plan.contestants]
+                    yield [work.name, which, *rates, *(ratio(laps[a], laps[b]) if b in laps else "" for a, b in pairs)]
+
+    for line in table_lines(["text", "pass", *names, *heads], rows(), numbers=len(names) + len(heads)):
+        print(line, flush=True)
     medians = map(statistics.median, opening.values())
     opened_in = ", ".join(f"{name} {ms:.1f} ms" for name, ms in zip(names, medians, strict=True))
     print(f"\nOpening: {opened_in}")

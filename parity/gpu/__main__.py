@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError
-from crayon_hf.util.progress import Line
+from crayon_hf.util.progress import Progress
 from parity.gpu import command
 from parity.gpu.report import STEPS
 
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         value = getattr(arguments, option)
         if value is not None and not value > 0:
             parser.error(f"--{option} {value:g}: expected more than 0")
-    shown = Line()
+    shown = Progress()
     options = command.Options(
         output=Path(arguments.output),
         device=arguments.device,
@@ -109,11 +109,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         command=shlex.join(["python", "-m", "parity.gpu", *(sys.argv[1:] if argv is None else argv)]),
     )
     try:
-        report = command.check(options, lambda message: shown.write(message[:100]) if shown.is_live else None)
+        report = command.check(options, shown)
     except UnknownVocabularyError as error:
         parser.error(str(error))
     finally:
-        shown.clear()
+        shown.end()
     for line in command.summary(report):
         print(line)
     print(f"wrote {options.output / 'report.json'} and {options.output / 'report.md'}")

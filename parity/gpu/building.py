@@ -13,6 +13,7 @@ from typing import Any
 
 import crayon_hf
 from crayon_hf.device.devices import MODULES
+from crayon_hf.parity.compare.children import last_line
 
 from .environment import said_by
 
@@ -78,7 +79,7 @@ def build(kind: str, source: Path | None, directory: Path, seconds: float) -> di
         return {"status": "failed", "says": f"{advice(kind)}; a build here took over {seconds:.0f} s"}
     found: dict[str, Any] = {"seconds": time.monotonic() - started, "log": (done.stdout + done.stderr)[-4000:]}
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {**found, "status": "failed", "says": f"{advice(kind)}; a build here failed: {last}"}
+        why = last_line(done.stderr)
+        return {**found, "status": "failed", "says": f"{advice(kind)}; a build here failed: {why}"}
     compiler, _, archs = done.stdout.partition("\n")[0].rpartition(" ")
     return {**found, "status": "ok", "says": f"built here for {archs}, by {compiler}", "module": True}

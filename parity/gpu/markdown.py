@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from crayon_hf.util.markdown import table
+
 from .access import STAND_IN
 from .made_texts import source_of
 from .report import Report
@@ -72,9 +74,7 @@ def _ids(report: Report) -> str:
         texts, size = sum(each["texts"] for each in done), sum(each["bytes"] for each in done)
         slowest = max((each["device_seconds"] for each in done), default=0.0)
         rows.append((kind, len(results), f"{texts:,}", f"{size:,}", f"{slowest:.2f}", says))
-    return _table(
-        "Ids", ("inputs", "cases", "texts", "bytes", "slowest case, s", "ids beside the CPU's"), rows, "lrrrrl"
-    )
+    return _table("Ids", ("inputs", "cases", "texts", "bytes", "slowest case, s", "ids beside the CPU's"), rows)
 
 
 def _others(report: Report) -> str:
@@ -83,7 +83,7 @@ def _others(report: Report) -> str:
         for step in ("environment", "repeats", "sanitizer")
         for result in report.results(step)
     ]
-    return _table("Behaviour", ("step", "what", "result", ""), rows, "llll")
+    return _table("Behaviour", ("step", "what", "result", ""), rows)
 
 
 def _speed(report: Report) -> str:
@@ -109,7 +109,7 @@ def _speed(report: Report) -> str:
         *("first batch, GB/s", "CPU, GB/s"),
         *("allocations of a second batch", "waits", "bytes held per byte"),
     )
-    return _table("Speed", heads, rows, "llrrrrrrrrr") + f"\n\n{_OF_SPEED} Texts: {of_texts}, repeated where need be."
+    return _table("Speed", heads, rows, numbers=9) + f"\n\n{_OF_SPEED} Texts: {of_texts}, repeated where need be."
 
 
 def _kernels(report: Report) -> str:
@@ -130,19 +130,18 @@ def _kernels(report: Report) -> str:
             (vocabulary, text, _size(result["bytes"]), f"{first * 1e3:.3f}", f"{total * 1e3:.3f}", launches, shown)
         )
     heads = ("vocabulary", "text", "bytes", "first batch, ms", "second batch, ms", "launches", "the slowest, of that")
-    return _table("Kernels", heads, rows, "llrrrrl")
+    return _table("Kernels", heads, rows)
 
 
 def _seconds(kernels: dict[str, Any]) -> float:
     return float(sum(kernel["seconds"] for kernel in kernels.values()))
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], sides: str) -> str:
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], numbers: int = 0) -> str:
     if not rows:
         return ""
-    lines = [f"| {' | '.join(heads)} |", f"|{'|'.join('--:' if side == 'r' else '---' for side in sides)}|"]
-    lines += [f"| {' | '.join(str(cell).translate(_CELL) for cell in row)} |" for row in rows]
-    return f"## {title}\n\n" + "\n".join(lines)
+    cells = ([str(cell).translate(_CELL) for cell in row] for row in rows)
+    return f"## {title}\n\n{table(heads, cells, numbers)}"
 
 
 def _list(title: str, lines: Sequence[str]) -> str:

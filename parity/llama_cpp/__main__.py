@@ -16,11 +16,12 @@ from crayon_hf import Tokenizer
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.formats.recognise import Kind
 from crayon_hf.parity.inputs.texts import shared_directory
+from parity.llama_cpp.made import MODELS
+from parity.llama_cpp.random_files import compare_files
 from parity.pairs import (
     CallsSide,
     Inputs,
     Pair,
-    Row,
     check_kind,
     compare,
     make_parser,
@@ -29,6 +30,7 @@ from parity.pairs import (
     pair_of,
     run,
 )
+from parity.runner import AGREED, DIFFERED, MISUSED, Row
 
 _BETWEEN = "\n__ggml_vocab_test__\n"
 
@@ -90,17 +92,34 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
             yield from compare(pair, inputs.of(pair))
         else:
             why = "llama-cpp-python is not installed" + ("" if vectors else f", and {path}.inp and .out are missing")
-            yield Row(
-                pair.target,
-                pair.reference,
-                "strings",
-                skipped=why if vectors else f"{why}, and {path}.inp and .out are missing",
-            )
+            yield Row(pair.target, pair.reference, "strings", skipped=why)
+
+
+def compare_random(arguments: argparse.Namespace) -> int:
+    """Random files of each model: a row for each, and the exit status."""
+    seeds = range(arguments.seed, arguments.seed + arguments.random)
+    files = texts = differences = 0
+    for counts in compare_files(arguments.model, seeds, arguments.each):
+        print("\n".join(counts.lines()), flush=True)
+        files, texts = files + counts.files - counts.refused, texts + counts.texts
+        differences += counts.differences
+    print(f"{files:,} files, {texts:,} texts: " + (f"{differences:,} differ" if differences else "all agree"))
+    return DIFFERED if differences else AGREED if files else MISUSED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0 if everything agrees, 1 if something differs, 2 for a misuse."""
-    return run(make_parser("parity.llama_cpp", parity.llama_cpp.__doc__, "GGUF"), argv, rows_of)
+    parser = make_parser("parity.llama_cpp", parity.llama_cpp.__doc__, "GGUF")
+    add = parser.add_argument_group("random files").add_argument
+    add("--random", type=int, metavar="N", help="instead: N random files of each model, the first of seed --seed")
+    add("--model", action="append", choices=MODELS, default=[], help="of this model alone; may be repeated")
+    add("--each", type=int, default=40, metavar="N", help="texts for each random file (default %(default)s)")
+    arguments = parser.parse_args(argv)
+    if arguments.random is None:
+        return run(parser, argv, rows_of)
+    if arguments.targets:
+        parser.error("--random makes its own files: name none")
+    return compare_random(arguments)
 
 
 if __name__ == "__main__":

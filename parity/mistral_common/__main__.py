@@ -17,7 +17,6 @@ from parity.pairs import (
     CallsSide,
     Inputs,
     Pair,
-    Row,
     check_kind,
     compare,
     make_parser,
@@ -26,6 +25,7 @@ from parity.pairs import (
     pair_of,
     run,
 )
+from parity.runner import Row
 
 
 def shipped() -> list[str]:

@@ -24,6 +24,7 @@ from crayon_hf.cartridges.cache import SETTLED_NS
 from crayon_hf.formats import convert, write
 from crayon_hf.parity.inputs.texts import shared_directory
 from crayon_hf.parity.speed.machine import cpu_model
+from crayon_hf.util.markdown import table
 
 AGREED, DIFFERED, MISUSED = 0, 1, 2
 STOCK, CARTRIDGE, NONE, UNUSABLE = WAYS = "stock", "cartridge", "no cartridge", "no cache"
@@ -46,7 +47,7 @@ class Openings:
         origins = {row["origin"] for row in self.rows[CARTRIDGE]}
         return "" if origins == {"repository"} else f"the cartridge is not used: {self.rows[CARTRIDGE][0]['refused']}"
 
-    def line(self, figure: str) -> str:
+    def cells(self, figure: str) -> list[str]:
         """A row of the table: seconds of stock, and of each way the seconds and the median of the rounds' ratios."""
         stock = [row[figure] for row in self.rows[STOCK]]
         cells = [self.name, self.rows[STOCK][0]["class"], f"{median(stock):.3f}"]
@@ -54,7 +55,7 @@ class Openings:
             ours = [row[figure] for row in self.rows[way]]
             ratio = median(mine / theirs for mine, theirs in zip(ours, stock, strict=True))
             cells.append(f"{median(ours):.3f} ({ratio:.2f})")
-        return f"| {' | '.join(cells)} |"
+        return cells
 
 
 def opened(python: str, way: str, directory: Path, cache: Path) -> dict[str, Any]:
@@ -111,9 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{cpu_model()}; {versions(options.python)}; {options.rounds} rounds, medians; (ratio to stock)")
     results = list(measure(directories, options.rounds, options.python))
     for figure in ("processor", "clock"):
-        print(f"\n| seconds, {figure} | class | {' | '.join(WAYS)} |\n|---|---|{'---:|' * len(WAYS)}")
-        for found in results:
-            print(found.line(figure))
+        rows = [found.cells(figure) for found in results]
+        print(f"\n{table((f'seconds, {figure}', 'class', *WAYS), rows, numbers=len(WAYS))}")
     faults = [f"{found.name}: {found.fault}" for found in results if found.fault]
     print("\n".join(["", *faults] if faults else []))
     return DIFFERED if faults else AGREED

@@ -18,7 +18,9 @@ from crayon_hf.formats.recognise import Kind, recognise
 from crayon_hf.parity.compare.sentencepiece_side import OurPiecesSide, SentencePieceSide
 from crayon_hf.parity.inputs.texts import shared_directory
 from crayon_hf.util.extras import needed
-from parity.pairs import Inputs, Pair, Row, check_kind, compare, make_parser, pair_of, run
+from parity.pairs import Inputs, Pair, check_kind, compare, make_parser, pair_of, run
+from parity.runner import AGREED, DIFFERED, MISUSED, Row
+from parity.sentencepiece.random_run import RandomRun
 
 
 def found_models(directory: str) -> list[str]:
@@ -64,9 +66,23 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
             yield from compare(pair, inputs.of(pair))
 
 
+def run_random(arguments: argparse.Namespace) -> int:
+    """Compare models made at random; the exit status."""
+    random_run = RandomRun(arguments.seed)
+    random_run.run(range(arguments.first, arguments.first + arguments.models))
+    print("\n".join([*random_run.reports, random_run.summary()]))
+    if not random_run.counts["compared"]:
+        return MISUSED
+    return DIFFERED if random_run.counts["differing"] else AGREED
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """0 if everything agrees, 1 if something differs, 2 for a misuse."""
-    return run(make_parser("parity.sentencepiece", parity.sentencepiece.__doc__, "MODEL"), argv, rows_of)
+    parser = make_parser("parity.sentencepiece", parity.sentencepiece.__doc__, "MODEL")
+    parser.add_argument("--models", type=int, default=0, metavar="N", help="compare N random models instead of files")
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="the number of the first of them")
+    arguments = parser.parse_args(argv)
+    return run_random(arguments) if arguments.models else run(parser, argv, rows_of)
 
 
 if __name__ == "__main__":

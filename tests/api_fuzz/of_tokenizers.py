@@ -17,47 +17,38 @@ from crayon_hf import DecodeStream, DelegatedWarning, Tokenizer
 from tests.support.stand_in_cases import KINDS, TEXTS, fields, outcome, plain, trained
 
 CONTENTS = ("[NEW]", "fox", "Zoë", "é", " over", "the", "<s>", "</s>", "xx", "NEWWORD", "狐", "")
-NORMALIZERS = (
-    None,
-    normalizers.Lowercase(),
-    normalizers.NFD(),
-    normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()]),
-    normalizers.Replace("o", "0"),
-    normalizers.BertNormalizer(strip_accents=True),
-)
-PRE_TOKENIZERS = (
-    None,
-    pre_tokenizers.Whitespace(),
-    pre_tokenizers.ByteLevel(add_prefix_space=True),
-    pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Digits(individual_digits=True)]),
-    pre_tokenizers.Metaspace(),
-)
-POST_PROCESSORS = (
-    None,
-    processors.ByteLevel(trim_offsets=True),
-    processors.RobertaProcessing(("</s>", 1), ("<s>", 0)),
-    processors.TemplateProcessing(single="$A <s>", pair="$A <s> $B:2 <s>:3", special_tokens=[("<s>", 0)]),
-)
-DECODERS = (None, decoders.ByteLevel(), decoders.Metaspace(), decoders.Sequence([decoders.Fuse()]))
-FLAGS = st.booleans()
+COMPONENTS: dict[str, tuple[Any, ...]] = {
+    "normalizer": (
+        None,
+        normalizers.Lowercase(),
+        normalizers.NFD(),
+        normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()]),
+        normalizers.Replace("o", "0"),
+        normalizers.BertNormalizer(strip_accents=True),
+    ),
+    "pre_tokenizer": (
+        None,
+        pre_tokenizers.Whitespace(),
+        pre_tokenizers.ByteLevel(add_prefix_space=True),
+        pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Digits(individual_digits=True)]),
+        pre_tokenizers.Metaspace(),
+    ),
+    "post_processor": (
+        None,
+        processors.ByteLevel(trim_offsets=True),
+        processors.RobertaProcessing(("</s>", 1), ("<s>", 0)),
+        processors.TemplateProcessing(single="$A <s>", pair="$A <s> $B:2 <s>:3", special_tokens=[("<s>", 0)]),
+    ),
+    "decoder": (None, decoders.ByteLevel(), decoders.Metaspace(), decoders.Sequence([decoders.Fuse()])),
+}
 texts = st.sampled_from(TEXTS) | st.text(max_size=20) | st.lists(st.sampled_from([*CONTENTS, " ", "a"])).map("".join)
 added = st.one_of(
     st.sampled_from(CONTENTS),
-    st.builds(
-        lambda content, single_word, lstrip, rstrip, normalized, special: {
-            "content": content,
-            "single_word": single_word,
-            "lstrip": lstrip,
-            "rstrip": rstrip,
-            "normalized": normalized,
-            "special": special,
-        },
-        st.sampled_from(CONTENTS),
-        FLAGS,
-        FLAGS,
-        FLAGS,
-        FLAGS,
-        FLAGS,
+    st.fixed_dictionaries(
+        {
+            "content": st.sampled_from(CONTENTS),
+            **dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), st.booleans()),
+        }
     ),
 )
 
@@ -85,25 +76,10 @@ class BothTokenizers(RuleBasedStateMachine):
             counts.append((tokenizer.add_special_tokens if special else tokenizer.add_tokens)(made))
         assert counts[0] == counts[1]
 
-    @rule(normalizer=st.sampled_from(NORMALIZERS))
-    def set_normalizer(self, normalizer: Any) -> None:
+    @rule(component=st.sampled_from([(kind, part) for kind, parts in COMPONENTS.items() for part in parts]))
+    def set_component(self, component: tuple[str, Any]) -> None:
         for tokenizer in self.both():
-            tokenizer.normalizer = normalizer
-
-    @rule(pre_tokenizer=st.sampled_from(PRE_TOKENIZERS))
-    def set_pre_tokenizer(self, pre_tokenizer: Any) -> None:
-        for tokenizer in self.both():
-            tokenizer.pre_tokenizer = pre_tokenizer
-
-    @rule(post_processor=st.sampled_from(POST_PROCESSORS))
-    def set_post_processor(self, post_processor: Any) -> None:
-        for tokenizer in self.both():
-            tokenizer.post_processor = post_processor
-
-    @rule(decoder=st.sampled_from(DECODERS))
-    def set_decoder(self, decoder: Any) -> None:
-        for tokenizer in self.both():
-            tokenizer.decoder = decoder
+            setattr(tokenizer, *component)
 
     @rule()
     def change_a_component(self) -> None:

@@ -26,8 +26,6 @@ from tests.support.stand_in_cases import CORPUS
 from tests.support.stand_in_cases import TEXTS as OTHER_TEXTS
 from tests.transformers.comparing import outcome
 
-USE_PUBLISHED = "CRAYON_FACES_PUBLISHED"
-PUBLISHED = ("gpt2", "bert-cased", "t5-small", "roberta-base", "llama2")
 CONTENTS = ("[NEW]", "fox", "Zoë", "é", " over", "the", "<s>", "</s>", "xx", "狐", "<pad>", "[MASK]", "<|endoftext|>")
 TEXTS = (*OTHER_TEXTS, *CORPUS, "a <pad> </s> [SEP] b", "fox<|endoftext|>  [MASK] x", "<extra_id_1> the")
 COMPONENTS: dict[str, tuple[Any, ...]] = {
@@ -66,11 +64,7 @@ ids = st.lists(st.integers(0, 720), max_size=10)
 tokens = st.sampled_from(CONTENTS) | st.builds(
     dict,
     content=st.sampled_from(CONTENTS),
-    lstrip=st.booleans(),
-    rstrip=st.booleans(),
-    single_word=st.booleans(),
-    normalized=st.booleans(),
-    special=st.booleans(),
+    **dict.fromkeys(("lstrip", "rstrip", "single_word", "normalized", "special"), st.booleans()),
 )
 inputs = (
     st.tuples(texts)
@@ -78,6 +72,10 @@ inputs = (
     | st.tuples(st.lists(texts, max_size=4))
     | st.lists(st.tuples(texts, texts), max_size=4).map(lambda pairs: tuple(map(list, zip(*pairs, strict=True))))
     | st.tuples(st.lists(st.tuples(texts, texts), min_size=1, max_size=3))
+)
+RETURNED = (
+    *("token_type_ids", "attention_mask", "overflowing_tokens", "special_tokens_mask", "offsets_mapping"),
+    "length",
 )
 arguments = st.fixed_dictionaries(
     {},
@@ -90,28 +88,17 @@ arguments = st.fixed_dictionaries(
         "pad_to_multiple_of": st.none() | st.just(8),
         "padding_side": st.sampled_from(["left", "right", None]),
         "return_tensors": st.sampled_from([None, "np", "pt"]),
-        "return_token_type_ids": st.booleans(),
-        "return_attention_mask": st.booleans(),
-        "return_overflowing_tokens": st.booleans(),
-        "return_special_tokens_mask": st.booleans(),
-        "return_offsets_mapping": st.booleans(),
-        "return_length": st.booleans(),
-        "verbose": st.booleans(),
-        "split_special_tokens": st.booleans(),
+        **dict.fromkeys(("verbose", "split_special_tokens", *(f"return_{name}" for name in RETURNED)), st.booleans()),
     },
 )
 
 
 @cache
 def repositories() -> dict[str, Path]:
-    """The directories of small tokenizers; of published ones, too, where `USE_PUBLISHED` is set to have them."""
+    """The directories of small tokenizers."""
     root = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, root, ignore_errors=True)
-    found = write_repositories(Path(root), [*CORPUS * 20])
-    if os.environ.get(USE_PUBLISHED):
-        shared = Path(os.environ["CRAYON_SHARED"]) / "vocab"
-        found |= {name: shared / name for name in PUBLISHED if (shared / name / "tokenizer.json").exists()}
-    return found
+    return write_repositories(Path(root), [*CORPUS * 20])
 
 
 @cache

@@ -1,6 +1,12 @@
-"""Some random sequences for each face. ``python tests/api_fuzz/run.py`` goes on for as long as one likes."""
+"""Random sequences of calls and changes, ours beside the library's own, for each face.
+
+CRAYON_API_FUZZ says how many: `make api-fuzz` has some thousand, with another seed each time. A difference is made as
+small as possible.
+"""
 
 from __future__ import annotations
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -9,11 +15,18 @@ from tests.api_fuzz.of_tokenizers import BothTokenizers
 from tests.api_fuzz.of_transformers import BothFast
 from tests.support.versions import since
 
-FEW = settings(max_examples=20, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+MOST = int(os.environ.get("CRAYON_API_FUZZ", "0"))
+RULES = settings(
+    max_examples=MOST or 20,
+    stateful_step_count=40 if MOST else 12,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    **({"derandomize": False, "database": None} if MOST else {}),  # type: ignore[arg-type]
+)
 
 TestTiktoken = BothEncodings.TestCase
-TestTiktoken.settings = FEW
+TestTiktoken.settings = RULES
 TestTokenizers = since((0, 23), "spells added tokens otherwise")(BothTokenizers.TestCase)
-TestTokenizers.settings = FEW
+TestTokenizers.settings = RULES
 TestTransformers = BothFast.TestCase
-TestTransformers.settings = FEW
+TestTransformers.settings = RULES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import random
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf import Tokenizer, _core
-from tests.support import reference_impl
+from crayon_hf import Tokenizer
 from tests.support.stand_in_cases import trained
 
 pytestmark = pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no GIL")
@@ -85,39 +83,6 @@ def test_small_texts_keep_the_gil(tokenizer: Tokenizer, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CALLS if not name.startswith("decode")])
 def test_large_texts_give_it_away(tokenizer: Tokenizer, name: str) -> None:
     assert gives_the_gil_away(lambda: CALLS[name](tokenizer, SMALL * 60), 1000)
-
-
-def test_a_batch_takes_it_seldom_where_that_takes_long() -> None:
-    engine = reference_impl.open_engine(trained("byte_level"))
-    texts = [SMALL] * 2500  # some 10 MB
-    tasks = sum(map(len, texts)) // (1 << 16)
-    assert _core._testing.ready_calls(engine, texts, False) > tasks / 10
-    assert _core._testing.ready_calls(engine, texts, True) <= 3
-
-
-@pytest.mark.slow
-def test_long_lists_are_made_in_turns(tokenizer: Tokenizer) -> None:
-    """What other threads do to an encoding meanwhile does no harm."""
-    encoding = tokenizer.encode(reference_impl.generated_text(random.Random(1), 1_500_000))
-    tokens, offsets = encoding.tokens, encoding.offsets
-    assert len(tokens) > 1 << 17
-    turns, stop = [0], threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            turns[0] += 1
-            copy = encoding.__getstate__ if turns[0] % 2 else encoding.ids
-            assert copy is not None
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    try:
-        for _ in range(3):
-            assert encoding.tokens == tokens
-            assert encoding.offsets == offsets
-    finally:
-        stop.set()
-        worker.join()
 
 
 @contextmanager

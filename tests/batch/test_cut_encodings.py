@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from tokenizers import AddedToken, Tokenizer
@@ -16,8 +17,15 @@ cpu = reference_impl.cpu
 KINDS = (
     "byte_level",
     "word_piece",
-    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("unigram", "word_level", "llama")),
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("unigram", "llama")),
 )
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"truncation": (100_000, 10, "longest_first", "right")},
+    {"truncation": (50_000, 0, "longest_first", "left")},
+    {"padding": (None, "right", 64, 0, 0, "[PAD]")},
+    {"add_special_tokens": False, "special_as_text": True},
+]
 LARGE = 540_000
 """Characters: more than two parts of a text are long."""
 
@@ -52,10 +60,11 @@ def same(got: _core.Encoding, want: _core.Encoding) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_one_thread_makes_them(kind: str) -> None:
     engine = reference_impl.open_engine(source(kind))
-    batch = ["some words", large_text(1), "", "more"]
-    want = engine.encode_batch(batch, threads=1)
-    for got, one in zip(engine.encode_batch(batch, threads=3), want, strict=True):
-        same(got, one)
+    batch = ["some words", large_text(1), "", "a" * LARGE, "more"]
+    for options in OPTIONS if kind == "word_piece" else OPTIONS[:1]:
+        want = engine.encode_batch(batch, threads=1, **options)
+        for got, one in zip(engine.encode_batch(batch, threads=3, **options), want, strict=True):
+            same(got, one)
 
 
 def test_as_the_reference_makes_them(cpu: str) -> None:
@@ -64,39 +73,3 @@ def test_as_the_reference_makes_them(cpu: str) -> None:
     (got,) = reference_impl.open_engine(source("byte_level")).encode_batch([text], threads=2)
     for field in ("ids", "offsets", "word_ids", "tokens"):
         assert getattr(got, field) == getattr(reference, field), field
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"truncation": (100_000, 10, "longest_first", "right")},
-        {"truncation": (50_000, 0, "longest_first", "left")},
-        {"padding": (None, "right", 64, 0, 0, "[PAD]")},
-        {"add_special_tokens": False},
-        {"special_as_text": True},
-    ],
-    ids=["stride", "left", "padding", "bare", "as_text"],
-)
-def test_what_comes_after_the_model_sees_the_whole(options: dict[str, object]) -> None:
-    engine = reference_impl.open_engine(source("word_piece"))
-    batch = [large_text(4), "small"]
-    for got, one in zip(
-        engine.encode_batch(batch, threads=2, **options), engine.encode_batch(batch, threads=1, **options), strict=True
-    ):
-        same(got, one)
-
-
-@pytest.mark.slow
-def test_a_large_text_that_waited_is_encoded_in_parts() -> None:
-    engine = reference_impl.open_engine(source("byte_level"))
-    text = large_text(5)
-    waiting = engine.encode(text)
-    (whole,) = engine.encode_batch([text], threads=1)
-    same(waiting, whole)
-
-
-def test_without_seams_it_is_one_part() -> None:
-    engine = reference_impl.open_engine(source("byte_level"))
-    text = "a" * LARGE
-    same(engine.encode_batch([text], threads=2)[0], engine.encode_batch([text], threads=1)[0])

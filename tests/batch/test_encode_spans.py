@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import array
 import functools
-import json
-import mmap
 import random
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,25 +72,10 @@ def check(engine: _core.Engine, spans: Spans, **arguments: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_kind_of_tokenizer(shape: str, special: bool) -> None:
-    check(opened(shape), spans_of(many_texts()), add_special_tokens=special)
-    check(opened(shape), spans_of(many_texts()[:40], b"\xff"), add_special_tokens=special, special_as_text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.concurrency
-@pytest.mark.parametrize("shape", ["gpt2", "llama3", "whole", "llama_like", "t5_like", "bert_like"])
-def test_a_large_text_among_small_ones(shape: str) -> None:
-    """One that is cut at seams for threads, where there are any."""
-    large = reference_impl.generated_text(random.Random(9), 900_000).encode()
-    data, begins, ends = spans_of([b"first", large, b"", b"last"])
-    engine = opened(shape)
-    want = rows(*engine.encode_ragged([b"first", large, b"", b"last"], threads=1))
-    for threads in (1, 4):
-        got = rows(*engine.encode_spans(data, begins, ends, threads=threads, dtype="uint16", suffix=[5]))
-        assert got == [[*row, 5] for row in want]
+def test_every_kind_of_tokenizer(shape: str) -> None:
+    check(opened(shape), spans_of(many_texts()))
+    check(opened(shape), spans_of(many_texts()[:40], b"\xff"), add_special_tokens=False, special_as_text=True)
 
 
 @settings(max_examples=100, deadline=None)
@@ -122,51 +103,25 @@ def test_no_texts_and_no_bytes() -> None:
 # -- what the arguments may be
 
 
-@pytest.mark.concurrency
-def test_every_kind_of_buffer(tmp_path: Path) -> None:
+def test_every_kind_of_buffer_and_array() -> None:
     engine = opened("gpt2")
     texts = [text for text in many_texts() if len(text) < 100]
     data, begins, ends = spans_of(texts)
     want = rows(*engine.encode_ragged(texts))
-    path = tmp_path / "text"
-    path.write_bytes(data)
-    frozen = np.frombuffer(data, np.uint8)
-    assert not frozen.flags.writeable
-    wide = array.array("b", data)
-    buffers = [data, bytearray(data), memoryview(data), memoryview(b"ab" + data + b"c")[2:-1], frozen, wide]
-    for buffer in buffers:
-        assert rows(*engine.encode_spans(buffer, begins, ends, threads=1)) == want
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        assert rows(*engine.encode_spans(mapped, begins, ends)) == want
-        assert _core.utf8_errors(mapped, begins, ends).tolist() == [-1] * len(texts)
-    with pytest.raises(BufferError):
-        engine.encode_spans(memoryview(data)[::2], [0], [1])
-    with pytest.raises(TypeError):
-        engine.encode_spans(data.decode(), begins, ends)
-
-
-def test_every_kind_of_array() -> None:
-    engine = opened("gpt2")
-    data, begins, ends = spans_of([b"one", b" two", b"", b" three"])
-    want = rows(*engine.encode_ragged([b"one", b" two", b"", b" three"]))
+    for buffer in (bytearray(data), memoryview(b"ab" + data + b"c")[2:-1], np.frombuffer(data, np.uint8)):
+        assert rows(*engine.encode_spans(buffer, begins, ends)) == want
     both = np.stack([begins, ends], axis=1)
     frozen = np.array(begins)
     frozen.flags.writeable = False
-    for some in (
-        (both[:, 0], both[:, 1]),  # not contiguous
-        (frozen, np.array(ends, np.int32)),
-        (np.array(begins, np.uint8), tuple(ends)),
-        (np.array(begins[::-1])[::-1], np.array(ends, ">i8")),
-    ):
-        assert rows(*engine.encode_spans(data, *some)) == want
-    for bad in (np.array(begins, np.float64), np.array(begins, np.uint64), ["a"] * 4, None):
+    for spans in ((both[:, 0], both[:, 1]), (frozen, np.array(ends, np.int32)), (tuple(begins), np.array(ends, ">i8"))):
+        assert rows(*engine.encode_spans(data, *spans)) == want
+    for bad in (np.array(begins, np.float64), np.array(begins, np.uint64), ["a"] * len(texts), None, ends[:3], both):
         with pytest.raises((TypeError, ValueError)):
             engine.encode_spans(data, bad, ends)
-    with pytest.raises(ValueError, match="begins has 4 items, ends has 3"):
-        engine.encode_spans(data, begins, ends[:3])
-    with pytest.raises(ValueError, match="begins has 2 dimensions, expected one"):
-        engine.encode_spans(data, both, both)
-    with pytest.raises(ValueError, match='dtype is "int64", expected "int32", "uint16" or "uint32"'):
+    for buffer in (memoryview(data)[::2], data.decode()):
+        with pytest.raises((BufferError, TypeError)):
+            engine.encode_spans(buffer, [0], [1])
+    with pytest.raises(ValueError, match="dtype"):
         engine.encode_spans(data, begins, ends, dtype="int64")
 
 
@@ -188,77 +143,31 @@ def test_spans_that_are_none(begin: int, end: int) -> None:
 # -- what does not fit
 
 
-def with_large_id(id: int) -> _core.Engine:
-    """gpt2's shape with a special token in front whose id is this."""
-    engine = opened("gpt2")
-    components = json.loads(engine.components)
-    components["post_processor"] = {
-        "type": "TemplateProcessing",
-        "single": [{"SpecialToken": {"id": "B", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-        "special_tokens": {"B": {"id": "B", "ids": [id], "tokens": ["B"]}},
-    }
-    return engine.with_components(json.dumps(components))
-
-
-def test_ids_at_the_limits_of_a_dtype() -> None:
-    data, begins, ends = spans_of([b"a", b"b", b"c"])
-    for id, fits in ((65535, True), (65536, False), (2**31 - 1, False)):
-        engine = with_large_id(id)
-        for dtype in ("int32", "uint32"):
-            ids, splits = engine.encode_spans(data, begins, ends, dtype=dtype)
-            assert ids[splits[:-1]].tolist() == [id] * 3
-        if fits:
-            assert engine.encode_spans(data, begins, ends, dtype="uint16")[0][0] == id
-        else:
-            for suffix in ((), (1,)):
-                with pytest.raises(ValueError, match=rf"^id {id} of text 0 does not fit: .* 65535$"):
-                    engine.encode_spans(data, begins, ends, dtype="uint16", suffix=suffix)
-
-
-@pytest.mark.concurrency
-def test_the_text_whose_id_does_not_fit() -> None:
-    texts = [b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"]
-    data, begins, ends = spans_of(texts * 3000)
-    engine = opened("gpt2")
-    added = [{**engine.added_tokens()[0], "id": 70000, "content": "\U0001f642"}]
-    engine = engine.with_components(engine.components, added)
-    for threads in (1, 4):
-        for suffix in ((), (1,)):
-            with pytest.raises(ValueError, match=r"^id 70000 of text 3 does not fit"):
-                engine.encode_spans(data, begins, ends, dtype="uint16", threads=threads, suffix=suffix)
-
-
 @pytest.mark.parametrize(("dtype", "largest"), [("int32", 2**31 - 1), ("uint32", 2**32 - 1), ("uint16", 2**16 - 1)])
-def test_suffixes_at_the_limits_of_a_dtype(dtype: str, largest: int) -> None:
+def test_ids_at_the_limits_of_a_dtype(dtype: str, largest: int) -> None:
+    """Of a text, which is named, and of the suffix."""
     engine = opened("gpt2")
+    data, begins, ends = spans_of([b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"] * 3000)
+    for id in (65_535, 70_000):
+        added = [{**engine.added_tokens()[0], "id": id, "content": "\U0001f642"}]
+        changed = engine.with_components(engine.components, added)
+        for threads, suffix in ((1, ()), (4, ()), (4, (1,))):
+            arguments = {"dtype": dtype, "threads": threads, "suffix": suffix}
+            if id <= largest:
+                assert id in changed.encode_spans(data, begins, ends, **arguments)[0]
+                continue
+            with pytest.raises(ValueError, match=rf"^id {id} of text 3 does not fit"):
+                changed.encode_spans(data, begins, ends, **arguments)
     ids, _ = engine.encode_spans(b"a", [0], [1], dtype=dtype, suffix=[largest, 0])
     assert ids[-2:].tolist() == [largest, 0]
     for bad in (largest + 1, -1, 2**40):
-        with pytest.raises(ValueError, match=rf"^id {bad} of the suffix does not fit: .* {largest}$"):
+        with pytest.raises(ValueError, match=rf"^id {bad} of the suffix does not fit"):
             engine.encode_spans(b"a", [0], [1], dtype=dtype, suffix=[1, bad])
 
 
 # -- UTF-8
 
-INVALID = [
-    b"\x80",
-    b"\xc0\xaf",
-    b"\xc3",
-    b"\xe0\x80\x80",
-    b"\xed\xa0\x80",
-    b"\xf4\x90\x80\x80",
-    b"\xf0\x9f\x99",
-    b"\xff",
-]
-
-
-def first_error(data: bytes) -> int:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return -1
+INVALID = [b"\x80", b"\xc0\xaf", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x9f\x99"]
 
 
 @pytest.mark.parametrize("bad", INVALID, ids=bytes.hex)
@@ -272,25 +181,6 @@ def test_invalid_utf8(bad: bytes) -> None:
         found = _core.utf8_errors(data, begins, ends, threads=threads)
         assert found.dtype == np.int64
         assert found.tolist() == [-1, 30, -1, 0] * 2000
-
-
-def test_a_span_that_ends_inside_a_character() -> None:
-    data = "a\u00e9".encode()
-    assert _core.utf8_errors(data, [0, 0, 2, 1], [3, 2, 3, 3]).tolist() == [-1, 1, 0, -1]
-    with pytest.raises(InvalidUtf8Error, match=r"text 0 .* offset 1"):
-        opened("gpt2").encode_spans(data, [0], [2])
-
-
-@pytest.mark.concurrency
-@pytest.mark.parametrize("place", [10, 262_144, 700_000, 899_999])
-def test_invalid_utf8_in_a_large_text(place: int) -> None:
-    large = bytearray(reference_impl.generated_text(random.Random(9), 900_000).encode())
-    large[place] = 0xFF
-    want = first_error(bytes(large))
-    for threads in (1, 4):
-        for shape in ("gpt2", "llama_like"):
-            with pytest.raises(InvalidUtf8Error, match=rf"^text 1 .* offset {want}$"):
-                opened(shape).encode_spans(bytes(large), [0, 0], [5, len(large)], threads=threads)
 
 
 # -- cutting at a separator
@@ -316,19 +206,12 @@ def test_split_as_python_does(data: bytes, separator: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("separator", [b"\n", b"\n\n", b"\n\n\n\n\n", b"<|endoftext|>", b"\x00"])
+@pytest.mark.parametrize("separator", [b"\n", b"\n\n\n\n\n", b"<|endoftext|>"])
 def test_split_of_more_than_a_task(separator: bytes) -> None:
     """Separators that overlap, and that lie on the border of two tasks."""
-    rng = random.Random(2)
-    check_split(b"".join(rng.choices([b"x" * 50, b"\n", separator], k=60_000)), separator)
     check_split(separator[:1] * 2_200_001, separator)
     for shift in range(len(separator) + 1):
         check_split(b"y" * ((1 << 20) - shift) + separator + b"y" * 10, separator)
-
-
-def test_split_at_nothing() -> None:
-    with pytest.raises(ValueError, match="the separator is empty"):
+    check_split(b"", separator)
+    with pytest.raises(ValueError, match="empty"):
         _core.split_spans(b"abc", b"")
-    for empty in (b"", bytearray()):
-        begins, ends = _core.split_spans(empty, b"x")
-        assert (begins.tolist(), ends.tolist()) == ([], [])

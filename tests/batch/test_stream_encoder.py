@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
-import os
 import random
 import threading
 import zlib
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf import InvalidUtf8Error, Tokenizer, VocabularyError, _core
+from crayon_hf import InvalidUtf8Error, VocabularyError, _core
 from parity.components.cases import assemble, random_case, single_cases
-from parity.components.parts import charsmap
 from tests.support import encode_shapes, reference_impl
 from tests.support.streams import PIECES, assert_streams_alike, streamed, whole
 
@@ -83,6 +77,10 @@ def text_of(rng: random.Random, pieces: int) -> str:
     return "".join(rng.choice(pool) for _ in range(pieces))
 
 
+A, B = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+TWICE = {"type": "TemplateProcessing", "single": [A, A], "pair": [A, B], "special_tokens": {}}
+
+
 # -- every kind of tokenizer
 
 
@@ -102,28 +100,18 @@ def test_windows_do_not_show(shape: str) -> None:
 
 
 COMPONENTS = [case for case in single_cases() if not case.name.startswith("decoder/")]
-
-
-@pytest.mark.parametrize("part", range(8))
-def test_every_component(part: int) -> None:
-    rng = random.Random(part)
-    tried = 0
-    for case in COMPONENTS[part::8]:
-        if "dropout 1" in case.model or case.delegated or zlib.crc32(case.name.encode()) % 3:
-            continue
-        tried += _check_case(case.json, rng, texts=3)
-    assert tried > 20
+COMPONENTS = [case for case in COMPONENTS if zlib.crc32(case.name.encode()) % 4 == 0]
+COMPONENTS += [random_case(seed) for seed in range(50)]
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_components_combined(part: int) -> None:
+def test_every_component(part: int) -> None:
     rng = random.Random(part)
     tried = 0
-    for seed in range(1000 * part, 1000 * part + 25):
-        case = random_case(seed)
+    for case in COMPONENTS[part::4]:
         if not case.document["model"].get("dropout") and not case.delegated:
-            tried += _check_case(case.json, rng, texts=6)
-    assert tried > 40
+            tried += _check_case(case.json, rng, texts=4)
+    assert tried > 60
 
 
 def _check_case(document: str, rng: random.Random, texts: int) -> int:
@@ -143,46 +131,18 @@ def _check_case(document: str, rng: random.Random, texts: int) -> int:
     return tried
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["gpt2", "llama3", "qwen", "phi-2", "roberta-base", "whisper-tiny", "llama2", "t5-small", "bert-cased"]
-)
-def test_published_vocabularies(shared: Path, name: str) -> None:
-    _check_published(Tokenizer.from_file(shared / "vocab" / name / "tokenizer.json"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
-def test_published_encodings(shared: Path, name: str) -> None:
-    _check_published(Tokenizer.from_tiktoken(shared / "vocab" / name / f"{name}.tiktoken"))
-
-
-def _check_published(tokenizer: Tokenizer) -> None:
-    engine = tokenizer._engine
-    assert isinstance(engine, _core.Engine)
-    assert _core.StreamEncoder(engine).streams
-    rng = random.Random(7)
-    for i in range(150):
-        assert_streams_alike(
-            engine, text_of(rng, rng.choice([5, 20, 60])), rng.choice([1, 2, 3, 7, 30]), True, i % 2 == 0
-        )
-
-
 # -- where seams are
 
 
-def _pairs_engine(family: str, added: Sequence[dict[str, Any]] = ()) -> tuple[_core.Engine, str]:
+def _pairs_engine(family: str) -> tuple[_core.Engine, str]:
     """One that joins any two neighbouring bytes of some characters, so that each end of a pretoken shows in the ids."""
     characters = "aZ\u4e2d\u01c51'sr \n\r\t/.\u0301"
     known = sorted(set(characters.encode()))
     merges = [(bytes([a]), bytes([b])) for a, b in itertools.product(known, known)]
     random.Random(1).shuffle(merges)
-    document = reference_impl.byte_level_document(merges)
     split = {"type": "Split", "pattern": {"Regex": _core.canonical_pattern(family)}, "behavior": "Isolated"}
-    document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{**split, "invert": False}, BYTE_LEVEL]}
-    size = len(document["model"]["vocab"])
-    document["added_tokens"] = [{"id": size + i, **token} for i, token in enumerate(added)]
-    return reference_impl.open_engine(document), characters
+    steps = {"type": "Sequence", "pretokenizers": [{**split, "invert": False}, BYTE_LEVEL]}
+    return reference_impl.open_engine(reference_impl.byte_level_document(merges, pre_tokenizer=steps)), characters
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -198,33 +158,6 @@ def test_all_neighbours(family: str) -> None:
             assert ids.tolist() + engine.encode_ids(rest) == engine.encode_ids(text), (text, consumed)
             assert ids.tolist() == engine.encode_ids(data[:consumed].decode())
     assert cuts > len(characters) ** 4 / 3
-
-
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-
-
-@pytest.mark.parametrize("flags", list(itertools.product((False, True), repeat=4)))
-@pytest.mark.parametrize("family", ["gpt2", "llama3"])
-def test_neighbours_of_added_tokens(family: str, flags: tuple[bool, ...]) -> None:
-    contents = ("wor", "r.", "<m>", ".a<")
-    added = [{"content": content, **dict(zip(FLAGS, (*flags, True), strict=True))} for content in contents]
-    engine, _ = _pairs_engine(family, added)
-    rng = random.Random(3)
-    for i in range(250):
-        text = "".join(rng.choices([*contents, "1", "a", "wo", " ", "\n", "\t", ".", "<m", "<"], k=rng.randrange(2, 9)))
-        assert_streams_alike(engine, text, rng.choice([1, 2, 5]), True, offsets=i % 2 == 0)
-
-
-@pytest.mark.parametrize("start", ["\u200b", "<s>\u200b", "a b </s>\u200b\u200b", "\u200b</s>", "<s> \u200b"])
-def test_offsets_that_depend_on_the_start_of_a_piece(start: str) -> None:
-    """tokenizers forgets characters that a charsmap removes from the start: all offsets of the piece are shifted."""
-    precompiled = {"type": "Precompiled", "precompiled_charsmap": charsmap({"\u200b": "", "x": "yz"})}
-    document = assemble("unigram, byte_fallback", normalizer=precompiled, pre_tokenizer=METASPACE)
-    engine = reference_impl.open_engine(document)
-    for text in (start + "one two three xx four" * 5, (start + "one two three") * 5):
-        for window in (1, 8, 30):
-            for offsets in (False, True):
-                assert_streams_alike(engine, text, window, True, offsets)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -279,8 +212,8 @@ def test_usual_text_needs_small_windows(shape: str, text: str) -> None:
         assemble("bpe-bytes", pre_tokenizer={"type": "Sequence", "pretokenizers": [OWN_PATTERN, BYTE_LEVEL]}),
         assemble("bpe-bytes", pre_tokenizer=BYTE_LEVEL),
         assemble("unigram", pre_tokenizer={**METASPACE, "split": False}),
-        assemble("wordpiece", pre_tokenizer=None),
         assemble("wordpiece", pre_tokenizer={"type": "FixedLength", "length": 3}),
+        assemble("wordpiece", pre_tokenizer={"type": "WhitespaceSplit"}, post_processor=TWICE),
         assemble("bpe-words, suffix", pre_tokenizer=None),
         assemble(
             "wordpiece",
@@ -298,22 +231,10 @@ def test_without_proof_there_are_no_seams(document: dict[str, Any]) -> None:
     assert_streams_alike(engine, data.decode(), 100, True, True)
 
 
-def test_a_post_processor_that_is_no_frame_sees_the_whole_text() -> None:
-    sequence = {"Sequence": {"id": "A", "type_id": 0}}
-    twice = {"type": "TemplateProcessing", "single": [sequence, sequence], "pair": [sequence], "special_tokens": {}}
-    twice["pair"] = [sequence, {"Sequence": {"id": "B", "type_id": 1}}]
-    engine = reference_impl.open_engine(
-        assemble("wordpiece", pre_tokenizer={"type": "WhitespaceSplit"}, post_processor=twice)
-    )
-    assert not _core.StreamEncoder(engine).streams
-    for offsets in (False, True):
-        assert_streams_alike(engine, "one two three", 3, True, offsets)
-
-
 # -- text that is none
 
 
-@pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("window", [1, 3, 100])
 @pytest.mark.parametrize(
     "bad", [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xe4\xb8", b"\xf0\x9f\x92", b"\xf4\x90\x80\x80", b"\x80"]
 )
@@ -325,59 +246,7 @@ def test_invalid_bytes(bad: bytes, window: int) -> None:
             streamed(engine, good + bad + after, window, False, False)
 
 
-def test_a_character_may_be_cut_anywhere() -> None:
-    engine = engine_of("gpt2")
-    for character in ("\u0080", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff"):
-        text = f"ab {character} cd"
-        data = text.encode()
-        for end in range(len(data)):
-            encoder = _core.StreamEncoder(engine)
-            consumed, first, _ = encoder.encode(data, 0, end, False)
-            _, rest, _ = encoder.encode(data, consumed, len(data), True)
-            assert [*first, *rest] == engine.encode_ids(text)
-
-
 # -- the interface
-
-
-def test_empty_text() -> None:
-    for shape in ("gpt2", "llama3", "llama2"):
-        engine = engine_of(shape)
-        for special in (False, True):
-            assert streamed(engine, b"", 1, special, True) == whole(engine, "", special, True)
-
-
-def test_any_buffer() -> None:
-    engine, data = engine_of("gpt2"), b"one two three"
-    for buffer in (data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
-        assert _core.StreamEncoder(engine).encode(buffer, 0, 13, True)[1].tolist() == engine.encode_ids("one two three")
-    encoder = _core.StreamEncoder(engine)
-    for start, end in ((0, 14), (5, 4), (14, 14)):
-        with pytest.raises(ValueError, match="of a buffer of 13"):
-            encoder.encode(data, start, end, True)
-    with pytest.raises(TypeError):
-        encoder.encode("one", 0, 3, True)
-    with pytest.raises(BufferError):
-        encoder.encode(memoryview(data)[::2], 0, 3, True)
-    with pytest.raises(TypeError):
-        _core.StreamEncoder(None)  # type: ignore[arg-type]
-
-
-def test_nothing_follows_the_last_part() -> None:
-    encoder = _core.StreamEncoder(engine_of("gpt2"))
-    encoder.encode(b"one", 0, 3, True)
-    with pytest.raises(ValueError, match="ended"):
-        encoder.encode(b"two", 0, 3, True)
-
-
-def test_special_tokens_as_text() -> None:
-    engine = engine_of("gpt2")
-    text = "a <|end|> b<|end|> c"
-    for as_text in (False, True):
-        encoder = _core.StreamEncoder(engine, special_as_text=as_text)
-        consumed, first, _ = encoder.encode(text.encode(), 0, 14, False)
-        _, rest, _ = encoder.encode(text.encode(), consumed, len(text), True)
-        assert [*first, *rest] == engine.encode_ids(text, special_as_text=as_text)
 
 
 @pytest.mark.concurrency
@@ -427,39 +296,3 @@ def test_living_arrays_share_no_memory() -> None:
     for array, copy in kept:
         assert (array == copy).all()
     assert reused > 10
-
-
-def test_arrays_outlive_the_encoder() -> None:
-    encoder = _core.StreamEncoder(engine_of("gpt2"))
-    ids = encoder.encode(b"one two three", 0, 13, True)[1]
-    del encoder
-    assert ids.tolist() == engine_of("gpt2").encode_ids("one two three")
-
-
-@pytest.mark.concurrency
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_after_a_fork() -> None:
-    engine = engine_of("llama3")
-    data = b"one two three " * 1000
-    encoder = _core.StreamEncoder(engine, offsets=True)
-    consumed, _, _ = encoder.encode(data, 0, 5000, False)
-    expected = engine.encode_ids(data[consumed:].decode(), False)
-    child = os.fork()
-    if child == 0:
-        try:
-            ids = encoder.encode(data, consumed, len(data), True)[1]
-            os._exit(0 if ids.tolist() == expected else 1)
-        finally:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert encoder.encode(data, consumed, len(data), True)[1].tolist() == expected
-
-
-def test_ids_alone_know_where_a_rewritten_text_comes_from() -> None:
-    """A Metaspace behind another one looks at places in the original text, whether offsets are asked for or not."""
-    steps = [{"type": "WhitespaceSplit"}, _first(METASPACE), {**_first(METASPACE), "replacement": "_"}]
-    document = assemble("unigram, byte_fallback", pre_tokenizer={"type": "Sequence", "pretokenizers": steps})
-    engine, stock = reference_impl.open_engine(document), tokenizers.Tokenizer.from_str(json.dumps(document))
-    for text in ("  one two", "one two", " one"):
-        expected = stock.encode(text, add_special_tokens=False).ids
-        assert engine.encode_ids(text, False) == engine.encode(text, add_special_tokens=False).ids == expected

@@ -28,52 +28,44 @@ V1_MOUNT = (
 )
 
 
+def v2(name: str, limits: dict[str, str]) -> dict[str, str]:
+    files = {f"sys/fs/cgroup{group}/cpu.max": text for group, text in limits.items()}
+    return {"proc/self/cgroup": f"0::{name}\n", "proc/self/mountinfo": V2_MOUNT} | files
+
+
+def v1(name: str, root: str, place: str, quota: str) -> dict[str, str]:
+    return {
+        "proc/self/cgroup": f"5:cpuset:/\n4:cpu,cpuacct:{name}\n0::/\n",
+        "proc/self/mountinfo": V1_MOUNT.format(root=root),
+        f"sys/fs/cgroup/cpu,cpuacct{place}/cpu.cfs_quota_us": quota,
+        f"sys/fs/cgroup/cpu,cpuacct{place}/cpu.cfs_period_us": "100000",
+    }
+
+
+DEEP = "/a.slice/b.scope"
+
+
 @pytest.mark.parametrize(
-    ("text", "quota"), [("150000 100000\n", 1.5), ("max 100000\n", None), ("", None), ("-1", None)]
+    ("files", "quota"),
+    [
+        (v2("/", {"": "150000 100000\n"}), 1.5),
+        (v2("/", {"": "max 100000\n"}), None),
+        (v2("/", {"": ""}), None),
+        (v2("/", {"": "-1"}), None),
+        # The least of all groups above counts.
+        (v2(DEEP, {"/a.slice": "200000 100000\n", DEEP: "400000 100000\n"}), 2),
+        (v2(DEEP, {"/a.slice": "200000 100000\n", DEEP: "50000 100000\n"}), 0.5),
+        (v1("/box", "/", "/box", "300000"), 3),
+        (v1("/box", "/", "/box", "-1"), None),
+        # A container sees its own part.
+        (v1("/docker/123", "/docker/123", "", "250000"), 2.5),
+        ({}, None),
+        ({"proc/self/cgroup": "nonsense\n\n::"}, None),
+        ({"proc/self/mountinfo": "1 2\n- cgroup2"}, None),
+    ],
 )
-def test_version_2(tmp_path, text, quota) -> None:
-    files = {"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": V2_MOUNT, "sys/fs/cgroup/cpu.max": text}
+def test_quotas(tmp_path, files, quota) -> None:
     assert _testing.core_quota(tree(tmp_path, files)) == quota
-
-
-def test_the_least_of_all_groups_above_counts(tmp_path) -> None:
-    files = {
-        "proc/self/cgroup": "0::/a.slice/b.scope\n",
-        "proc/self/mountinfo": V2_MOUNT,
-        "sys/fs/cgroup/a.slice/cpu.max": "200000 100000\n",
-        "sys/fs/cgroup/a.slice/b.scope/cpu.max": "400000 100000\n",
-    }
-    assert _testing.core_quota(tree(tmp_path, files)) == 2
-    (tmp_path / "sys/fs/cgroup/a.slice/b.scope/cpu.max").write_text("50000 100000\n")
-    assert _testing.core_quota(str(tmp_path)) == 0.5
-
-
-@pytest.mark.parametrize(("quota", "cores"), [("300000", 3), ("-1", None)])
-def test_version_1(tmp_path, quota, cores) -> None:
-    files = {
-        "proc/self/cgroup": "5:cpuset:/\n4:cpu,cpuacct:/box\n0::/\n",
-        "proc/self/mountinfo": V1_MOUNT.format(root="/"),
-        "sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us": quota,
-        "sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us": "100000",
-    }
-    assert _testing.core_quota(tree(tmp_path, files)) == cores
-
-
-def test_a_container_sees_its_own_part(tmp_path) -> None:
-    files = {
-        "proc/self/cgroup": "4:cpu,cpuacct:/docker/123\n",
-        "proc/self/mountinfo": V1_MOUNT.format(root="/docker/123"),
-        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "250000",
-        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
-    }
-    assert _testing.core_quota(tree(tmp_path, files)) == 2.5
-
-
-@pytest.mark.parametrize(
-    "files", [{}, {"proc/self/cgroup": "nonsense\n\n::"}, {"proc/self/mountinfo": "1 2\n- cgroup2"}]
-)
-def test_no_groups(tmp_path, files) -> None:
-    assert _testing.core_quota(tree(tmp_path, files)) is None
 
 
 def test_small_batches_start_no_threads(monkeypatch) -> None:

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import models
 
-from crayon_hf import _core
-from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.errors import VocabularyError
 from tests.support import greedy_reference as twin
 from tests.support import reference_impl
 from tests.support.cartridge_cases import child, rewritten, sections_of
-from tests.support.greedy_reference import ON_BYTES, component, text_document, word_piece
+from tests.support.greedy_reference import ON_BYTES, component, word_piece
 
 cpu = reference_impl.cpu
 
@@ -57,43 +55,6 @@ def test_the_shape_is_what_the_reference_makes_of_it(both: reference_impl.Both, 
     both.check_decode(both.plain_reference.encode(text).ids)
 
 
-def test_the_shape_has_tables_of_its_own(both: reference_impl.Both) -> None:
-    info = both.engine.info()
-    assert (info["tokens"], info["longest_match"], info["merges"]) == ("bytes", True, 0)
-    assert both.engine.get_vocab() == both.reference.get_vocab()
-    assert both.engine.mode == "exact"
-    with pytest.raises(UnsupportedError, match="merges"):
-        _core._testing.merge_pretoken(both.engine, b"ab", _core._testing.MergeWay.usual)
-
-
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(reference_impl.texts_of(["ab", " a", "b", "é", "<m>", "[S]"], size=5), min_size=1, max_size=4),
-    st.booleans(),
-)
-def test_greedy_mode_is_no_other_where_nothing_is_cut(cpu: str, words: list[str], as_text: bool) -> None:
-    """Words, pairs, added tokens, special tokens around, truncation and padding: all as in the reference."""
-    document = word_piece([b"ab", b" a", b"a\xc3"])
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
-    document["added_tokens"] = [
-        {"id": 259, "content": "<m>"} | flags | {"rstrip": True, "normalized": True},
-        {"id": 260, "content": "[S]"} | flags | {"special": True},
-    ]
-    document["post_processor"] = {"type": "BertProcessing", "sep": ["[S]", 260], "cls": ["[S]", 260]}
-    document["truncation"] = {"direction": "Right", "max_length": 12, "strategy": "LongestFirst", "stride": 1}
-    length = {"Fixed": 10}
-    pad = {"direction": "Left", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "!"}
-    document["padding"] = {"strategy": length} | pad
-    both = reference_impl.Both(document)
-    both.engine = both.engine.greedy()
-    both.check(words[0], special_as_text=as_text)
-    both.check(words[0], words[-1], special_as_text=as_text, also_lookups=True)
-    both.check(words, is_pretokenized=True)
-    both.check(words, words[:1], is_pretokenized=True, add_special_tokens=False)
-    both.check_decode(both.plain_reference.encode(words[0]).ids)
-
-
 def test_what_does_not_fit_stays_text() -> None:
     """And is the same as in the reference all the same."""
     fits = word_piece([b"ab"])
@@ -118,13 +79,6 @@ def test_what_does_not_fit_stays_text() -> None:
             reference_impl.compiled(fits | {"model": model | change})
 
 
-def test_a_megabyte_for_which_the_reference_would_take_days() -> None:
-    engine = reference_impl.open_engine(word_piece([b"aa", b"a" * 7]))
-    ids = engine.encode_ids("a" * (1 << 20))
-    assert ids == [257] * ((1 << 20) // 7) + [256] * 2  # 2^20 is 4 more than a multiple of 7
-    assert engine.encode("a" * (1 << 20)).ids == ids
-
-
 # -- one match
 
 
@@ -137,19 +91,6 @@ def test_longest_match(data: bytes, start: int) -> None:
     engine = reference_impl.open_engine(document)
     assert engine.longest_match(data, start) == engine.greedy().longest_match(data, start) == want
     assert engine.longest_match(data) == (tokens.match(data, 0) if data else (-1, 0))
-
-
-def test_longest_match_where_there_is_none() -> None:
-    engine = reference_impl.open_engine(text_document(models.BPE({"ab": 0, "b": 1}, []), None, None))
-    assert [engine.greedy().longest_match(b"aab", start) for start in (0, 1, 2, 3, 2**40)] == [
-        (-1, 0),
-        (0, 2),
-        (1, 1),
-        (-1, 0),
-        (-1, 0),
-    ]
-    nothing = reference_impl.open_engine(text_document(models.BPE({"": 0}, []), None, None)).greedy()
-    assert (nothing.longest_match(b"a"), nothing.encode_ids("a")) == ((-1, 0), [])
 
 
 UNVERIFIED = """

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import os
-import random
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +11,6 @@ from hypothesis import strategies as st
 from crayon_hf import _core
 from crayon_hf.errors import VocabularyError
 
-SHARED = os.environ.get("CRAYON_SHARED")
 BYTES = [bytes([b]) for b in range(256)]
 
 
@@ -44,20 +39,6 @@ def twin(tokens: list[bytes], some: list[int]) -> list[tuple[int, int, int]]:
     return merges
 
 
-def apply_merges(text: bytes, tokens: list[bytes], merges: list[tuple[int, int, int]]) -> list[bytes]:
-    """BPE as `tokenizers` does it: only the listed pairs merge, at the rank of their place in the list."""
-    order = {(tokens[a], tokens[b]): place for place, (a, b, _) in enumerate(merges)}
-    parts = [text[i : i + 1] for i in range(len(text))]
-    while len(parts) > 1:
-        found = [order.get(pair, len(merges)) for pair in pairwise(parts)]
-        lowest = min(found)
-        if lowest == len(merges):
-            break
-        at = found.index(lowest)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts
-
-
 @st.composite
 def rank_sets(draw: st.DrawFn, alphabet: bytes = b"ab", longest: int = 7) -> list[bytes]:
     """Few letters and short tokens in any order, so that most contain others, of higher and of lower rank."""
@@ -76,28 +57,6 @@ def test_equals_the_definition(tokens: list[bytes]) -> None:
     assert _core.merges_from_ranks(tokens) == twin(tokens, list(range(len(tokens))))
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(rank_sets(), st.lists(st.sampled_from([b"a", b"b"]), max_size=40).map(b"".join))
-def test_merges_are_equivalent_to_ranks(tokens: list[bytes], text: bytes) -> None:
-    ranks = {token: rank for rank, token in enumerate(tokens)}
-    merges = _core.merges_from_ranks(tokens)
-    assert apply_merges(text, tokens, merges) == bpe(text, ranks)
-
-
-def test_non_monotone_ranks() -> None:
-    # "abc" ranks below "bc" and "ab", so it is made as soon as either exists; "xyz" has no way in at all.
-    tokens = [*BYTES, b"abc", b"bc", b"ab", b"xyz", b"aaaa", b"aa"]
-    index = {token: i for i, token in enumerate(tokens)}
-    assert _core.merges_from_ranks(tokens) == [
-        (index[b"a"], index[b"bc"], index[b"abc"]),
-        (index[b"b"], index[b"c"], index[b"bc"]),
-        (index[b"a"], index[b"b"], index[b"ab"]),
-        (index[b"aa"], index[b"aa"], index[b"aaaa"]),
-        (index[b"a"], index[b"a"], index[b"aa"]),
-    ]
-
-
 def test_long_tokens_do_not_take_quadratic_time() -> None:
     """Powers of two of one letter, up to a megabyte; quadratic merging would take hours."""
     tokens = [*BYTES, *(b"a" * 2**k for k in range(1, 21))]
@@ -114,11 +73,6 @@ def test_tokens_whose_hashes_are_equal() -> None:
     assert _core.merges_from_ranks([*BYTES, word, complement]) == []
 
 
-def test_only_bytes() -> None:
-    assert _core.merges_from_ranks(BYTES) == []
-    assert _core.merges_from_ranks(tuple(reversed(BYTES))) == []
-
-
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
@@ -133,30 +87,3 @@ def test_only_bytes() -> None:
 def test_refused(tokens: list[bytes], message: str) -> None:
     with pytest.raises(VocabularyError, match=message):
         _core.merges_from_ranks(tokens)
-
-
-def test_tokens_must_be_bytes() -> None:
-    with pytest.raises(TypeError):
-        _core.merges_from_ranks([*BYTES, "ab"])  # type: ignore[list-item]
-
-
-def rank_files() -> list[Path]:
-    return sorted(Path(SHARED, "vocab").glob("*/*.tiktoken")) if SHARED else []
-
-
-@pytest.mark.skipif(not rank_files(), reason="CRAYON_SHARED is not set")
-@pytest.mark.parametrize("path", rank_files(), ids=lambda path: path.stem)
-def test_real_rank_files(path: Path) -> None:
-    lines = (line.split() for line in path.read_bytes().splitlines() if line)
-    tokens = [token for _, token in sorted((int(rank), base64.b64decode(token)) for token, rank in lines)]
-    merges = _core.merges_from_ranks(tokens)
-    products = [product for _, _, product in merges]
-    assert products == sorted(set(products))
-    assert all(tokens[a] + tokens[b] == tokens[product] for a, b, product in merges)
-    # The definition on a sample (CRAYON_FULL=1: on all of them), the longest tokens included.
-    some = list(range(len(tokens)))
-    if not os.environ.get("CRAYON_FULL"):
-        longest = sorted(some, key=lambda rank: -len(tokens[rank]))[:50]
-        some = sorted({*random.Random(7).sample(some, 8000), *longest})
-    chosen = set(some)
-    assert [merge for merge in merges if merge[2] in chosen] == twin(tokens, some)

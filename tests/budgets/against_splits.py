@@ -39,26 +39,36 @@ def check(against: Against, rng: random.Random, text: str) -> None:
         text = text[: rng.randrange(SHORT)]
     most, kind = rng.choice((1, 2, 5, 20, 100)), rng.choice(KINDS)
     overlap = rng.choice((0, min(1, most - 1), most // 4, most - 1))
-    call = f"split_text({most}, {overlap}, {kind})"
+    strip = rng.random() < 0.4
+    call = f"split_text({most}, {overlap}, {kind}, strip={strip})"
     try:
-        chunks = against.ours.split_text(text, most, overlap, kind)
+        chunks = against.ours.split_text(text, most, overlap, kind, strip=strip)
     except ValueError as error:
         character = next(each for each in text if repr(each) in str(error))
         against.same(against.count(character) > most, True, f"{call}: {error}", text)
         return
-    check_chunks(against, chunks, text, most, overlap, call)
+    check_chunks(against, chunks, text, most, overlap, call, strip)
     if len(text) <= SHORT:
-        expected = spans(ReferenceIndex(against, text), every_place(text, kind), most, overlap)
+        expected = spans(ReferenceIndex(against, text), every_place(text, kind), most, overlap, strip)
         against.same([(chunk.start, chunk.end) for chunk in chunks], expected, call, text)
     elif rng.random() < 0.1:
-        files = list(against.ours.split_file(io.BytesIO(text.encode()), most, overlap, kind))
+        files = list(against.ours.split_file(io.BytesIO(text.encode()), most, overlap, kind, strip=strip))
         against.same(files, chunks, f"{call} of a file", text)
 
 
 def check_chunks(
-    against: Against, chunks: list[crayon_hf.budgets.Chunk], text: str, most: int, overlap: int, call: str
+    against: Against,
+    chunks: list[crayon_hf.budgets.Chunk],
+    text: str,
+    most: int,
+    overlap: int,
+    call: str,
+    strip: bool = False,
 ) -> None:
-    """Each chunk is in its place, has the ids of its text and no more than it may; together they are the text."""
+    """Each chunk is in its place, has the ids of its text and no more than it may; together they are the text.
+
+    With `strip`, what is between them and around them is white space.
+    """
     data = text.encode()
     for chunk in chunks:
         places = text[chunk.start : chunk.end], data[chunk.byte_start : chunk.byte_end].decode()
@@ -66,8 +76,11 @@ def check_chunks(
         against.same((chunk.ids, len(chunk.ids) <= most), (against.ids(chunk.text), True), f"a chunk of {call}", text)
     end = 0
     for before, chunk in pairwise([crayon_hf.budgets.Chunk("", -1, 0, 0, 0, []), *chunks]):
-        in_order = before.start < chunk.start <= before.end < chunk.end
+        between = text[before.end : chunk.start]
+        gap = not between or (strip and between.isspace())
+        in_order = before.start < chunk.start and before.end < chunk.end and gap
+        against.same(chunk.text.strip() if strip else chunk.text, chunk.text, f"the ends of {call}", text)
         shared = against.count(text[chunk.start : before.end])
         against.same((in_order, shared <= overlap), (True, True), f"an overlap of {call}", text)
         end = chunk.end
-    against.same(end, len(text), f"the end of {call}", text)
+    against.same(end, len(text.rstrip() if strip else text), f"the end of {call}", text)

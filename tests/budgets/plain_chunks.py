@@ -42,40 +42,57 @@ def every_place(text: str, boundaries: Any) -> list[list[int]]:
     return found
 
 
-def spans(index: PlainIndex, kinds: list[list[int]], room: int, overlap: int) -> list[tuple[int, int]]:
+def spans(
+    index: PlainIndex, kinds: list[list[int]], room: int, overlap: int, strip: bool = False
+) -> list[tuple[int, int]]:
     """From where to where the chunks are. `kinds` are all boundaries of each kind, the coarsest first."""
-    size, made = len(index.text), []
+    made = []
     start = end = 0
-    while end < size:
-        start, end = _next(index, kinds, room, overlap, start, end)
+    while _new(index.text, end, strip) < len(index.text):
+        start, end = _next(index, kinds, room, overlap, start, end, strip)
         made.append((start, end))
     return made
 
 
-def _next(index: PlainIndex, kinds: list[list[int]], room: int, overlap: int, start: int, end: int) -> tuple[int, int]:
-    farthest = index.longest(end, room)
+def _new(text: str, at: int, strip: bool) -> int:
+    return len(text) - len(text[at:].lstrip()) if strip else at
+
+
+def _end(text: str, start: int, at: int, strip: bool) -> int:
+    return start + len(text[start:at].rstrip()) if strip else at
+
+
+def _next(
+    index: PlainIndex, kinds: list[list[int]], room: int, overlap: int, start: int, end: int, strip: bool
+) -> tuple[int, int]:
+    new = _new(index.text, end, strip)
+    farthest = index.longest(new, room)
     if overlap and start < end:
-        pieces = [min(inside) for kind in kinds if (inside := [at for at in kind if end < at <= farthest])]
-        piece = pieces[0] if pieces else end + 1
+        limit = _new(index.text, farthest, strip)
+        pieces = [min(inside) for kind in kinds if (inside := [at for at in kind if new < at <= limit])]
+        piece = _end(index.text, new, pieces[0], strip) if pieces else new + 1
         closest = max(start + 1, index.longest_before(end, overlap), index.longest_before(piece, room))
         begins = [[at for at in kind if closest <= at < end and not index.text[at:end].isspace()] for kind in kinds]
-        for begin in [*(at for kind in begins for at in sorted(kind)), closest]:
+        for place in [*(at for kind in begins for at in sorted(kind)), closest]:
+            begin = _new(index.text, place, strip)
             if begin < end and index.count(begin, end) <= overlap and index.count(begin, piece) <= room:
-                stop = _stop(index, kinds, room, begin, end, max(piece, index.longest(begin, room)))
+                stop = _stop(index, kinds, room, begin, new, max(piece, index.longest(begin, room)), strip)
                 if stop is not None:
                     return begin, stop
                 break
-    stop = _stop(index, kinds, room, end, end, farthest)
+    stop = _stop(index, kinds, room, new, new, farthest, strip)
     if stop is None:
-        raise ValueError(f"{index.text[end]!r} does not fit")
-    return end, stop
+        raise ValueError(f"{index.text[new]!r} does not fit")
+    return new, stop
 
 
-def _stop(index: PlainIndex, kinds: list[list[int]], room: int, begin: int, done: int, farthest: int) -> int | None:
-    for kind in kinds:
-        fit = [at for at in kind if done < at <= farthest and index.count(begin, at) <= room]
-        if fit:
+def _stop(
+    index: PlainIndex, kinds: list[list[int]], room: int, begin: int, done: int, farthest: int, strip: bool
+) -> int | None:
+    limit = _new(index.text, farthest, strip)
+    every = [[at for at in kind if done < at <= limit] for kind in kinds]
+    for places in [*every, [*range(done + 1, farthest + 1)]]:
+        ends = {_end(index.text, done, at, strip) for at in places}
+        if fit := [at for at in ends if at == farthest or index.count(begin, at) <= room]:
             return max(fit)
-    if farthest > done:
-        return farthest
     return done + 1 if index.count(begin, done + 1) <= room else None

@@ -65,21 +65,12 @@ class TestLangChain:
         assert documents[0].metadata == {"n": [0]}
         assert splitter._length_function("one two") == tokenizer.count_tokens("one two", add_special_tokens=False)
 
-    def test_white_space_is_kept_where_it_is_asked_for(self, kind, tokenizer):
-        splitter = kind(tokenizer, 9, 0, WORDS, strip_whitespace=False)
-        assert "".join(splitter.split_text(TEXTS[2])) == TEXTS[2]
-
     def test_other_ways_to_make_one(self, kind, tokenizer, llama3_like):
         expected = kind(tokenizer, 9, 0, WORDS).split_text(TEXTS[0])
         sizes = {"chunk_size": 9, "chunk_overlap": 0, "boundaries": WORDS}
         assert kind(str(llama3_like), **sizes).split_text(TEXTS[0]) == expected
         assert kind.from_huggingface_tokenizer(tokenizer, **sizes).split_text(TEXTS[0]) == expected
         assert pickle.loads(pickle.dumps(kind(tokenizer, **sizes))).split_text(TEXTS[0]) == expected
-
-    def test_sizes_that_cannot_be(self, kind, tokenizer):
-        for size, overlap in ((0, 0), (4, 4), (4, 5), (4, -1)):
-            with pytest.raises(ValueError, match=r"chunk_|overlap"):
-                kind(tokenizer, size, overlap, WORDS)
 
 
 class TestLlamaIndex:
@@ -185,16 +176,6 @@ class TestHaystack:
             each.run({"splitter": {"documents": [Document(content=TEXTS[0])]}})
             stored = each.get_component("writer").document_store.filter_documents()
             assert sorted(document.id for document in stored) == sorted(document.id for document in expected)
-
-    def test_what_cannot_be(self, kind, tokenizer, llama3_like):
-        from haystack import Document
-
-        with pytest.raises(ValueError, match="has no text to split"):
-            kind(tokenizer, 9, 0, WORDS).run(documents=[Document(content=None)])
-        with pytest.raises(ValueError, match="tokenizer is Tokenizer, which cannot be written"):
-            kind(tokenizer, 9, 0, None).to_dict()
-        with pytest.raises(ValueError, match="boundaries is Pattern, which cannot be written"):
-            kind(str(llama3_like), 9, 0, WORDS).to_dict()
 
 
 class TestChonkie:

@@ -6,7 +6,6 @@ import random
 import re
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -85,12 +84,6 @@ def test_patterns_functions_and_lists():
     assert levels(None) == levels([]) == []
 
 
-@pytest.mark.slow
-def test_a_name_brings_the_finer_ones():
-    pytest.importorskip("icu4py")
-    assert [len(levels(name)) for name in ("paragraph", "sentence", "word")] == [3, 2, 1]
-
-
 @pytest.mark.parametrize(
     ("boundaries", "error", "says"),
     [
@@ -114,25 +107,3 @@ def test_the_missing_package_is_named(monkeypatch):
         with pytest.raises(MissingExtraError, match=r"python -m pip install '\.\[chunks\]'.*\['paragraph'\]"):
             levels(boundaries)
     levels(["paragraph"])
-
-
-UNICODE = Path("/usr/share/unicode/auxiliary")
-"""Unicode's own tests, in Debian's package unicode-data."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "file"), [("sentence", "SentenceBreakTest.txt"), ("word", "WordBreakTest.txt")])
-def test_boundaries_are_those_of_unicodes_own_tests(name, file):
-    """Each case of theirs; but U+2701, which has been no pictograph since another version of Unicode than Debian's."""
-    pytest.importorskip("icu4py")
-    if not UNICODE.is_dir():
-        pytest.skip("Debian's package unicode-data is not installed")
-    cases = 0
-    for line in (UNICODE / file).read_text(encoding="utf-8").splitlines():
-        marks = line.partition("#")[0].split()
-        text = "".join(chr(int(mark, 16)) for mark in marks if mark not in ("\u00f7", "\u00d7"))
-        if text and "\u2701" not in text:
-            expected = [number // 2 for number, mark in enumerate(marks) if mark == "\u00f7"]
-            assert places(text, name) == expected, line
-            cases += 1
-    assert cases > 400

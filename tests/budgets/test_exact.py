@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf import DelegatedWarning, TokenIndex, Tokenizer, VocabularyError, _core
+from crayon_hf import DelegatedWarning, TokenIndex, Tokenizer, VocabularyError
 from parity.components.cases import random_case, single_cases
 from tests.batch.test_stream_encoder import TEXT_SHAPES, text_of
 from tests.budgets.against import Against
@@ -107,11 +107,3 @@ def test_delegated(wordpiece_like: Path) -> None:
         held = against(wordpiece_like.read_text(encoding="utf-8"))
     assert held.ours.engine == "delegated"
     check(held, random.Random(1), texts=5)
-
-
-def test_an_engine_makes_its_seams_once_for_each_kind_of_special_tokens() -> None:
-    engine = Tokenizer.from_str(encode_shapes.vocabulary("gpt2"))._engine
-    assert isinstance(engine, _core.Engine)
-    for as_text in (False, True, False):
-        text = "one <|end|> two" * 100
-        assert engine.token_index(text, as_text).count(0, len(text)) == len(engine.encode_ids(text, False, as_text))

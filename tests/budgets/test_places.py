@@ -72,31 +72,7 @@ def test_the_nearest_boundary_that_fits(tokenizer: crayon_hf.Tokenizer, kind: st
     assert len(seen) > 50
 
 
-def test_paragraphs_need_no_extra(tokenizer: crayon_hf.Tokenizer) -> None:
-    first = TEXT[: TEXT.index("For every")]
-    most = tokenizer.count_tokens(first) + 3
-    assert tokenizer.truncate_text(TEXT, most, boundary="paragraph") == first
-    last = TEXT[TEXT.index("\u4e2d") :]
-    most = tokenizer.count_tokens(last) + 3
-    assert tokenizer.truncate_text(TEXT, most, side="left", boundary="paragraph") == last
-    assert tokenizer.truncate_text(TEXT, 1000, boundary="word") == TEXT
-
-
-def test_other_boundaries_are_refused(tokenizer: crayon_hf.Tokenizer) -> None:
-    with pytest.raises(ValueError, match="boundary is 'line', expected None or one of 'paragraph', 'sentence', 'word'"):
-        tokenizer.truncate_text(TEXT, 5, boundary="line")  # type: ignore[arg-type]
-
-
 @pytest.mark.skipif(HAS_ICU, reason="icu4py is installed")
 def test_a_missing_extra_is_named(tokenizer: crayon_hf.Tokenizer) -> None:
     with pytest.raises(crayon_hf.MissingExtraError, match=r"python -m pip install '\.\[chunks\]'"):
         tokenizer.truncate_text(TEXT, 5, boundary="word")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("icu")
-def test_a_surrogate_in_the_line_is_an_error_of_ours(tokenizer: crayon_hf.Tokenizer) -> None:
-    text = "a b " * 999 + "\ud800"
-    assert tokenizer.truncate_text(text, 3)
-    with pytest.raises(TypeError, match=r"text has a lone surrogate, .*U\+D800 at 3996"):
-        tokenizer.truncate_text(text, 3, boundary="word")

@@ -81,24 +81,6 @@ def test_markdown_from_sections_to_rows():
     assert "y = 2\n" in smallest
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_markdown_with_any_ends_of_lines(end):
-    pytest.importorskip("markdown_it")
-    text = MARKDOWN.replace("\n", end)
-    for kind in range(len(finders(text, ["markdown"]))):
-        expected = [each.replace("\n", end) for each in parts(MARKDOWN, ["markdown"], kind)]
-        assert parts(text, ["markdown"], kind) == expected
-
-
-def test_fenced_code_is_whole_where_it_fits(llama3_like):
-    pytest.importorskip("markdown_it")
-    tokenizer = crayon_hf.Tokenizer.from_file(str(llama3_like))
-    fence = "```python\nx = 1\n\ny = 2\n```\n"
-    text = "# T\n\n" + "Some words are here. " * 4 + "\n\n" + fence + "\n" + "Others are there. " * 3 + "\n"
-    room = tokenizer.count_tokens(fence, add_special_tokens=False) + 8
-    assert any(fence in chunk.text for chunk in tokenizer.split_text(text, room, boundaries=["markdown", "paragraph"]))
-
-
 def test_code_from_functions_to_their_parts():
     pytest.importorskip("tree_sitter_python")
     top = parts(PYTHON, ["code:python"], 0)
@@ -110,13 +92,6 @@ def test_code_from_functions_to_their_parts():
     assert statements == ["if x:\n    a = f(1, g(2), 3)\n", "    b = 2\n"]
     arguments = parts("if x:\n    a = f(1, g(2), 3)\n    b = 2\n", ["code:python"], -1)
     assert arguments == ["if x:\n    a = f(1, ", "g(2), ", "3)\n", "    b = 2\n"]
-
-
-def test_decorators_stay_with_what_they_decorate():
-    pytest.importorskip("tree_sitter_python")
-    method = "    @p\n    def m(self):\n        return 1\n\n"
-    text = "import os\n\n@a\n@b(1)\nclass C:\n" + method + method
-    assert parts(text, ["code:python"], -1) == ["import os\n\n", "@a\n@b(1)\nclass C:\n" + method, method]
 
 
 def test_json_and_lines_of_it():
@@ -137,17 +112,6 @@ def test_any_text_at_all_is_taken(boundaries, gpt2_like):
         chunks = tokenizer.split_text(text, 40, 0, boundaries)
         assert "".join(chunk.text for chunk in chunks) == text
         assert all(len(chunk.ids) <= 40 for chunk in chunks)
-
-
-@pytest.mark.slow
-def test_files_of_structure_are_read_whole(gpt2_like, monkeypatch, tmp_path):
-    pytest.importorskip("icu4py")
-    pytest.importorskip("markdown_it")
-    monkeypatch.setattr("crayon_hf.budgets.files.WINDOW", 32)
-    tokenizer = crayon_hf.Tokenizer.from_file(str(gpt2_like))
-    path = tmp_path / "text.md"
-    path.write_text(MARKDOWN, encoding="utf-8")
-    assert list(tokenizer.split_file(path, 30, 4, "markdown")) == tokenizer.split_text(MARKDOWN, 30, 4, "markdown")
 
 
 def test_missing_packages_are_named(monkeypatch):

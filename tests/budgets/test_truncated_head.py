@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import pickle
 import random
 import sys
 from pathlib import Path
@@ -65,27 +63,6 @@ def test_every_field(request: pytest.FixtureRequest, shape: str) -> None:
     assert fronts >= (6 if shape in STOPS else 0)
 
 
-@pytest.mark.slow
-def test_what_changes_or_copies_an_encoding_takes_all_of_it(request: pytest.FixtureRequest) -> None:
-    ours, stock = both(request, "template_like")
-    text = generated_text(random.Random(5), 12_000)
-    for each in (ours, stock):
-        each.enable_truncation(500)
-    wanted = stock.encode(text)
-    assert not differences(pickle.loads(pickle.dumps(ours.encode(text))), wanted)
-    merged = crayon_hf.Encoding.merge([ours.encode(text)] * 2, True)
-    assert not differences(merged, tokenizers.Encoding.merge([wanted] * 2, True))
-    for change in (
-        lambda encoding: encoding.pad(600),
-        lambda encoding: encoding.truncate(5, stride=1),
-        lambda encoding: encoding.set_sequence_id(1),
-    ):
-        found, reference = ours.encode(text), stock.encode(text)
-        change(found)
-        change(reference)
-        assert not differences(found, reference)
-
-
 @pytest.mark.parametrize(
     "padding",
     [{}, {"length": 500}, {"length": 100, "pad_to_multiple_of": 8}, {"pad_to_multiple_of": 16}, {"direction": "left"}],
@@ -133,32 +110,3 @@ def test_errors_are_the_same(request: pytest.FixtureRequest) -> None:
             assert not differences(ours.encode(text), wanted)
     with pytest.raises(TypeError, match="surrogate"):
         ours.encode(text + "\ud800")
-
-
-def test_other_faces(request: pytest.FixtureRequest, roberta_like: Path) -> None:
-    text = generated_text(random.Random(3), 10_000)
-    ours, stock = both(request, "roberta_like")
-    for each in (ours, stock):
-        each.enable_truncation(30)
-
-    async def encoded() -> Any:
-        return await ours.async_encode(text)
-
-    assert not differences(asyncio.run(encoded()), stock.encode(text))
-    from transformers import PreTrainedTokenizerFast
-
-    fast = crayon_hf.CrayonTokenizerFast(tokenizer_file=str(roberta_like))
-    reference = PreTrainedTokenizerFast(tokenizer_file=str(roberta_like))
-    asked: dict[str, Any]
-    for asked in (
-        {},
-        {"return_offsets_mapping": True},
-        {"return_offsets_mapping": True, "return_overflowing_tokens": True, "stride": 4},
-        {"return_special_tokens_mask": True, "return_overflowing_tokens": True},
-    ):
-        for given in (text, [text, "a"]):
-            found = fast(given, truncation=True, max_length=25, **asked)
-            wanted = reference(given, truncation=True, max_length=25, **asked)
-            assert dict(found) == dict(wanted)
-            assert found.word_ids(0) == wanted.word_ids(0)
-            assert found.tokens(0) == wanted.tokens(0)

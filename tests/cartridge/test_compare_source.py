@@ -6,10 +6,8 @@ The twin compiles both and compares the sections in plain Python; of the compone
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import random
-import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,7 @@ from hypothesis import strategies as st
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError, VocabularyError
 from tests.support import cartridge_reader as plain
-from tests.support.cartridge_cases import TEXTS, child, compiled, parsed, rewritten, sections_of, signed
+from tests.support.cartridge_cases import TEXTS, compiled, parsed, rewritten, sections_of
 from tests.support.cartridge_text import NAMES, text_source
 from tests.support.compile_rule import changed, document, places, replace_by, roberta_document
 from tests.support.reference_impl import Document
@@ -55,17 +53,10 @@ def encoded(document: Document, **options: Any) -> bytes:
 
 # -- the twin
 
+_BPE = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix")
 OPTIONS: dict[str, dict[str, Any]] = {
-    "BPE": {
-        "dropout": None,
-        "unk_token": None,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": False,
-        "byte_fallback": False,
-        "ignore_merges": False,
-    },
-    "WordPiece": {"unk_token": None, "continuing_subword_prefix": None, "max_input_chars_per_word": None},
+    "BPE": {**dict.fromkeys(_BPE), **dict.fromkeys(("fuse_unk", "byte_fallback", "ignore_merges"), False)},
+    "WordPiece": dict.fromkeys(("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")),
     "WordLevel": {"unk_token": None},
     "Unigram": {"unk_id": None, "byte_fallback": False},
 }
@@ -163,13 +154,6 @@ def test_a_certificate_and_metadata_do_not_count(text: bytes) -> None:
     assert _core.Engine.from_bytes(_core.compile_tokenizer_json(text, more)).mismatch(text) is None
 
 
-def test_it_is_about_the_cartridge(text: bytes) -> None:
-    engine = opened(text)
-    components = json.loads(engine.components) | {"post_processor": None, "truncation": None}
-    assert engine.with_components(json.dumps(components), []).mismatch(text) is None
-    assert engine.greedy().mismatch(text) is None
-
-
 @pytest.mark.parametrize("reference", ["tokenizers", "tiktoken", None])
 @pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
 def test_flavors(qwen_like: Path, reference: str | None, flavor: str) -> None:
@@ -187,132 +171,17 @@ def test_flavors(qwen_like: Path, reference: str | None, flavor: str) -> None:
 # -- one fact changed
 
 
-def swapped(model: Document, one: str, two: str) -> None:
-    model["vocab"][one], model["vocab"][two] = model["vocab"][two], model["vocab"][one]
-
-
-def one_change(source: Document) -> dict[str, tuple[Document, str]]:
-    """Documents with one other fact, and what the line must begin with."""
-    out: dict[str, tuple[Document, str]] = {}
-
-    def case(name: str, expected: str, change: Callable[[Document], Any]) -> None:
-        other = copy.deepcopy(source)
-        change(other)
-        out[name] = (other, expected)
-
-    model = source["model"]
-    vocab, merges = model["vocab"], model.get("merges")
-    if isinstance(vocab, dict):
-        one, two = list(vocab)[-1], next(token for token in vocab if len(token) == 1)
-        case("two tokens swapped", "(token|merge) ", lambda d: swapped(d["model"], one, two))
-        free = max(*vocab.values(), *(t["id"] for t in source["added_tokens"]), 0) + 1
-        case("a token more", "token ", lambda d: d["model"]["vocab"].update({"qqqq": free}))
-        case("a raw token more", "token ", lambda d: d["model"]["vocab"].update({"\u4e2dq": free}))
-    else:
-        case("a score", "the score of token 3", lambda d: d["model"]["vocab"][3].__setitem__(1, -3.25))
-        case("a token", "token 5: ", lambda d: d["model"]["vocab"][5].__setitem__(0, "qqqq"))
-        case("unk_id", r"model\.unk_id: 1 ", lambda d: d["model"].update(unk_id=1))
-        case("a piece more", f"token {len(vocab)}: ", lambda d: d["model"]["vocab"].append(["qqqq", -1.0]))
-    if merges:
-        case("two merges exchanged", "merge 0: ", lambda d: d["model"]["merges"].insert(0, d["model"]["merges"].pop(1)))
-        case("the last merge left out", "merge ", lambda d: d["model"]["merges"].pop())
-        case("a merge again", "merge ", lambda d: d["model"]["merges"].append(merges[0]))
-    if model["type"] == "BPE":
-        case("ignore_merges", r"model\.ignore_merges: ", lambda d: d["model"].update(ignore_merges=True))
-        if model.get("ignore_merges"):
-            del out["ignore_merges"]
-        case("dropout", "model", lambda d: d["model"].update(dropout=0.5))
-    if model["type"] in ("WordPiece", "WordLevel"):
-        case("unk_token", r"model\.unk_token: ", lambda d: d["model"].update(unk_token="[PAD]"))
-    if model["type"] == "WordPiece" and model["continuing_subword_prefix"] != "":
-        longest = r"model\.max_input_chars_per_word: 7 in the tokenizer.json, 100 in the cartridge"
-        case("max_input_chars_per_word", longest, lambda d: d["model"].update(max_input_chars_per_word=7))
-    for flag in ("single_word", "lstrip", "rstrip", "normalized", "special"):
-        if source["added_tokens"]:
-            value = not source["added_tokens"][-1][flag]
-            case(f"added {flag}", "added token ", lambda d, f=flag, v=value: d["added_tokens"][-1].update({f: v}))
-    if source["added_tokens"]:
-        case("an added token less", "(token|added token) ", lambda d: d["added_tokens"].pop())
-    new = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
-    case("an added token more", "token ", lambda d: d["added_tokens"].append(new | {"id": 0, "content": "<qq>"}))
-    nfd, nfkc = {"type": "NFD"}, {"type": "Sequence", "normalizers": [{"type": "NFKC"}]}
-    case("another normalizer", "(normalizer|token|added token)", lambda d: d.update(normalizer=nfd))
-    case("a sequence", "(normalizer|token|added token)", lambda d: d.update(normalizer=nfkc))
-    template = {
-        "type": "TemplateProcessing",
-        "single": [{"Sequence": {"id": "A", "type_id": 3}}],
-        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-        "special_tokens": {},
-    }
-    case("another template", "post_processor", lambda d: d.update(post_processor=template))
-    case("another decoder", "decoder", lambda d: d.update(decoder={"type": "Fuse"}))
-    truncation = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
-    case("truncation", "truncation: ", lambda d: d.update(truncation=truncation))
-    padding = {
-        "strategy": "BatchLongest",
-        "direction": "Right",
-        "pad_to_multiple_of": None,
-        "pad_id": 0,
-        "pad_type_id": 0,
-        "pad_token": "x",
-    }
-    case("padding", "padding: ", lambda d: d.update(padding=padding))
-    return out
-
-
-def test_one_fact(text: bytes) -> None:
-    source = json.loads(text)
-    engine = opened(text)
-    tried = 0
-    for name, (other, expected) in one_change(source).items():
-        data = encoded(other)
-        if isinstance(outcome(lambda data=data: _core.compile_tokenizer_json(data)), type):
-            continue  # the kind has no such fact
-        found = engine.mismatch(data)
-        assert found is not None, name
-        assert plain_match(expected, found), f"{name}: {found}"
-        assert check(text, data) == found
-        assert opened(data).mismatch(text) is not None, name
-        tried += 1
-    assert tried >= 11
-
-
-def plain_match(expected: str, found: str) -> bool:
-    return re.match(expected, found) is not None
-
-
-def test_what_the_lines_say() -> None:
-    """Whole, for a person to read."""
-    base = encoded(document())
-    engine = opened(base)
-    vocab = document()["model"]["vocab"]
-
-    def said(*path: Any, value: Any) -> str | None:
-        return engine.mismatch(changed(document(), path, replace_by(value)).encode())
-
-    id = vocab["<s>"]
-    place = "post_processor.processors[1].pair[1].SpecialToken.type_id"
-    assert said("post_processor", "processors", 1, "pair", 1, "SpecialToken", "type_id", value=7) == (
-        f"{place}: 7 in the tokenizer.json, 1 in the cartridge"
-    )
-    assert said("normalizer", value=None) == 'normalizer: null in the tokenizer.json, {"type":"NFC"} in the cartridge'
-    assert said("added_tokens", 0, "special", value=False) == (
-        f'added token 0: id {id} "<s>" in the tokenizer.json, id {id} "<s>" special in the cartridge'
-    )
-    assert said("model", "unk_token", value="a") == 'model.unk_token: "a" in the tokenizer.json, null in the cartridge'
-    merges = document()["model"]["merges"]
-    merges[0], merges[1] = merges[1], merges[0]
-    assert said("model", "merges", value=merges) == (
-        'merge 0: "a" "b" in the tokenizer.json, "\u0120" "a" in the cartridge'
-    )
+def test_what_a_line_says() -> None:
+    """The place, and both values, on one line."""
+    engine, vocab = opened(encoded(document())), document()["model"]["vocab"]
+    place = ("post_processor", "processors", 1, "pair", 1, "SpecialToken", "type_id")
+    found = engine.mismatch(changed(document(), place, replace_by(7)).encode())
+    where = "post_processor.processors[1].pair[1].SpecialToken.type_id"
+    assert found == f"{where}: 7 in the tokenizer.json, 1 in the cartridge"
     other = document()
-    other["model"]["vocab"]["\u2028\x85\x1b[31m" + "x" * 1000] = vocab.pop("\u4e2d")
     del other["model"]["vocab"]["\u4e2d"]
-    line = engine.mismatch(encoded(other, ensure_ascii=False))
-    assert line is not None
-    assert line.startswith("token ")
-    assert '"\\u2028\\u0085\\u001b[31mxxx' in line
-    assert 'xxx... in the tokenizer.json, "\u4e2d" in the cartridge' in line
+    other["model"]["vocab"]["\u2028\x85\x1b[31m" + "x" * 1000] = vocab["\u4e2d"]
+    assert '"\\u2028\\u0085\\u001b[31mxxx' in str(engine.mismatch(encoded(other, ensure_ascii=False)))
 
 
 VALUES = (None, True, False, 0, 1, -1, 0.5, 0.0, 2**32, 10**30, "", "a", "NFC", [], ["a"], [["a", "b"]], {})
@@ -341,32 +210,6 @@ def test_any_change_of_a_small_document(data: st.DataObject) -> None:
     check(encoded(base), encoded(other))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.sampled_from(NAMES), st.integers(0, 2**32))
-def test_any_change_of_text_documents(name: str, seed: int) -> None:
-    rng = random.Random(seed)
-    source = json.loads(text_source(name))
-    path = rng.choice(sorted(places(source), key=repr))
-    value = rng.choice([*VALUES, rng.choice(["Replace", "Lowercase", 3, -2.5])])
-    check(text_source(name), changed(source, path, replace_by(value)).encode())
-
-
-def test_members_twice() -> None:
-    """The last one counts, and then their order is what must agree."""
-    base = encoded(document())
-    engine = opened(base)
-    byte_level = b'{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false}'
-    assert byte_level in base
-    for more in (b'{"trim_offsets": true, ', b'{"trim_offsets": false, '):
-        other = base.replace(byte_level, byte_level.replace(b"{", more))
-        found = engine.mismatch(other)
-        assert found is not None
-        assert "twice" in found
-        assert opened(other).mismatch(other) is None
-    assert engine.mismatch(base[:-1] + b', "normalizer": {"type": "NFC"}}') is None
-    assert engine.mismatch(base[:-1] + b', "normalizer": {"type": "NFD"}}') is not None
-
-
 def test_documents_that_are_none(small: bytes) -> None:
     engine = _core.Engine.from_bytes(small)
     for data in (b"", b"[]", b"{}", b'{"model":', b'{"model":null}', b"\xff", b"[" * 10**6, b'{"model":{"vocab":{}}}'):
@@ -383,31 +226,13 @@ def test_documents_that_are_none(small: bytes) -> None:
 # -- cartridges that lie
 
 
-def test_a_cartridge_of_another_source(request: pytest.FixtureRequest, text: bytes) -> None:
-    """Its digest says that it was compiled from `text`, every checksum is right, and it passes `verify`."""
-    digest = hashlib.sha256(text).digest()
-    kinds = [kind for kind in KINDS if source_of(request, kind) != text]
-    others = [source_of(request, kind) for kind in kinds[:4] + kinds[-4:]]
-    others += [encoded(other) for other, _ in one_change(json.loads(text)).values()]
-    lies = 0
-    for other in others:
-        cartridge = outcome(lambda other=other: _core.compile_tokenizer_json(other, METADATA))
-        if isinstance(cartridge, type):
-            continue
-        lie = _core.Engine.from_bytes(signed(cartridge[:32] + digest + cartridge[64:]))
-        assert lie.source_digest == digest.hex()
-        assert lie.mismatch(text) is not None
-        lies += 1
-    assert lies > 15
+CODES = {"token_flags": "B", "token_trim": "H", "pair_table": "Q", "pair_filter": "Q", "trie": "i", "score_ulps": "b"}
+CODES |= dict.fromkeys(("reads_alike", "metadata", "token_bytes", "components"), "B")
+CODES |= dict.fromkeys(("byte_cuts", "reachable_slots", "char_pairs"), "Q")
+CODES |= {"reachable_pilots": "H", "added_trie": "i", "added_trie_normalized": "i", "scores": "d"}
 
 
-CODES = {"token_flags": "B", "token_trim": "H", "reachable_pilots": "H", "token_bytes": "B", "components": "B"}
-CODES |= {"score_ulps": "b", "reads_alike": "B"}
-CODES |= dict.fromkeys(("pair_table", "pair_filter", "byte_cuts", "reachable_slots", "char_pairs"), "Q")
-CODES |= dict.fromkeys(("trie", "added_trie", "added_trie_normalized"), "i") | {"scores": "d"}
-
-
-@pytest.mark.parametrize("kind", ["every_case", "longest_case", *NAMES])
+@pytest.mark.parametrize("kind", ["every_case", "longest_case", *NAMES[::3]])
 def test_what_passes_both_is_the_same(kind: str, request: pytest.FixtureRequest) -> None:
     """Single elements changed at random and signed: a file that `verify` accepts and mismatch finds nothing in gives
     what the file that was compiled gives."""
@@ -448,66 +273,3 @@ def test_what_passes_both_is_the_same(kind: str, request: pytest.FixtureRequest)
             assert (one.ids, one.offsets, one.type_ids) == (two.ids, two.offsets, two.type_ids)
             assert lie.decode(one.ids) == engine.decode(one.ids)
     assert found["refused"] > 50
-
-
-ASK = """
-import sys, json
-from crayon_hf import _core
-from crayon_hf.errors import CartridgeError
-source = open(sys.argv[1], "rb").read()
-for line in sys.stdin:
-    path = json.loads(line)
-    try:
-        engine = _core.Engine.open(path)
-        answer = engine.mismatch(source) or "nothing"
-    except CartridgeError:
-        answer = "CartridgeError"
-    print(json.dumps([path, answer]), flush=True)
-"""
-
-
-def test_files_that_were_never_verified(small: bytes, every_case: Path, tmp_path: Path) -> None:
-    """Whatever is in them: a line, nothing or a CartridgeError, and no crash."""
-    rng = random.Random(9)
-    files = []
-    contents = {plain.NAMES[section.type]: section.data for section in parsed(small)[0] if section.data}
-    sections = ("token_offsets", "token_bytes", "token_flags", "merge_products", "pair_table")
-    for name in (*sections, "components", "metadata"):
-        for _ in range(12):
-            content = bytearray(contents[name])
-            for _ in range(rng.choice([1, 5, 100])):
-                content[rng.randrange(len(content))] = rng.choice([0, 255, rng.randrange(256)])
-            files.append(rewritten(small, {name: bytes(content)}))
-        files.append(rewritten(small, {name: b"\xff" * len(contents[name])}))
-    paths = []
-    for number, data in enumerate(files):
-        paths.append(str(tmp_path / f"{number}.dat"))
-        Path(paths[-1]).write_bytes(data)
-    done = child(ASK, str(every_case), lines="".join(json.dumps(path) + "\n" for path in paths).encode())
-    assert done.returncode == 0, done.stderr.decode()[-300:]
-    answers = dict(json.loads(line) for line in done.stdout.splitlines())
-    assert list(answers) == paths
-    assert len({answer.split(":")[0] for answer in answers.values()}) > 10
-
-
-@pytest.mark.parametrize("name", ["gpt2", "llama2", "t5-small", "bert-cased"])
-def test_published(shared: Path, name: str) -> None:
-    data = (shared / "vocab" / name / "tokenizer.json").read_bytes()
-    engine = opened(data)
-    assert engine.mismatch(data) is None
-    source = json.loads(data)
-    assert engine.mismatch(encoded(shuffled(source, random.Random(3)))) is None
-    model = source["model"]
-    if "merges" in model:
-        model["merges"][1000:1002] = reversed(model["merges"][1000:1002])
-        wanted = "merge 1000: "
-    elif isinstance(model["vocab"], list):
-        model["vocab"][1000][1] -= 0.001
-        wanted = "the score of token 1000"
-    else:
-        tokens = list(model["vocab"])
-        swapped(model, tokens[1000], tokens[2000])
-        wanted = "token "
-    found = engine.mismatch(encoded(source))
-    assert found is not None
-    assert found.startswith(wanted)

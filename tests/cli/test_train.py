@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,11 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import Tokenizer, train_bpe
+from crayon_hf.util.wording import joined
+from tests.cli.shell import COMMAND, failure, good
+from tests.support.command import call
 from tests.support.versions import IS_BESIDE_1, before_1
 
-COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "The quick brown fox, the lazy dog; it's 2024!\n" * 3 + "漢字 and größe\n"
 
 
@@ -32,18 +31,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def run(here: Path, *arguments: str, data: bytes = b"") -> subprocess.CompletedProcess[Any]:
-    return subprocess.run([*COMMAND, "train", *arguments], capture_output=True, cwd=here, input=data)
-
-
-def good(done: subprocess.CompletedProcess[Any]) -> list[str]:
-    assert (done.returncode, done.stderr) == (0, b""), done
-    return done.stdout.decode().splitlines()
-
-
-def failure(done: subprocess.CompletedProcess[Any], code: int = 1) -> str:
-    assert (done.returncode, done.stdout) == (code, b""), done
-    (message,) = done.stderr.decode().splitlines()
-    return message.removeprefix("crayon-hf: error: ")
+    return call("train", *arguments, cwd=here, stdin=data)
 
 
 def saved(here: Path, name: str) -> str:
@@ -51,9 +39,9 @@ def saved(here: Path, name: str) -> str:
 
 
 def test_a_file(here: Path) -> None:
-    lines = good(run(here, "a.txt", "-o", "out", "--vocab-size", "280"))
+    lines = good(run(here, "a.txt", "-o", "out", "--vocab-size", "280")).splitlines()
     paths = [os.path.join("out", name) for name in ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")]
-    assert lines[0] == f"wrote {' and '.join(paths)}: 280 tokens"
+    assert lines[0] == f"wrote {joined(paths)}: 280 tokens"
     assert lines[1] == "merges: 24"
     assert re.fullmatch(r"words: \d+, \d+ of them different", lines[2])
     assert re.fullmatch(r"time: .* s, 0\.0 MB of text, .* MB/s", lines[3])
@@ -64,12 +52,8 @@ def test_a_file(here: Path) -> None:
 
 
 def test_files_and_options(here: Path) -> None:
-    good(
-        run(
-            *(here, "[ab].txt", "-o", "out.json", "--vocab-size", "300", "--min-frequency", "3", "--pattern", "gpt2"),
-            *("--special-token", "<s>", "--special-token", "</s>", "--max-token-length", "4", "--threads", "1"),
-        )
-    )
+    words = "[ab].txt -o out.json --vocab-size 300 --min-frequency 3 --pattern gpt2 --special-token <s>"
+    good(run(here, *words.split(), *["--special-token", "</s>", "--max-token-length", "4", "--threads", "1"]))
     expected = train_bpe(
         [here / "a.txt", here / "b.txt"],
         vocab_size=300,
@@ -80,35 +64,12 @@ def test_files_and_options(here: Path) -> None:
     )
     assert saved(here, "out.json") == expected.to_str()
     assert Tokenizer.from_file(here / "out.dat").get_vocab() == expected.get_vocab()
-    good(
-        run(
-            here,
-            "**/[ab].txt",
-            "-o",
-            "narrow.json",
-            "--regex",
-            r"\w+|\W",
-            "--no-byte-alphabet",
-            "--limit-alphabet",
-            "9",
-        )
-    )
+    words = r"**/[ab].txt -o narrow.json --regex \w+|\W --no-byte-alphabet --limit-alphabet 9"
+    good(run(here, *words.split()))
     expected = train_bpe(
         [here / "a.txt", here / "b.txt"], pattern=crayon_hf.Regex(r"\w+|\W"), initial_alphabet=(), limit_alphabet=9
     )
     assert saved(here, "narrow.json") == expected.to_str()
-
-
-@pytest.mark.slow
-def test_columns_and_standard_input(here: Path) -> None:
-    records = "".join(json.dumps({"body": line}) + "\n" for line in TEXT.splitlines(keepends=True))
-    with gzip.open(here / "c.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.write(records)
-    good(run(here, "c.jsonl.gz", "-o", "c.json", "--column", "body"))
-    good(run(here, "-", "-o", "in.json", data=TEXT.encode()))
-    good(run(here, "-", "-o", "in2.json", "--format", "jsonl", "--column", "body", data=records.encode()))
-    good(run(here, "a.txt", "-o", "a.json"))
-    assert saved(here, "c.json") == saved(here, "a.json") == saved(here, "in.json") == saved(here, "in2.json")
 
 
 def test_like_another(here: Path, template_like: Path) -> None:
@@ -119,7 +80,7 @@ def test_like_another(here: Path, template_like: Path) -> None:
 @before_1("trainer of these models")
 @pytest.mark.parametrize("model", ["unigram", "wordpiece", "wordlevel"])
 def test_other_models(model: str, here: Path) -> None:
-    lines = good(run(here, "a.txt", "-o", "out.dat", "--model", model, "--vocab-size", "90"))
+    lines = good(run(here, "a.txt", "-o", "out.dat", "--model", model, "--vocab-size", "90")).splitlines()
     assert lines[0].startswith("wrote out.json and out.dat: ")
     assert lines[1].endswith("s (trained by the tokenizers library)")
     assert Tokenizer.from_file(here / "out.dat").engine == "native"
@@ -128,7 +89,6 @@ def test_other_models(model: str, here: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_what_is_wrong(here: Path) -> None:
     (here / "bad.jsonl").write_text('{"text": "ok"}\n{"text": 5}\n')
     (here / "bad.txt").write_bytes(b"ok\n\xff\n")
@@ -138,15 +98,12 @@ def test_what_is_wrong(here: Path) -> None:
         no_regex = 'the regular expression "(" has a group without an end'
     cases = (
         (("nope.txt", "-o", "out"), 1, "nope.txt: No such file or directory"),
-        (("*.nope", "-o", "out"), 1, "*.nope: No such file or directory"),
         (("a.txt", "bad.jsonl", "-o", "out"), 1, "bad.jsonl, line 2: 'text' is int, expected str"),
         (("bad.txt", "-o", "out"), 1, "bad.txt, line 2 is not UTF-8: invalid byte at offset 0 of the line"),
         (("a.txt", "-o", "no/such"), 1, f"{here / 'no'}: No such file or directory"),
         (("a.txt", "-o", "out", "--pattern", "gpt9"), 1, "pattern 'gpt9' is not known"),
         (("a.txt", "-o", "out", "--regex", "("), 1, no_regex),
         (("a.txt", "-", "-o", "out"), 2, "standard input (-) and files cannot be combined"),
-        (("a.txt",), 2, "the following arguments are required: -o/--output"),
-        (("a.txt", "-o", "out", "--vocab-size", "x"), 2, "'x' is not a number"),
     )
     for arguments, code, message in cases:
         assert message in failure(run(here, *arguments), code)
@@ -161,7 +118,7 @@ def test_a_directory(here: Path) -> None:
     (here / "notes.md").write_text("not known")
     (here / "out").mkdir()
     (here / "out" / "tokenizer.json").write_text("{}")
-    lines = good(run(here, ".", "-o", "out", "--vocab-size", "0.3k"))
+    lines = good(run(here, ".", "-o", "out", "--vocab-size", "0.3k", "--overwrite")).splitlines()
     assert lines[0].endswith(": 300 tokens")
     paths = [here / "a.txt", here / "b.txt", here / "below" / "c.jsonl"]
     expected = train_bpe(paths, vocab_size=300)
@@ -174,26 +131,6 @@ def test_a_directory(here: Path) -> None:
     said = failure(run(here, "empty", "-o", "out"))
     assert "empty: no file there with an ending that is known; if a format is said, all files are taken" in said
     assert run(here, "empty", "-o", "out", "--format", "text", "--vocab-size", "300").returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "model", ["bpe", *(pytest.param(name, marks=before_1("trainer of these")) for name in ("wordpiece", "wordlevel"))]
-)
-def test_an_empty_corpus_is_said(here: Path, model: str) -> None:
-    (here / "empty.txt").write_bytes(b"")
-    done = run(here, "empty.txt", "-o", "out", "--model", model)
-    assert done.returncode == 0
-    assert b"crayon-hf: warning: the corpus is empty: the files have no text" in done.stderr
-    assert b"standard input has no text" in run(here, "-", "-o", "out", "--model", model).stderr
-    assert b"warning" not in run(here, "a.txt", "-o", "out", "--model", model).stderr
-
-
-def test_progress(here: Path) -> None:
-    """Nothing unless somebody watches or asks."""
-    done = run(here, "a.txt", "-o", "out", "--vocab-size", "280", "--progress")
-    assert done.returncode == 0
-    assert done.stderr.decode().splitlines()[0].startswith("Count words ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import queue
-import random
 import subprocess
 import sys
 import threading
@@ -83,90 +82,24 @@ def test_tokenizer_and_vocab(gpt2_like):
             assert list(pipeline.map(TEXTS)) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("depth", [1, 4])
 @pytest.mark.parametrize("ordered", [True, False])
-def test_stages(workers, depth, ordered):
-    def shout(key: int, encoded: list[int]) -> tuple[int, list[int]]:
-        return key, [*encoded, -1]
-
-    with Pipeline(lengths, str.upper, shout, depth=depth, workers=workers, ordered=ordered) as pipeline:
-        results = list(pipeline.map(TEXTS))
-    expected = [(i, [len(text), -1]) for i, text in enumerate(TEXTS)]
-    assert (results if ordered else sorted(results)) == expected
-
-
-def test_format_sees_what_the_tokenizer_gave(gpt2_like):
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    with Pipeline(tokenizer, str.lower, lambda key, encoding: encoding.offsets) as pipeline:
-        assert list(pipeline.map(["THE Thesis"])) == [tokenizer.encode("the thesis").offsets]
-
-
-def test_order_in_spite_of_slow_items():
-    """The first item is finished last, and all the same it is the first result."""
+def test_order_in_spite_of_slow_items(ordered):
+    """The first item is finished last, and all the same it is the first result where order is asked for."""
     gate = Gate()
 
     def work(text: str) -> list[int]:
         return gate(text) if text == "slow" else lengths(text)
 
-    with Pipeline(work, workers=2, depth=2) as pipeline:
-        pipeline.submit("slow", "slow")
-        assert gate.entered.wait(LONG)
-        for i in range(2):
-            pipeline.submit(i, "fast")
-        gate.opened.set()
-        assert [pipeline.get_result()["id"] for _ in range(3)] == ["slow", 0, 1]
-
-
-def test_completion_order_when_asked():
-    gate = Gate()
-
-    def work(text: str) -> list[int]:
-        return gate(text) if text == "slow" else lengths(text)
-
-    with Pipeline(work, workers=2, ordered=False) as pipeline:
+    with Pipeline(work, workers=2, depth=2, ordered=ordered) as pipeline:
         pipeline.submit("slow", "slow")
         assert gate.entered.wait(LONG)
         pipeline.submit("fast", "fast")
-        assert pipeline.get_result(LONG)["id"] == "fast"
+        if not ordered:
+            assert pipeline.get_result(LONG)["id"] == "fast"
         gate.opened.set()
-        assert pipeline.get_result(LONG)["id"] == "slow"
-
-
-@pytest.mark.slow
-def test_many_items_through_slow_stages():
-    """Stages that yield at random places, several submitters, several takers: every item comes out once."""
-
-    def dawdle(text: str) -> str:
-        time.sleep(random.random() / 5000)
-        return text
-
-    count, takers, submitters = 3000, 3, 4
-    pipeline, taken = Pipeline(lengths, dawdle, record, depth=2, workers=3), []
-
-    def submit(first: int) -> None:
-        for i in range(first, count, submitters):
-            pipeline.submit(i, "x" * (i % 50))
-
-    def take() -> None:
-        taken.extend(pipeline.results())
-
-    producing = [threading.Thread(target=submit, args=(i,)) for i in range(submitters)]
-    consuming = [threading.Thread(target=take) for _ in range(takers)]
-    for thread in (*producing, *consuming):
-        thread.start()
-    for thread in producing:
-        thread.join(LONG)
-    pipeline.close()
-    for thread in consuming:
-        thread.join(LONG)
-    assert sorted(result["id"] for result in taken) == list(range(count))
-    assert {name: figures[:2] for name, figures in pipeline.stats().items()} == {
-        "normalize": (count, 0),
-        "encode": (count, 0),
-        "format": (count, 0),
-    }
+        assert [result["id"] for result in (pipeline.get_result(LONG) for _ in range(1 + ordered))] == (
+            ["slow", "fast"] if ordered else ["slow"]
+        )
 
 
 # -- errors
@@ -202,25 +135,6 @@ def test_errors_come_with_their_items():
     assert all(figures.seconds >= 0 for figures in stats.values())
 
 
-def test_even_an_exit_hurts_only_its_item():
-    def work(text: str) -> list[int]:
-        if text == "out":
-            raise SystemExit(3)
-        return [1]
-
-    with Pipeline(work) as pipeline:
-        first, second = pipeline.map(["out", "in"])
-    assert type(first.error) is SystemExit
-    assert second["input_ids"] == [1]
-
-
-def test_what_is_no_text_fails_alone(gpt2_like):
-    with Pipeline(Tokenizer.from_file(gpt2_like)) as pipeline:
-        bad, good = pipeline.map([5, "a"])
-    assert (bad.stage, type(bad.error)) == ("encode", TypeError)
-    assert good["length"] == 1
-
-
 # -- room
 
 
@@ -233,20 +147,11 @@ def fill(pipeline: Pipeline, count: int) -> None:
             pipeline.submit("late", "x", timeout)
 
 
-def test_submit_waits_for_room():
-    gate = Gate()
-    with Pipeline(gate, depth=2) as pipeline:
-        fill(pipeline, 3)  # one in the stage, two before it
-        waiting = threading.Thread(target=pipeline.submit, args=("last", "x"))
-        waiting.start()
-        gate.opened.set()
-        waiting.join(LONG)
-        assert [pipeline.get_result()["id"] for _ in range(4)] == [0, 1, 2, "last"]
-
-
 def test_nobody_fetches():
     """Without a reader all queues fill up and submit waits; closing keeps every result."""
     pipeline = Pipeline(lengths, str.upper, record, depth=2)
+    with pytest.raises(queue.Empty, match="no result"):
+        pipeline.get_result(timeout=0.01)
     fill(pipeline, 11)  # two in each queue, and one in each stage
     pipeline.close()
     assert threads() == set()
@@ -270,61 +175,24 @@ def test_map_takes_no_more_than_the_queues_hold():
         assert len(list(results)) == 999
 
 
-def test_timeouts():
-    gate = Gate()
-    with Pipeline(gate) as pipeline:
-        pipeline.submit(1, "x")
-        for kind in (PipelineTimeoutError, TimeoutError, queue.Empty):
-            with pytest.raises(kind, match="no result within"):
-                pipeline.get_result(timeout=0.01)
-        gate.opened.set()
-        assert pipeline.get_result(LONG)["id"] == 1
-
-
 # -- the end
 
 
-def test_close_finishes_what_was_submitted():
-    gate = Gate()
-    pipeline = Pipeline(gate, depth=4)
-    for i in range(4):
-        pipeline.submit(i, "x")
-    closing = threading.Thread(target=pipeline.close)
-    closing.start()
-    gate.opened.set()
-    closing.join(LONG)
-    assert pipeline.is_closed
-    assert threads() == set()
-    assert [result["id"] for result in pipeline.results()] == [0, 1, 2, 3]
-    assert list(pipeline.results()) == []
-    pipeline.close()
-    assert pipeline.cancel() == []
-
-
-def test_results_after_the_with():
-    with Pipeline(lengths) as pipeline:
-        for i in range(4):
-            pipeline.submit(i, "x")
-    assert [pipeline.get_result()["id"] for _ in range(4)] == [0, 1, 2, 3]
-
-
 def test_use_after_close():
-    for used in (True, False):
-        pipeline = Pipeline(lengths)
-        if used:
-            assert len(list(pipeline.map("ab"))) == 2
-        pipeline.close()
-        for call in (
-            lambda p=pipeline: p.submit(1, "x"),
-            lambda p=pipeline: list(p.map(["x"])),
-            lambda p=pipeline: p.start_pipeline(),
-            lambda p=pipeline: p.__enter__(),
-            lambda p=pipeline: p.get_result(),
-        ):
-            with pytest.raises(PipelineClosedError, match="closed"):
-                call()
-        assert list(pipeline) == []
-    assert issubclass(PipelineClosedError, RuntimeError)
+    pipeline = Pipeline(lengths)
+    assert len(list(pipeline.map("ab"))) == 2
+    pipeline.close()
+    pipeline.close()
+    for call in (
+        lambda: pipeline.submit(1, "x"),
+        lambda: list(pipeline.map(["x"])),
+        pipeline.start_pipeline,
+        pipeline.__enter__,
+        pipeline.get_result,
+    ):
+        with pytest.raises(PipelineClosedError, match="closed"):
+            call()
+    assert (list(pipeline), pipeline.cancel()) == ([], [])
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -388,51 +256,6 @@ def test_cancel_wakes_those_who_wait():
     assert undone == [0, 1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, GeneratorExit])
-def test_error_of_the_consumer(kind):
-    pipeline = Pipeline(lengths)
-
-    def consume() -> None:
-        with pipeline:
-            for _ in pipeline.map(TEXTS):
-                raise kind
-
-    with pytest.raises(kind):
-        consume()
-    assert pipeline.is_closed
-    assert threads() == set()
-
-
-def test_error_of_the_producer():
-    def texts() -> Iterator[str]:
-        yield from "abc"
-        raise ValueError("no more")
-
-    with Pipeline(lengths) as pipeline:
-        with pytest.raises(ValueError, match="no more"):
-            list(pipeline.map(texts()))
-        assert [result["id"] for result in pipeline.map("xy")] == [0, 1]
-
-
-def test_map_that_was_given_up():
-    """Its results are forgotten, those that are still made as well."""
-    gate = Gate()
-    with Pipeline(gate, depth=2) as pipeline:
-        results = pipeline.map("abcdef")
-        taker = threading.Thread(target=lambda: next(results))
-        taker.start()
-        assert gate.entered.wait(LONG)
-        gate.opened.set()
-        taker.join(LONG)
-        gate.opened.clear()
-        results.close()  # type: ignore[attr-defined]
-        again = pipeline.map(["x", "y"])
-        gate.opened.set()
-        assert [result["input_ids"] for result in again] == [[1], [1]]
-        assert [result["id"] for result in pipeline.map("pq")] == [0, 1]
-
-
 def test_map_needs_the_pipeline_for_itself():
     with Pipeline(lengths) as pipeline:
         pipeline.submit("mine", "x")
@@ -456,73 +279,7 @@ def test_forgotten_pipeline_leaves_no_thread():
     del pipeline  # and the fixture looks
 
 
-def test_threads_start_when_they_are_needed():
-    pipeline = Pipeline(lengths, str.upper, workers=3)
-    assert threads() == set()
-    pipeline.submit(1, "x")
-    assert len(threads()) == 3
-    assert sum(thread.name in threads() for thread in threading.enumerate()) == 5
-    pipeline.cancel()
-
-
 # -- other processes, and the end of this one
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-def test_fork():
-    with Pipeline(lengths) as pipeline:
-        pipeline.submit(1, "x")
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                pipeline.submit(2, "x")
-            except PipelineClosedError:
-                pipeline.close()
-                code = 0 if pipeline.cancel() == [] else 2
-            os._exit(code)
-        assert os.waitpid(child, 0)[1] == 0
-        assert pipeline.get_result()["id"] == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-def test_fork_before_the_first_item():
-    pipeline = Pipeline(lengths)
-    child = os.fork()
-    if child == 0:
-        with pipeline:
-            os._exit(0 if [result["id"] for result in pipeline.map("ab")] == [0, 1] else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    with pipeline:
-        assert [result["id"] for result in pipeline.map("ab")] == [0, 1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "del pipeline"])
-def test_interpreter_goes(end):
-    program = (
-        "import crayon_hf, threading\n"
-        "vocab = crayon_hf.CrayonVocab(); vocab.load_profile('lite')\n"
-        "pipeline = crayon_hf.Pipeline(vocab, depth=50, workers=4)\n"
-        "for i in range(40): pipeline.submit(i, 'some text ' * 5000)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_interpreter_waits_for_what_is_in_hand():
-    """A thread that is in the engine must not be torn out of it."""
-    program = (
-        "import crayon_hf, threading\n"
-        "entered, go = threading.Event(), threading.Event()\n"
-        "def work(text):\n"
-        "    entered.set(); go.wait(0.3); print(text, flush=True)\n"
-        "    return [1]\n"
-        "pipeline = crayon_hf.Pipeline(work)\n"
-        "pipeline.submit(0, 'first'); entered.wait(); pipeline.submit(1, 'second')\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "first\n", "")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -545,35 +302,3 @@ def test_interrupt():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "['MainThread']\n", "")
-
-
-# -- what it is given
-
-
-def test_crayons_names():
-    pipeline = Pipeline(lengths)
-    pipeline.start_pipeline()
-    pipeline.start_pipeline()
-    pipeline.submit_text("one", "abc")
-    assert pipeline.get_result(timeout=10.0) == {"id": "one", "input_ids": [3], "length": 1}
-    pipeline.stop_pipeline()
-    assert pipeline.is_closed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "kind", "why"),
-    [
-        ({"tokenizer": 5}, TypeError, "tokenizer is int"),
-        ({"tokenizer": None}, TypeError, "tokenizer is NoneType"),
-        ({"normalize": "nfc"}, TypeError, "normalize is str"),
-        ({"format": {}}, TypeError, "format is dict"),
-        ({"depth": 0}, ValueError, "depth is 0, expected 1 or more"),
-        ({"depth": 2.0}, TypeError, "depth is float"),
-        ({"workers": -1}, ValueError, "workers is -1"),
-        ({"workers": True}, TypeError, "workers is bool"),
-    ],
-)
-def test_bad_arguments(arguments, kind, why):
-    with pytest.raises(kind, match=why):
-        Pipeline(**{"tokenizer": lengths} | arguments)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import shutil
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +20,6 @@ from crayon_hf import (
     Tokenizer,
     VocabularyError,
 )
-from crayon_hf.compat_crayon.vocab import quick_tokenize
 from tests.support.version_2_files import WORDS, complete, longest_match, write_version_2
 
 TEXTS = [
@@ -66,15 +60,6 @@ def test_ids_are_those_of_the_tokenizer(any_vocabulary, mode):
     assert vocab.get_info()["mode"] == mode
 
 
-@pytest.mark.parametrize("mode", ["exact", "greedy"])
-def test_version_2_is_byte_complete(v2, mode):
-    ids, vocab = complete(WORDS), CrayonVocab(mode=mode)
-    vocab.load_profile(v2)
-    for text in TEXTS:
-        assert vocab.tokenize(text) == longest_match(ids, text.encode())
-        assert vocab.decode(vocab.tokenize(text)) == text
-
-
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("ab é\x00日🙂"), min_size=1, max_size=4), min_size=1, max_size=12),
@@ -86,23 +71,6 @@ def test_any_list(tokens, text):
     assert vocab.decode(vocab.tokenize(text)) == text
 
 
-def test_types(vocab):
-    one, many = vocab.tokenize("the"), vocab.tokenize(["the", "a"])
-    assert type(one) is type(many) is type(many[0]) is list
-    assert {type(id) for row in (one, *many) for id in row} == {int}
-    assert vocab.tokenize([]) == []
-    assert vocab.tokenize("") == []
-    assert vocab.tokenize([""]) == [[]]
-    assert vocab.tokenize(("the", "a")) == vocab.tokenize(text for text in ("the", "a")) == many
-
-
-def test_ragged(vocab):
-    ids, splits = vocab.encode_ragged(TEXTS)
-    assert (ids.dtype, splits.dtype) == (np.int32, np.int64)
-    rows = [ids[begin:end].tolist() for begin, end in pairwise(splits)]
-    assert rows == vocab.tokenize(TEXTS)
-
-
 @pytest.mark.parametrize("bad", [b"the", 5, None, 1.5])
 def test_what_is_no_text(vocab, bad):
     for call in (vocab.tokenize, vocab.encode_ragged):
@@ -110,14 +78,6 @@ def test_what_is_no_text(vocab, bad):
             call(bad)
         with pytest.raises(TypeError, match=f"item 1 of the texts is {type(bad).__name__}, expected str"):
             call(["a", bad])
-
-
-def test_surrogates_are_no_text(vocab):
-    for text in ("\ud800", ["a", "\ud800"]):
-        with pytest.raises((ValueError, TypeError)):
-            vocab.tokenize(text)
-    assert vocab.token_to_id("\ud800") is None
-    assert "\ud800" not in vocab
 
 
 def test_decode(vocab):
@@ -131,12 +91,6 @@ def test_decode(vocab):
     for bad in ("9", 9, None, [1.5]):
         with pytest.raises(TypeError):
             vocab.decode(bad)
-
-
-def test_quick_tokenize(monkeypatch, v2):
-    assert quick_tokenize("Hello, world!") == Tokenizer.from_profile("lite").encode("Hello, world!").ids
-    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(v2.parent))
-    assert quick_tokenize(["the", "a"], "words", device="cpu") == [[9], [2]]
 
 
 # -- the vocabulary
@@ -175,16 +129,6 @@ def test_tokens_are_text_in_every_vocabulary(any_vocabulary):
             assert found == id or (found is not None and vocab.id_to_token[found] == text)  # an added token, too
 
 
-def test_holes():
-    vocab = CrayonVocab(["a", "", "b", "a"])
-    assert vocab.tokenize("ab") == [3, 2]
-    assert vocab.id_to_token[:4] == ["", "", "b", "a"]
-    assert vocab.id_to_token(0) is None
-    assert len(vocab) == 4 + 254
-    with pytest.raises(TokenIdError):
-        vocab.decode([0])
-
-
 def test_unknown_token(vocab, wordpiece_like):
     assert (vocab.unk_token, vocab.unk_token_id) == ("<UNK>", WORDS.index("<UNK>"))
     assert CrayonVocab(["a"]).unk_token_id is None
@@ -216,51 +160,30 @@ def test_longest_match(vocab):
         vocab.longest_match(b"the")
 
 
-def test_longest_match_of_pieces(wordpiece_like):
-    vocab = CrayonVocab(unk_token="[UNK]")
-    vocab.load_profile(wordpiece_like)
-    assert vocab.longest_match("the\u2603", 3) == (vocab.unk_token_id, 1)
-    id, size = vocab.longest_match("the\u2603")
-    assert "the".startswith(vocab.id_to_token[id])
-    assert size == len(vocab.id_to_token[id])
-
-
 # -- profiles
 
 
-def test_nothing_is_loaded(vocab):
-    vocab.close()
-    for empty, why in ((CrayonVocab(), "no profile is loaded"), (vocab, "it is closed")):
-        calls = [
-            lambda v=empty: v.tokenize("a"),
-            lambda v=empty: v.tokenize([]),
-            lambda v=empty: v.encode_ragged(["a"]),
-            lambda v=empty: v.decode([1]),
-            lambda v=empty: v.id_to_token,
-            lambda v=empty: v.token_to_id("a"),
-            lambda v=empty: v.longest_match("a"),
-        ]
-        for call in calls:
-            with pytest.raises(ProfileNotLoadedError, match=f"{why}: call load_profile first"):
-                call()
-        assert (empty.vocab_size, len(empty)) == (0, 0)
-        assert (empty.is_profile_loaded, empty.current_profile_path) == (False, None)
-        assert empty.unk_token_id is None
-        assert "a" not in empty
-        info = empty.get_info()
-        assert (info["profile_loaded"], info["vocab_size"], info["active_profile"]) == (False, None, None)
-    assert issubclass(ProfileNotLoadedError, RuntimeError)  # which is what CRAYON raises
-
-
-def test_close(v2):
-    with CrayonVocab() as vocab:
-        vocab.load_profile(v2)
-        assert vocab.is_profile_loaded
-    assert not vocab.is_profile_loaded
-    vocab.close()
-    vocab.close()
-    vocab.load_profile(v2)
-    assert vocab.tokenize("the") == [9]
+@pytest.mark.parametrize("why", ["no profile is loaded", "it is closed"])
+def test_nothing_is_loaded(vocab, why):
+    empty = vocab if "closed" in why else CrayonVocab()
+    if empty is vocab:
+        empty.close()
+    for call in (
+        lambda: empty.tokenize("a"),
+        lambda: empty.tokenize([]),
+        lambda: empty.encode_ragged(["a"]),
+        lambda: empty.decode([1]),
+        lambda: empty.id_to_token,
+        lambda: empty.token_to_id("a"),
+        lambda: empty.longest_match("a"),
+    ):
+        with pytest.raises(ProfileNotLoadedError, match=why):
+            call()
+    info = empty.get_info()
+    assert (empty.vocab_size, len(empty), empty.is_profile_loaded, empty.current_profile_path) == (0, 0, False, None)
+    assert (info["profile_loaded"], info["vocab_size"], info["active_profile"]) == (False, None, None)
+    assert empty.unk_token_id is None
+    assert "a" not in empty
 
 
 def test_kinds_of_files(v2, gpt2_like, tmp_path):
@@ -275,19 +198,6 @@ def test_kinds_of_files(v2, gpt2_like, tmp_path):
     assert vocab.tokenize("the") == [9]
 
 
-def test_paths(v2, monkeypatch):
-    monkeypatch.setenv("HOME", str(v2.parent))
-    monkeypatch.setenv("USERPROFILE", str(v2.parent))
-    monkeypatch.chdir(v2.parent)
-    for path in ("words.dat", "./words.dat", "~/words.dat"):
-        vocab = CrayonVocab()
-        vocab.load_profile(path)
-        assert vocab.current_profile_path == str(v2)
-    shutil.copy(v2, v2.with_suffix(""))
-    vocab.load_profile("words")  # no profile has the name, and a file has
-    assert vocab.current_profile_path == str(v2.with_suffix(""))
-
-
 def test_names(v2, tmp_path, monkeypatch, gpt2_like):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").write_text("a file of that name is not the profile")
@@ -297,11 +207,10 @@ def test_names(v2, tmp_path, monkeypatch, gpt2_like):
     monkeypatch.setenv("CRAYON_PROFILE_DIR", os.pathsep.join([str(home), str(other)]))
     write_version_2(other / "vocab_mine.dat", ["x", "y"])
     vocab = CrayonVocab()
-    vocab.load_profile("mine")
-    assert vocab.current_profile_path == str(other / "vocab_mine.dat")
-    assert vocab.tokenize("yx") == [1, 0]
-    vocab.load_profile("vocab_mine")
-    assert vocab.tokenize("yx") == [1, 0]
+    for name in ("mine", "vocab_mine"):
+        vocab.load_profile(name)
+        assert vocab.current_profile_path == str(other / "vocab_mine.dat")
+        assert vocab.tokenize("yx") == [1, 0]
     assert Tokenizer.from_profile("mine").encode("yx").ids == [1, 0]
     write_version_2(home / "vocab_mine.dat", ["y", "x"], companion=False)
     vocab.load_profile("mine")
@@ -309,53 +218,33 @@ def test_names(v2, tmp_path, monkeypatch, gpt2_like):
     (home / "mine.json").write_bytes(gpt2_like.read_bytes())
     vocab.load_profile("mine")
     assert vocab.current_profile_path == str(home / "mine.json")
-    vocab.load_profile("lite")
-    assert vocab.vocab_size == 50_000
 
 
-def test_stale_cartridge_of_a_profile(tmp_path, monkeypatch, gpt2_like, llama3_like):
-    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path))
-    Tokenizer.from_file(gpt2_like).save(tmp_path / "mine.dat")
-    vocab = CrayonVocab()
-    vocab.load_profile("mine")
-    assert vocab.current_profile_path == str(tmp_path / "mine.dat")
-    (tmp_path / "mine.json").write_bytes(llama3_like.read_bytes())
-    vocab.load_profile("mine")
-    assert vocab.current_profile_path == str(tmp_path / "mine.json")
-    assert vocab.token_to_id("<|eot_id|>") is not None
-
-
-def test_failed_load_keeps_what_is_there(vocab, v2, tmp_path, gpt2_like):
+def test_failed_load_keeps_what_is_there(vocab, v2, tmp_path):
     (tmp_path / "cut.dat").write_bytes(v2.read_bytes()[:-5])
-    (tmp_path / "noise.dat").write_bytes(os.urandom(100))
     (tmp_path / "bad.json").write_text("{")
     write_version_2(tmp_path / "odd.dat", WORDS)
     (tmp_path / "odd.json").write_text(json.dumps([*WORDS[1:], "?"]))
-    for what, kind in {
-        "nowhere": ProfileNotFoundError,
-        "nowhere.dat": FileNotFoundError,
-        "no/where": FileNotFoundError,
-        str(tmp_path): (OSError, VocabularyError),
-        "a..b": ValueError,
-        "": ValueError,
-        str(tmp_path / "cut.dat"): CartridgeError,
-        str(tmp_path / "noise.dat"): VocabularyError,
-        str(tmp_path / "bad.json"): VocabularyError,
-        str(tmp_path / "odd.dat"): VocabularyError,
-    }.items():
+    for what, kind in (
+        ("nowhere", ProfileNotFoundError),
+        ("no/where", FileNotFoundError),
+        (str(tmp_path), (OSError, VocabularyError)),
+        ("a..b", ValueError),
+        (str(tmp_path / "cut.dat"), CartridgeError),
+        (str(tmp_path / "bad.json"), VocabularyError),
+        (str(tmp_path / "odd.dat"), VocabularyError),
+        (None, TypeError),
+        (["lite"], TypeError),
+    ):
         with pytest.raises(kind):
             vocab.load_profile(what)
         with pytest.raises(kind), vocab.using_profile(what):
             pytest.fail("nothing to use")
         assert vocab.tokenize("the") == [9]
         assert vocab.current_profile_path == str(v2)
-    for bad in (None, 5, ["lite"], b"lite"):
-        with pytest.raises(TypeError):
-            vocab.load_profile(bad)
     for tokens, kind in (([], VocabularyError), ([""], VocabularyError), (["a", 5], TypeError), ("ab", TypeError)):
         with pytest.raises(kind):
             vocab.load_from_list(tokens)
-    assert vocab.tokenize("the") == [9]
 
 
 def test_lists(vocab):
@@ -363,7 +252,6 @@ def test_lists(vocab):
     assert vocab.tokenize("abba") == [2, 1, 0]
     assert vocab.current_profile_path is None
     assert vocab.is_profile_loaded
-    assert CrayonVocab(("a", "b", "ab")).tokenize("abba") == [2, 1, 0]
     assert CrayonVocab(["a\x00b"]).tokenize("a\x00b") == [0]
     with pytest.raises(VocabularyError, match="token 1 is"):
         CrayonVocab(["a", "\ud800"])
@@ -384,33 +272,6 @@ def test_using_profile(vocab, v2, tmp_path):
     assert vocab.current_profile_path == str(v2)
 
 
-def test_using_profile_when_there_was_none(v2):
-    vocab = CrayonVocab()
-    with vocab.using_profile(v2):
-        assert vocab.tokenize("the") == [9]
-    assert not vocab.is_profile_loaded
-    with vocab.using_profile(v2):
-        vocab.close()
-    assert not vocab.is_profile_loaded
-    vocab.load_profile(v2)
-    with vocab.using_profile(v2):
-        vocab.close()
-    with pytest.raises(ProfileNotLoadedError, match="it is closed"):
-        vocab.tokenize("a")
-
-
-def test_instances_share_nothing(v2, tmp_path):
-    other = write_version_2(tmp_path / "other.dat", ["z", "the"])
-    one, two = CrayonVocab(), CrayonVocab()
-    one.load_profile(v2)
-    two.load_profile(other)
-    assert (one.tokenize("the"), two.tokenize("the")) == ([9], [1])
-    two.close()
-    del two
-    gc.collect()
-    assert one.tokenize("the") == [9]
-
-
 # -- version 2 cartridges are converted once
 
 
@@ -423,99 +284,12 @@ def test_cached(v2, tmp_path, monkeypatch):
     vocab = CrayonVocab()
     vocab.load_profile(v2)
     before = made()
-    assert len(before) == 1
     vocab.load_profile(v2)
-    assert made() == before
     tokenizer = Tokenizer.from_file(v2)
     assert made() == before
-    assert tokenizer.engine_report()["reference"] == "xerv-crayon"
+    assert len(before) == 1
     assert tokenizer.encode("the ü").ids == vocab.tokenize("the ü")
     # the strings beside it say how many ids there are, so they are a part of the key
     v2.with_suffix(".json").write_text(json.dumps([*WORDS, "a", "b"]))
     vocab.load_profile(v2)
-    assert len(made()) == 2
-    assert vocab.vocab_size == len(complete(WORDS)) + 2
-    v2.with_suffix(".json").unlink()
-    vocab.load_profile(v2)
-    assert len(made()) == 3
-    assert vocab.vocab_size == len(complete(WORDS))
-
-
-def test_strings_as_an_object(v2, vocab):
-    v2.with_suffix(".json").write_text(json.dumps({"vocab": {token: id for id, token in enumerate(WORDS)}}))
-    other = CrayonVocab()
-    other.load_profile(v2)
-    assert other.tokenize(TEXTS) == vocab.tokenize(TEXTS)
-
-
-def test_saved_again(v2, tmp_path):
-    Tokenizer.from_file(v2).save(tmp_path / "three.dat")
-    old, new = CrayonVocab(), CrayonVocab()
-    old.load_profile(v2)
-    new.load_profile(tmp_path / "three.dat")
-    assert new.tokenize(TEXTS) == old.tokenize(TEXTS)
-    assert new.vocab_size == old.vocab_size
-
-
-def test_profile_of_version_2_beside_its_strings(v2, monkeypatch):
-    """The .json beside it is no tokenizer.json, and not compared with one."""
-    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(v2.parent))
-    assert Tokenizer.from_profile("words").encode("the").ids == [9]
-
-
-# -- threads and processes
-
-
-@pytest.mark.slow
-@pytest.mark.concurrency
-def test_a_batch_is_of_one_profile(tmp_path):
-    paths = [write_version_2(tmp_path / f"{name}.dat", tokens) for name, tokens in (("p", ["ab"]), ("q", ["!", "ab"]))]
-    texts = ["ab"] * 500
-    vocab = CrayonVocab()
-    vocab.load_profile(paths[0])
-    done = threading.Event()
-
-    def swap() -> None:
-        for i in range(200):
-            vocab.load_profile(paths[i % 2])
-            with vocab.using_profile(paths[1 - i % 2]):
-                pass
-        done.set()
-
-    def work() -> list[list[list[int]]]:
-        rows = [vocab.tokenize(texts)]
-        while not done.is_set():
-            rows.append(vocab.tokenize(texts))
-        return rows
-
-    with ThreadPoolExecutor(4) as pool:
-        working = [pool.submit(work) for _ in range(3)]
-        pool.submit(swap).result()
-        results = [rows for task in working for rows in task.result()]
-    assert all(rows in ([[0]] * 500, [[1]] * 500) for rows in results)
-
-
-@pytest.mark.concurrency
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-def test_fork(vocab, v2):
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            vocab.load_profile(v2)
-            vocab.tokenize(["the"] * 100)
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(5):
-            child = os.fork()
-            if child == 0:
-                vocab.load_profile(v2)
-                os._exit(0 if vocab.tokenize(["the"] * 3) == [[9]] * 3 else 1)
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
+    assert (len(made()), vocab.vocab_size) == (2, len(complete(WORDS)) + 2)

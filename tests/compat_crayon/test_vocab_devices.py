@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 
@@ -10,7 +9,6 @@ import pytest
 import tokenizers
 
 from crayon_hf import CrayonVocab, DelegatedWarning, UnsupportedError
-from crayon_hf.compat_crayon.vocab import DeviceState, disable_verbose_logging, enable_verbose_logging
 
 TEXTS = ["Hello, world!", "naïve 日本語"]
 
@@ -33,12 +31,9 @@ def loaded(device: str) -> CrayonVocab:
     ("device", "variable", "state", "why"),
     [
         ("auto", None, "ready", "best device"),
-        ("auto", "", "ready", "best device"),
-        ("auto", "auto", "ready", "best device"),
         ("auto", " CPU ", "ready", "CRAYON_DEVICE is cpu"),
         ("auto", "cuda", "fallback", "CRAYON_DEVICE is cuda, but this build has no engine for cuda"),
         ("cpu", None, "ready", "as asked"),
-        ("cpu", "cuda", "ready", "as asked"),
         ("cpu", "nonsense", "ready", "as asked"),
         ("cuda", None, "fallback", "no engine for cuda"),
         ("rocm", "cpu", "fallback", "no engine for rocm"),
@@ -53,17 +48,9 @@ def test_choice(device, variable, state, why, monkeypatch):
     assert (info["device"], info["requested_device"], info["device_state"]) == ("cpu", device, state)
     assert why in info["reason"]
     assert (info["backend"], info["active_profile"], info["profile_loaded"]) == ("cpu_extension", "lite.dat", True)
-    assert info["vocab_size"] == 50_000
     assert info["hardware"] == {"name": vocab.hardware.name, "features": vocab.hardware.features}
-    assert vocab.hardware.name
-    assert vocab.hardware.device == "cpu"
     assert vocab.tokenize(TEXTS) == loaded("cpu").tokenize(TEXTS)
     assert "device='cpu'" in repr(vocab)
-
-
-def test_state_is_an_enum():
-    assert CrayonVocab(device="cuda").device_state is DeviceState.FALLBACK
-    assert CrayonVocab(device="cpu").device_state.value == "ready"
 
 
 @pytest.mark.parametrize("device", ["gpu", "", "CPU", None, 0])
@@ -74,12 +61,6 @@ def test_no_such_device(device):
     with pytest.raises(ValueError, match="device is"):
         vocab.set_device(device)
     assert vocab.device == "cpu"
-
-
-def test_no_such_device_in_the_environment(monkeypatch):
-    monkeypatch.setenv("CRAYON_DEVICE", "gpu")
-    with pytest.raises(ValueError, match="CRAYON_DEVICE is 'gpu', expected one of"):
-        CrayonVocab()
 
 
 def test_set_device():
@@ -118,54 +99,18 @@ def test_what_the_reference_encodes(refusing, wordpiece_like):
 # -- what is said
 
 
-def run(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-
-
 USE = "vocab.load_profile('lite'); vocab.tokenize('a'); vocab.set_device('cpu'); vocab.close()"
-
-
-def test_quiet():
-    done = run(f"import crayon_hf; vocab = crayon_hf.CrayonVocab(); {USE}")
-    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_verbose_when_asked():
     program = (
         "import sys; sys.modules['crayon_hf._cuda'] = None  # the build may have it\n"
-        "import crayon_hf.compat_crayon.vocab as v; v.enable_verbose_logging(); v.enable_verbose_logging()\n"
-        f"vocab = v.CrayonVocab(device='cuda'); {USE}\n"
+        f"import crayon_hf.compat_crayon.vocab as v; vocab = v.CrayonVocab(); {USE}\n"
+        f"v.enable_verbose_logging(); v.enable_verbose_logging(); vocab = v.CrayonVocab(device='cuda'); {USE}\n"
         f"v.disable_verbose_logging(); vocab = v.CrayonVocab(); {USE}"
     )
-    done = run(program)
-    assert done.stdout == ""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
-    assert len(lines) == 3
-    assert "WARNING" in lines[0]
+    assert (done.stdout, len(lines)) == ("", 3)
     assert "no engine for cuda" in lines[0]
     assert "lite.dat" in lines[1]
-
-
-def test_logging(caplog):
-    with caplog.at_level(logging.DEBUG, "crayon_hf.compat_crayon.vocab"):
-        CrayonVocab(device="cpu")
-        assert {record.levelno for record in caplog.records} == {logging.INFO}
-        CrayonVocab(device="rocm")
-        assert caplog.records[-1].levelno == logging.WARNING
-        assert "rocm" in caplog.records[-1].getMessage()
-    assert logging.getLogger("crayon_hf.compat_crayon.vocab").handlers == []
-    enable_verbose_logging(logging.ERROR)
-    assert logging.getLogger("crayon_hf.compat_crayon.vocab").level == logging.ERROR
-    disable_verbose_logging()
-    disable_verbose_logging()
-    assert logging.getLogger("crayon_hf.compat_crayon.vocab").handlers == []
-    assert logging.getLogger("crayon_hf.compat_crayon.vocab").level == logging.NOTSET
-
-
-def test_importing_the_package_does_not_bring_it():
-    program = (
-        "import sys, crayon_hf; names = ['vocab', 'loaded', 'devices', 'pipeline', 'stages', 'channels']\n"
-        "print([name for name in names if f'crayon_hf.{name}' in sys.modules], 'logging' in sys.modules)\n"
-        "crayon_hf.CrayonVocab; print('crayon_hf.compat_crayon.pipeline' in sys.modules, 'numpy' in sys.modules)"
-    )
-    assert run(program).stdout.split("\n")[:2] == ["[] False", "False False"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +11,6 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import VocabularyError
-
-SHARED = os.environ.get("CRAYON_SHARED")
 
 # An integer beyond 64 bits, signed or not, becomes a double, as in serde_json, so it is drawn apart.
 SCALARS = (
@@ -103,16 +99,6 @@ def test_reads_what_python_writes(document: object, ascii_only: bool, indent: in
     assert same(parse(text.encode()), reference(text.encode()))
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(DOCUMENTS)
-def test_output_is_compact(document: object) -> None:
-    once = _core.json_normalize(json.dumps(document).encode())
-    assert same(json.loads(once), reference(json.dumps(document).encode()))
-    if not any(c in once for c in ".eE"):  # doubles have more than one shortest spelling
-        assert once == json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-
-
 # Pieces that make texts which are nearly right.
 PIECES = st.sampled_from(
     [
@@ -145,135 +131,31 @@ def test_numbers(data: bytes) -> None:
     assert_as_reference(b"[" + data + b"]" + 8 * b" ")  # so much is after it that its digits are read together
 
 
-@pytest.mark.parametrize("digits", range(1, 21))
-def test_whole_numbers(digits: int) -> None:
-    for number in (b"9" * digits, b"1" + b"0" * (digits - 1), b"12345678901234567890"[:digits], b"0" * digits):
-        for rest in (b"]", b",1]", b".5]", b"e2]", b"E2]", b"a]", b"/]", b":]", b"\xff]", b'"]'):
-            for room in range(9):
-                assert_as_reference(b"[" + number + rest + room * b" ")
+ODD = rb"""
+"\u00e9\ud83d\ude00\u0000\/" | "\b\f\n\r\t\"\\" | [ ] | { } | -0 | -0.0e-0 | 0e999999999999999999999
+1e-999999999999999999999 | 1.7976931348623157e308 | 5e-324 | 9223372036854775807 | -9223372036854775808
+9223372036854775808 | 18446744073709551615 | 18446744073709551616 | -9223372036854775809 | {"a": 1, "b": 2, "a": 3}
+[] [] | [1,] | {"a":1,} | [,1] | {,} | [1 2] | {"a" 1} | {"a":} | {1:2} | {'a':1} | [ | { | {"a" | "abc | "abcdefghijkl
+"\ | "\" | "\u12 | "\x41" | "\u12g4" | "\u+123" | "\ud800" | "\udc00" | "\ud800\u0041" | "\ud800\ud800" | "\ud800x"
+01 | -01 | - | +1 | .5 | 1. | 1.e1 | 1e | 1e+ | 0x10 | 1e309 | -1e400 | NaN | Infinity | -Infinity | nul | nulll | tru
+/* */1
+"""
+_ILL_FORMED = "80 c080 c1bf e09fbf eda080 edbfbf f08fbfbf f4908080 f5808080 e282"
+TEXTS = [text.strip(b" ") for line in ODD.strip().split(b"\n") for text in line.split(b" | ")]
+TEXTS += [b"", b"\xef\xbb\xbf{}", b"[]\0", b"// x\n1", b"\xc2\xa01", b"\x0c1", b" \t\r\n[ ] \n", b"\xc3\xa9"]
+TEXTS += [
+    b'"%s"' % part for part in (b"\t", b"a\nb", b"\x00", b"aaaaaaaa\x1f", b"\x7f\xc2\x80\xed\x9f\xbf\xf4\x8f\xbf\xbf")
+]
+TEXTS += [b'"%s"' % bad for bad in map(bytes.fromhex, _ILL_FORMED.split())]
+TEXTS += [b"-0." + b"0" * 400 + b"1", b"0." + b"0" * 400 + b"1e401", b"1" + b"0" * 400 + b"e-400", b"1" + b"0" * 309]
 
 
-@pytest.mark.slow
-@settings(max_examples=500, deadline=None)
-@given(DOCUMENTS, st.booleans(), st.data())
-def test_damaged_documents(document: object, ascii_only: bool, data: st.DataObject) -> None:
-    text = bytearray(json.dumps(document, ensure_ascii=ascii_only).encode())
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(text)))
-        text[at : at + data.draw(st.integers(0, 2))] = data.draw(PIECES | st.just("")).encode()
-    assert_as_reference(bytes(text))
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        (rb'"\u00e9\ud83d\ude00\u0000\/"', "é😀\0/"),
-        (rb'"\b\f\n\r\t\"\\"', '\b\f\n\r\t"\\'),
-        (b'"\x7f\xc2\x80\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf"', "\x7f\x80\ud7ff\ue000\U0010ffff"),
-        (b" \t\r\n[ ] \n", []),
-        (b"{ }", {}),
-        (b"-0", -0.0),
-        (b"-0.0e-0", -0.0),
-        (b"0e999999999999999999999", 0.0),
-        (b"1e-999999999999999999999", 0.0),
-        (b"-0." + b"0" * 400 + b"1", -0.0),
-        (b"0." + b"0" * 400 + b"1e401", 1.0),
-        (b"1" + b"0" * 400 + b"e-400", 1.0),
-        (b"1.7976931348623157e308", 1.7976931348623157e308),
-        (b"5e-324", 5e-324),
-        (b"9223372036854775807", 2**63 - 1),
-        (b"-9223372036854775808", -(2**63)),
-        (b"9223372036854775808", 2**63),
-        (b"18446744073709551615", 2**64 - 1),
-        (b"18446744073709551616", float(2**64)),
-        (b"-9223372036854775809", float(-(2**63))),
-        (b'{"a": 1, "b": 2, "a": 3}', {"a": 3, "b": 2}),
-    ],
-)
-def test_accepted(text: bytes, value: object) -> None:
-    assert same(parse(text), value)
-    assert serde_accepts(TOKENIZER % text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"",
-        b"  ",
-        b"\xef\xbb\xbf{}",  # byte order mark
-        b"[] []",
-        b"[]\0",
-        b"[1,]",
-        b'{"a":1,}',
-        b"[,1]",
-        b"{,}",
-        b"[1 2]",
-        b'{"a" 1}',
-        b'{"a":}',
-        b"{1:2}",
-        b"{'a':1}",
-        b"[",
-        b"{",
-        b'{"a"',
-        b'"abc',
-        b'"abcdefghijkl',
-        b'"\\',
-        b'"\\"',
-        b'"\\u12',
-        rb'"\x41"',
-        rb'"\u12g4"',
-        rb'"\u+123"',
-        rb'"\ud800"',
-        rb'"\udc00"',
-        rb'"\ud800\u0041"',
-        rb'"\ud800\ud800"',
-        rb'"\ud800x"',
-        b'"\t"',
-        b'"a\nb"',
-        b'"\x00"',
-        b'"aaaaaaaa\x1f"',
-        b'"\x80"',
-        b'"\xc0\x80"',
-        b'"\xc1\xbf"',
-        b'"\xe0\x9f\xbf"',
-        b'"\xed\xa0\x80"',
-        b'"\xed\xbf\xbf"',
-        b'"\xf0\x8f\xbf\xbf"',
-        b'"\xf4\x90\x80\x80"',
-        b'"\xf5\x80\x80\x80"',
-        b'"\xe2\x82"',
-        b'"\xf0\x9f\x98',
-        b"\xc3\xa9",
-        b"01",
-        b"-01",
-        b"-",
-        b"+1",
-        b".5",
-        b"1.",
-        b"1.e1",
-        b"1e",
-        b"1e+",
-        b"0x10",
-        b"1e309",
-        b"-1e400",
-        b"1" + b"0" * 309,
-        b"NaN",
-        b"Infinity",
-        b"-Infinity",
-        b"nul",
-        b"nulll",
-        b"True",
-        b"tru",
-        b"// x\n1",
-        b"/* */1",
-        b"\xc2\xa01",
-        b"\x0c1",
-    ],
-)
-def test_refused(text: bytes) -> None:
-    with pytest.raises(VocabularyError, match=r"^invalid JSON at byte \d+ \(line \d+, column \d+\): "):
-        _core.json_normalize(text)
-    assert not serde_accepts(TOKENIZER % text)
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_odd_texts(text: bytes) -> None:
+    assert_as_reference(text)
+    if not serde_accepts(TOKENIZER % text):
+        with pytest.raises(VocabularyError, match=r"^invalid JSON at byte \d+ \(line \d+, column \d+\): "):
+            _core.json_normalize(text)
 
 
 @pytest.mark.parametrize("pair", [(b"[", b"]"), (b'{"a":', b"}")])
@@ -291,11 +173,6 @@ def test_depth(pair: tuple[bytes, bytes]) -> None:
         _core.json_normalize(pair[0] * 1_000_000)
 
 
-def test_error_says_where() -> None:
-    with pytest.raises(VocabularyError, match=r"at byte 13 \(line 3, column 6\)"):
-        _core.json_normalize('[1,\n2,\n"é"  x]'.encode())
-
-
 def test_strings_at_every_alignment() -> None:
     """The scan looks at eight bytes at a time; a special byte must be seen at each place in them."""
     for before in range(20):
@@ -306,18 +183,3 @@ def test_strings_at_every_alignment() -> None:
             if ord(special) < 0x20:
                 with pytest.raises(VocabularyError, match="control character"):
                     _core.json_normalize(b'"' + b"a" * before + special.encode() + b'aaaaaaaa"')
-
-
-def test_argument_must_be_bytes() -> None:
-    with pytest.raises(TypeError):
-        _core.json_normalize("{}")  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(SHARED is None, reason="CRAYON_SHARED is not set")
-def test_real_files() -> None:
-    paths = sorted(Path(str(SHARED), "vocab").glob("*/*.json"))
-    assert paths
-    for path in paths:
-        data = path.read_bytes()
-        assert same(parse(data), reference(data)), path

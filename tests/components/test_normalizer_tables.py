@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
 
 from crayon_hf import _core
+from tests.support import reference_impl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "unicode"))
 from charsmap import precompiled
@@ -20,8 +20,7 @@ BERT = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": Fal
 
 
 def reference(component: dict[str, Any]) -> Any:
-    model = {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
-    return Tokenizer.from_str(json.dumps({"added_tokens": [], "normalizer": component, "model": model})).normalizer
+    return reference_impl.stock_with(normalizer=component).normalizer
 
 
 def bert(**options: bool | None) -> dict[str, Any]:
@@ -97,3 +96,16 @@ def test_grapheme_class_of_every_code_point() -> None:
         if _core.normalize(text, given, aligned=False)[0] != normalize(given):
             for char in batch:
                 assert _core.normalize(text, probe(char), False)[0] == normalize(probe(char)), f"U+{ord(char):04X}"
+
+
+@pytest.mark.slow
+def test_every_pair_that_may_compose() -> None:
+    compose, decompose = reference({"type": "NFC"}).normalize_str, reference({"type": "NFD"}).normalize_str
+    decompositions = [d for c in POINTS if (d := decompose(c)) != c]
+    starts = sorted({d[0] for d in decompositions} | {compose(d[:-1]) for d in decompositions})
+    seconds = sorted({c for d in decompositions for c in d[1:]})
+    assert len(starts) > 500
+    assert len(seconds) > 100
+    for second in seconds:
+        text = "\n".join(start + second for start in starts)
+        assert _core.normalize('{"type": "NFC"}', text, aligned=False)[0] == compose(text), f"U+{ord(second):04X}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import pytest
 import sentencepiece
 
-from crayon_hf import _core
 from crayon_hf.formats.tiktoken import write_ranks
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.formats.gguf_files import write_gguf
+from tests.formats.tekken_files import small_tekken
 from tests.support.version_2_files import WORDS, write_version_2
 
 
@@ -38,7 +37,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_
     merged = [bytes(back[char] for char in "".join(pair)) for pair in model["merges"]]
     ranks = list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *merged]))
     (home / "mine.tiktoken").write_bytes(write_ranks({token: rank for rank, token in enumerate(ranks)}))
-    (home / "tekken.json").write_text(json.dumps(tekken(ranks)))
+    (home / "tekken.json").write_text(json.dumps(small_tekken(ranks)))
     write_version_2(home / "vocab_lite.dat", WORDS)
     return {
         **{"huggingface": home / "my-model", "tiktoken": home / "mine.tiktoken", "gguf": home / "model.gguf"},
@@ -47,21 +46,4 @@ def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_
             "tekken": home / "tekken.json",
             "crayon": home / "vocab_lite.dat",
         },
-    }
-
-
-def tekken(tokens: list[bytes]) -> dict[str, object]:
-    """A tekken.json of these tokens, by rank."""
-    return {
-        "config": {
-            "pattern": _core.canonical_pattern("tekken"),
-            "num_vocab_tokens": len(tokens),
-            "default_vocab_size": len(tokens) + 30,
-            "default_num_special_tokens": 30,
-            "version": "v3",
-        },
-        "vocab": [
-            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-            for rank, token in enumerate(tokens)
-        ],
     }

@@ -17,7 +17,6 @@ import pyarrow as pa
 from crayon_hf import CorpusError, InvalidUtf8Error, Tokenizer
 from crayon_hf.corpora import arrow_columns
 from crayon_hf.corpora.arrow_columns import tokenize_column
-from crayon_hf.text_readers.arrow_spans import spans_of
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
 
@@ -80,16 +79,6 @@ def test_chunks(ours: Tokenizer, stock: tokenizers.Tokenizer, kind: str, monkeyp
     assert tokenize_column(ours, pa.chunked_array([], whole.type)).type == pa.list_(pa.int32())
 
 
-def test_nothing_is_copied(ours: Tokenizer) -> None:
-    """The ids lie where the engine put them: an array of Arrow over the memory of one of NumPy."""
-    ids, splits = np.arange(5, dtype=np.int32), np.array([0, 2, 5])
-    made = arrow_columns._lists(ids, splits, None, large=False)
-    assert made.values.buffers()[1].address == ids.ctypes.data
-    texts = pa.array(TEXTS)
-    spans = spans_of(texts[3:9])
-    assert pa.py_buffer(spans.data).address == texts.buffers()[2].address
-
-
 def test_options(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
     texts = pa.array(TEXTS)
     plain = listed(stock, TEXTS, special=False)
@@ -99,15 +88,6 @@ def test_options(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
     only_full = [[] if ids == [] else more for ids, more in zip(plain, ended, strict=True)]
     got = tokenize_column(ours, texts, add_special_tokens=False, suffix=[7, 8], suffix_empty=False, threads=1)
     assert got.to_pylist() == only_full != ended
-
-
-def test_special_tokens_as_text(ours: Tokenizer, stock: tokenizers.Tokenizer, llama3_like: Path) -> None:
-    plain = Tokenizer.from_file(llama3_like)
-    plain.encode_special_tokens = True
-    reference = tokenizers.Tokenizer.from_file(str(llama3_like))
-    reference.encode_special_tokens = True
-    texts = ["<|begin_of_text|>x"]
-    assert tokenize_column(plain, pa.array(texts)).to_pylist() == listed(reference, texts) != listed(stock, texts)
 
 
 def test_of_transformers(llama3_like: Path) -> None:
@@ -161,7 +141,6 @@ def test_more_ids_than_offsets_count(
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([1, 2]),
         pa.array([b"bytes"]),
         pa.array([["a"]]),
         pa.array([1, 2]).dictionary_encode(),
@@ -171,21 +150,16 @@ def test_more_ids_than_offsets_count(
     ids=lambda column: f"{type(column).__name__}-{column.type}",
 )
 def test_other_types(ours: Tokenizer, column: Any) -> None:
-    with pytest.raises(CorpusError) as raised:
+    with pytest.raises(CorpusError, match="expected string"):
         tokenize_column(ours, column)
-    assert f"the column is {column.type}, expected string" in str(raised.value)
-
-
-def test_wrong_arguments(ours: Tokenizer) -> None:
-    with pytest.raises(TypeError, match=r"column is list, expected pyarrow\.Array"):
+    with pytest.raises(TypeError, match="column is list"):
         tokenize_column(ours, ["text"])
-    with pytest.raises(TypeError, match="tokenizer is str, expected a Tokenizer"):
+    with pytest.raises(TypeError, match="tokenizer is str"):
         tokenize_column("lite", pa.array(["text"]))
 
 
 def test_nothing_but_nulls(ours: Tokenizer) -> None:
     for column in (pa.nulls(3), pa.nulls(3, pa.string()), pa.nulls(3, pa.string()).dictionary_encode()):
-        assert tokenize_column(ours, column).to_pylist() == [None] * 3
         assert tokenize_column(ours, pa.chunked_array([column])).to_pylist() == [None] * 3
 
 
@@ -205,17 +179,3 @@ def test_damaged_text(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
     with pytest.raises(InvalidUtf8Error, match=f"is not UTF-8 in row {len(TEXTS) + 2}, byte 1 of"):
         tokenize_column(ours, column)
     assert tokenize_column(ours, array[:2]).to_pylist() == listed(stock, ["ab", None])
-
-
-def test_damaged_places(ours: Tokenizer) -> None:
-    """Offsets and indices are believed by nobody: nothing is read outside of the buffers."""
-    offsets = pa.py_buffer(np.array([0, 1 << 30, 3], np.int32))
-    beyond = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
-    with pytest.raises(CorpusError, match="the column is damaged: offsets that are not in order"):
-        tokenize_column(ours, beyond)
-    kind = pa.dictionary(pa.int32(), pa.string())
-    indices = pa.py_buffer(np.array([0, 7], np.int32))
-    words = pa.array(["a"])
-    wild = pa.DictionaryArray.from_buffers(kind, 2, [None, indices], words)
-    with pytest.raises(CorpusError, match="the column is damaged: an index that is not in the dictionary"):
-        tokenize_column(ours, wild)

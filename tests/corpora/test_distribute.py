@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -73,46 +71,6 @@ def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [name for name in files if name.endswith(".tmp")]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes")
-def test_a_cache_that_is_made_here_is_ours(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a user's files are his group's, as some systems have it."""
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    label, parcel = distribute.pack(Tokenizer.from_file(gpt2_like))
-    (tmp_path / "here").rename(tmp_path / "gone")
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
-    before = os.umask(0o002)
-    try:
-        arrived = distribute.unpack(label, lambda: parcel)
-    finally:
-        os.umask(before)
-    assert arrived.engine_report()["cartridge"] == str(tmp_path / "there" / "shipped" / f"{label.parcel}.dat")
-    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o700
-
-
-def test_a_damaged_delivery_is_replaced(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    label, parcel = distribute.pack(tokenizer)
-    (tmp_path / "here").rename(tmp_path / "gone")
-    shipped = tmp_path / "here" / "shipped" / f"{label.parcel}.dat"
-    shipped.parent.mkdir(parents=True)
-    shipped.write_bytes(parcel.cartridge[:-9])
-    same(distribute.unpack(label, lambda: parcel), tokenizer)
-    assert shipped.read_bytes() == parcel.cartridge
-
-
-def test_no_place_to_keep_it(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    label, parcel = distribute.pack(tokenizer)
-    (tmp_path / "here").rename(tmp_path / "gone")
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "below"))
-    arrived = distribute.unpack(label, lambda: parcel)
-    same(arrived, tokenizer)
-    assert arrived.engine_report()["origin"] == "memory"
-
-
 def test_a_delegated_tokenizer_needs_no_parcel(gpt2_like: Path) -> None:
     reference = Reference.from_file(str(gpt2_like))
     with pytest.warns(DelegatedWarning):
@@ -131,18 +89,6 @@ def far_away(reference: Reference) -> str:
     document = json.loads(reference.to_str())
     document["model"]["vocab"]["far"] = 1 << 24
     return json.dumps(document)
-
-
-def test_another_cartridge_at_the_path(gpt2_like: Path, qwen_like: Path, tmp_path: Path) -> None:
-    """The path says nothing: what is there has to be the same cartridge."""
-    path = tmp_path / "tokenizer.dat"
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    tokenizer.save(path)
-    label, parcel = distribute.pack(Tokenizer.from_file(path))
-    Tokenizer.from_file(qwen_like).save(path)
-    same(distribute.unpack(label, lambda: parcel), tokenizer)
-    with pytest.raises(CartridgeError):
-        distribute.unpack(label._replace(key="another", parcel="0" * 64), lambda: parcel._replace(cartridge=b"CRAY"))
 
 
 def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,69 +125,6 @@ def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, mon
     same(arrived, from_file)
     with pytest.raises(SourceMissingError, match="of this cartridge is not there"):
         arrived.to_str()
-
-
-def test_another_cartridge_in_the_cache(
-    gpt2_like: Path, qwen_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A whole one under a name that is not its own is no delivery."""
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    label, parcel = distribute.pack(tokenizer)
-    _, other = distribute.pack(Tokenizer.from_file(qwen_like))
-    (tmp_path / "here").rename(tmp_path / "gone")
-    shipped = tmp_path / "here" / "shipped" / f"{label.parcel}.dat"
-    shipped.parent.mkdir(parents=True)
-    shipped.write_bytes(other.cartridge)
-    with pytest.raises(CartridgeError, match="another cartridge than its label says"):
-        distribute.unpack(label, lambda: other)
-    same(distribute.unpack(label, lambda: parcel), tokenizer)
-    assert shipped.read_bytes() == parcel.cartridge
-
-
-def test_a_link_is_not_followed(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    label, parcel = distribute.pack(tokenizer)
-    (tmp_path / "here").rename(tmp_path / "gone")
-    (tmp_path / "precious").write_text("precious")
-    (tmp_path / "here" / "shipped").mkdir(parents=True)
-    (tmp_path / "here" / "shipped" / f"{label.parcel}.lock").symlink_to(tmp_path / "precious")
-    arrived = distribute.unpack(label, lambda: parcel)
-    same(arrived, tokenizer)
-    assert not list((tmp_path / "here" / "shipped").glob("*.dat"))
-    assert (tmp_path / "precious").read_text() == "precious"
-
-
-@pytest.mark.concurrency
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_fork_while_a_thread_opens_one(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread holds the lock when the fork is asked for; the child opens another."""
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    label, parcel = distribute.pack(Tokenizer.from_file(gpt2_like))
-    (tmp_path / "here").rename(tmp_path / "gone")
-    inside, on = threading.Event(), threading.Event()
-
-    def fetch() -> distribute.Parcel:
-        inside.set()
-        on.wait(0.5)  # the fork waits for this thread, so nothing sets it before
-        return parcel
-
-    thread = threading.Thread(target=distribute.unpack, args=(label, fetch))
-    thread.start()
-    assert inside.wait(60)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)  # ends it where it hangs
-        distribute._opened.clear()
-        try:
-            distribute.unpack(label, never)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    on.set()
-    assert os.waitpid(child, 0)[1] == 0
-    thread.join()
 
 
 CHILD = """

@@ -108,7 +108,7 @@ def test_spark(spark: SparkSession, gpt2_like: Path, training_text: list[str], t
         frame.mapInArrow(tokenize_in_arrow(spark, tokenizer, "nothing"), schema).collect()
     with pytest.raises(PythonException, match="column 'id' is int64, expected string"):
         frame.mapInArrow(tokenize_in_arrow(spark, tokenizer, "id"), schema).collect()
-    with pytest.raises(FileNotFoundError, match="no profile 'nobody'"):
+    with pytest.raises(FileNotFoundError, match="no tokenizer 'nobody'"):
         tokenize_in_arrow(spark, "nobody")
     with pytest.raises(TypeError, match="tokenizer is dict"):
         tokenize_in_arrow(spark, {})

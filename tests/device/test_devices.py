@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 import sysconfig
-import threading
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +22,6 @@ from crayon_hf import (
     DeviceOutOfMemoryError,
     DeviceUnavailableError,
     DeviceWarning,
-    InvalidUtf8Error,
     Tokenizer,
     _core,
 )
@@ -109,26 +107,9 @@ def test_auto_takes_cuda_then_rocm_then_the_cpu(put):
     assert devices.choose("auto").name == "cuda:0"
 
 
-def test_choice_of_what_cannot_be_had(put):
-    put("cuda", ENOUGH, ENOUGH)
-    assert devices.choose("cuda:1")[1:] == ("cuda", "ready", "as asked", 1)
-    assert devices.choose("cuda:2")[1:3] == ("cpu", "fallback")
-    assert "there is no cuda:2, of 2 devices: the CPU encodes" in devices.choose("cuda:2").reason
-    put("rocm", why="no driver")
-    assert "as asked, but rocm cannot be used (no driver)" in devices.choose("rocm").reason
-
-
 @pytest.mark.parametrize("device", ["cuda:", "cuda:-1", "cuda:x", "cpu:0", "auto:1", "gpu", "", None, 0])
 def test_no_such_name(tokenizer, device):
     refused(tokenizer, device, "device is .*, expected one of auto, cpu, cuda, rocm", ValueError)
-
-
-def test_crayon_device_says_what_auto_is(put, monkeypatch, tokenizer):
-    put("cuda", ENOUGH, ENOUGH)
-    monkeypatch.setenv("CRAYON_DEVICE", "cuda:1")
-    assert tokenizer.to("auto").device == "cuda:1"
-    monkeypatch.setenv("CRAYON_DEVICE", "cpu")
-    assert tokenizer.to("auto").device == "cpu"
 
 
 # -- Tokenizer.to
@@ -160,32 +141,6 @@ def test_the_same_ids_on_a_device(any_vocabulary, put):
     assert not is_on_device(twin.to("cpu"))
 
 
-@pytest.mark.slow
-def test_by_torch_device(put, tokenizer):
-    torch = pytest.importorskip("torch")
-    cuda = put("cuda", ENOUGH, ENOUGH)
-    assert tokenizer.to(torch.device("cuda:1")).device == "cuda:1"
-    assert cuda.opened == [1]
-    ids, _splits = tokenizer.encode_ragged(["Hello"], as_device_arrays=True)
-    assert torch.from_dlpack(ids).tolist() == tokenizer.encode("Hello").ids
-    data = torch.frombuffer(bytearray(b"Hello"), dtype=torch.uint8)
-    expected = lists(tokenizer.encode_flat(data, [0, 5]))
-    assert lists(tokenizer.to(torch.device("cpu")).encode_flat(data, [0, 5])) == expected
-
-
-def test_flat_texts_on_the_cpu(tokenizer):
-    with pytest.raises(InvalidUtf8Error, match="text 1 "):
-        tokenizer.encode_flat(b"a\xff", [0, 1, 2])
-    for data, offsets, kind in (
-        (b"abc", [], ValueError),
-        (b"abc", [0, 4], ValueError),
-        (b"abc", [[0, 1]], ValueError),
-        ("abc", [0, 3], TypeError),
-    ):
-        with pytest.raises(kind):
-            tokenizer.encode_flat(data, offsets)
-
-
 def test_a_device_that_cannot_be_had_leaves_the_tokenizer_where_it_is(put, tokenizer):
     refused(tokenizer, "cuda", 'cuda:0: this build has no engine for cuda.*; "auto" takes the best device')
     put("cuda", ENOUGH, TOO_LITTLE)
@@ -211,37 +166,6 @@ def test_auto_goes_on_on_the_cpu_with_one_warning(put, tokenizer):
         assert tokenizer.count_tokens(MANY) == np.diff(expected[1]).tolist()
     assert tokenizer.device == "cpu"
     assert "allocating memory" in tokenizer.engine_report()["device_reason"]
-
-
-def test_a_batch_without_room(put, tokenizer):
-    put("cuda", 8 << 20)
-    texts = ["a " * (4 << 20)]
-    with pytest.raises(DeviceOutOfMemoryError):
-        tokenizer.to("cuda").encode_ragged(texts)
-    assert is_on_device(tokenizer)
-    expected = lists(copy.copy(tokenizer).to("cpu").encode_ragged(texts))
-    with pytest.warns(DeviceWarning):
-        assert lists(tokenizer.to("auto").encode_ragged(texts)) == expected
-    assert tokenizer.device == "cpu"
-
-
-def test_a_device_that_is_lost(put, tokenizer, monkeypatch):
-    put("cuda", ENOUGH)
-    strict, tolerant = copy.copy(tokenizer).to("cuda"), copy.copy(tokenizer).to("auto")
-    assert is_on_device(tolerant)
-    expected = lists(tokenizer.encode_ragged(MANY))
-
-    class Lost:
-        def encode_ragged(self, *arguments: Any) -> Any:
-            raise DeviceLostError("cuda device 0, encoding: it fell off the bus")
-
-    for one in (strict, tolerant):
-        monkeypatch.setattr(one._placement, "_kept", (one._engine, Lost()))
-    with pytest.raises(DeviceLostError, match="fell off the bus"):
-        strict.encode_ragged(MANY)
-    with pytest.warns(DeviceWarning, match="fell off the bus"):
-        assert lists(tolerant.encode_ragged(MANY)) == expected
-    assert lists(tolerant.encode_ragged(MANY)) == expected
 
 
 def test_a_call_that_fails(put, tokenizer):
@@ -311,19 +235,6 @@ def test_changes_reach_the_device(put, tokenizer):
     assert lists(tokenizer.encode_ragged([text])) == after
 
 
-def test_capacity(put, tokenizer, monkeypatch):
-    put("cuda", ENOUGH)
-    expected = lists(tokenizer.encode_ragged(TEXTS))
-    monkeypatch.setenv("CRAYON_DEVICE_ELEMENTS", "40")
-    monkeypatch.setenv("CRAYON_DEVICE_MARGIN", "1")
-    assert lists(tokenizer.to("cuda").encode_ragged(TEXTS)) == expected
-    assert tokenizer._placement._kept[1].report["partitions"] == 2
-    for name, value in (("ELEMENTS", "0"), ("ELEMENTS", "many"), ("MARGIN", "-1"), ("MARGIN", "1" * 10)):
-        with monkeypatch.context() as patch:
-            patch.setenv(f"CRAYON_DEVICE_{name}", value)
-            refused(tokenizer, "cuda", f"CRAYON_DEVICE_{name} is not a number from .*: {value}", ValueError)
-
-
 # -- copies, processes, threads
 
 
@@ -385,28 +296,6 @@ def test_a_forked_child(put, tokenizer):
     assert is_on_device(strict)
 
 
-@pytest.mark.concurrency
-def test_threads_while_the_tokenizer_changes(put, tokenizer):
-    put("cuda", ENOUGH)
-    expected = lists(tokenizer.encode_ragged(TEXTS))
-    tokenizer.to("cuda")
-    wrong: list[Any] = []
-
-    def work() -> None:
-        for _ in range(20):
-            if (made := lists(tokenizer.encode_ragged(TEXTS))) != expected:
-                wrong.append(made)
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for i in range(5):
-        tokenizer.add_tokens([f"<unheard of {i}>"])
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
 # -- CrayonVocab
 
 
@@ -428,34 +317,6 @@ def test_crayon_vocab(put, gpt2_like):
     assert not is_on_device(vocab)
 
 
-def test_crayon_vocab_of_what_no_device_encodes(put, wordpiece_like, gpt2_like):
-    put("cuda", ENOUGH)
-    vocab = CrayonVocab(device="cuda")
-    vocab.load_profile(wordpiece_like)
-    assert (vocab.device, vocab.device_state, vocab.is_gpu) == ("cpu", DeviceState.FALLBACK, False)
-    assert "no device supports this vocabulary" in vocab.get_info()["reason"]
-    with pytest.warns(DeviceWarning):
-        vocab.tokenize(["Hello"])
-    vocab.load_profile(gpt2_like)
-    assert vocab.device == "cuda"
-    assert is_on_device(vocab)
-
-
-def test_crayon_vocab_without_room(put, gpt2_like):
-    put("cuda", TOO_LITTLE)
-    strict, tolerant = CrayonVocab(device="cuda"), CrayonVocab()
-    for vocab in (strict, tolerant):
-        vocab.load_profile(gpt2_like)
-    with pytest.raises(DeviceError):
-        strict.tokenize(["Hello"])
-    expected = Tokenizer.from_file(gpt2_like).encode("Hello").ids
-    with pytest.warns(DeviceWarning):
-        lists(tolerant.encode_ragged(["Hello"], as_device_arrays=True))
-    assert tolerant.tokenize(["Hello"]) == [expected]
-    assert (tolerant.device, tolerant.device_state) == ("cpu", DeviceState.FALLBACK)
-    assert (CrayonVocab(device="rocm").device, CrayonVocab(device="rocm").device_state) == ("cpu", "fallback")
-
-
 def test_an_engine_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
     (tmp_path / f"_hip{sysconfig.get_config_var('EXT_SUFFIX')}").write_bytes(b"no library")
     monkeypatch.delitem(sys.modules, "crayon_hf._hip")
@@ -463,3 +324,11 @@ def test_an_engine_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
     assert "the engine for rocm cannot be loaded (" in devices.why_not("rocm", 0)
     choice = devices.choose("auto")
     assert (choice.device, "cannot be loaded" in choice.reason) == ("cpu", True)
+
+
+def test_crayon_device_says_what_auto_is(put, monkeypatch, tokenizer):
+    put("cuda", ENOUGH, ENOUGH)
+    monkeypatch.setenv("CRAYON_DEVICE", "cuda:1")
+    assert tokenizer.to("auto").device == "cuda:1"
+    monkeypatch.setenv("CRAYON_DEVICE", "cpu")
+    assert tokenizer.to("auto").device == "cpu"

@@ -61,11 +61,6 @@ def test_why_and_how(recorded: Path) -> None:
     assert engines.why_missing("cuda") == f"{no_engine} ({FAILED}); CRAYON_BUILD=cuda,hip {again} says more"
 
 
-def test_elsewhere_than_on_linux_there_is_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert engines.why_missing("rocm") == "this build has no engine for rocm, which is built on Linux only"
-
-
 KEPT = "--no-cache-dir --force-reinstall --no-deps"
 
 
@@ -94,17 +89,6 @@ def test_the_command_installs_from_where_the_package_came(
         write(installed, **origin)
         arguments = arguments.replace("CLONE", str(clone)).replace("URL", origin["url"])
     assert engines.command("rocm") == f"CRAYON_BUILD=hip pip install {arguments}"
-
-
-def test_auto_says_what_a_user_may_miss(recorded: Path, tmp_path: Path) -> None:
-    write(recorded, cuda={"left_out": "nobody asked"}, rocm={"left_out": "nobody asked"})
-    assert devices.choose("auto").reason == "the best device that this build has an engine for"
-    (tmp_path / "kfd").touch()
-    assert "no engine for rocm (nobody asked); CRAYON_BUILD=hip pip" in devices.choose("auto").reason
-    assert "cuda" not in devices.choose("auto").reason
-    write(recorded, cuda={"failed": FAILED})
-    reason = Tokenizer.from_profile("lite").to("auto").engine_report()["device_reason"]
-    assert f"no engine for cuda ({FAILED})" in reason
 
 
 def test_info_says_it(recorded: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

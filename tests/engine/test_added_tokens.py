@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, normalizers
 
 from crayon_hf.errors import UnsupportedError
 from tests.support import reference_impl
@@ -19,16 +19,7 @@ cpu = reference_impl.cpu
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 COMBINATIONS = [dict(zip(FLAGS, values, strict=True)) for values in itertools.product((False, True), repeat=len(FLAGS))]
-MERGES = [
-    (b" ", b"a"),
-    (b"a", b"b"),
-    (b" a", b"b"),
-    (b" ", b" "),
-    (b"<", b"m"),
-    (b"m", b">"),
-    (b"e", b"\xcc"),
-    (b"\n", b"\n"),
-]
+MERGES = [(b" ", b"a"), (b"a", b"b"), (b" a", b"b"), (b" ", b" "), (b"<", b"m"), (b"m", b">"), (b"e", b"\xcc")]
 # White space of every kind that some library calls white space, and some that none does.
 SPACES = list(" \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u1680\u180e\u2000\u2009\u200b\u2028\u2029\u202f\u205f\u3000\ufeff")
 # Word characters, and characters that are so to some: letters, marks, digits, joiners, letters of newer Unicode.
@@ -87,79 +78,12 @@ def test_every_combination(both_with: Maker, flags: dict[str, bool]) -> None:
         check_all(both, text)
 
 
-@pytest.mark.parametrize("add_prefix_space", [False, True])
-@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}])
-@pytest.mark.parametrize("flags", COMBINATIONS[::3], ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")
-def test_with_prefix_space_and_normalizer(
-    both_with: Maker, flags: dict[str, bool], normalizer: Any, add_prefix_space: bool
-) -> None:
-    both = both_with([AddedToken("<m>", **flags)], pre_tokenizer=gpt2_split(add_prefix_space), normalizer=normalizer)
-    for text in (
-        "<m>",
-        "a<m>a",
-        " <m>a ab",
-        "ab <m> ab",
-        "e\u0301<m>e\u0301",
-        "e\u0301 <m>\u0301x",
-        "<m> <m>",
-        "\u3000<m>\u3000a",
-        "",
-    ):
-        check_all(both, text)
-        both.check(text, "a <m> e\u0301")
-        both.check([text, "<m>", "a", "", " "], is_pretokenized=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "content",
-    [
-        " ",
-        "  ",
-        "\n",
-        "\n\n",
-        " a",
-        "a ",
-        " a b ",
-        "a",
-        "ab",
-        "\u0120a",
-        "\u0120",
-        "e",
-        "\u00e9",
-        "\u3000",
-        "\u200b",
-        "_",
-        "\x00",
-        "\U0001f642",
-        "\u0301",
-    ],
-)
-@pytest.mark.parametrize(
-    "flags", [*COMBINATIONS[::5], COMBINATIONS[-2]], ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none"
-)
-def test_contents_of_all_kinds(both_with: Maker, content: str, flags: dict[str, bool]) -> None:
-    both = both_with([AddedToken(content, **flags)])
-    for text in (
-        content,
-        content * 2,
-        content * 5,
-        f"a{content}a",
-        f" {content} ",
-        f"  {content}\n{content}ab",
-        f"\u00e9{content}\u0301",
-        f"\u0120a{content}",
-    ):
-        check_all(both, text)
-        ids = both.reference.encode(text).ids
-        for skip in (False, True):
-            assert both.engine.decode(ids, skip) == both.reference.decode(ids, skip)
-
-
 # -- several tokens
 
 
 OVERLAPPING = {
+    # Passed over as text, it still was the longest match: nothing inside it is found.
+    "one that hides what begins in it": ["<abc>", "abc", "bc>d", "d"],
     "prefixes of each other": ["<", "<m", "<m>", "<m><m>", "m>a"],
     "suffixes of each other": ["ab", "b", "aab", "bb"],
     "the longest first": ["aaaa", "aa", "a"],
@@ -173,10 +97,10 @@ OVERLAPPING = {
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)
-@pytest.mark.parametrize("shift", range(4))
+@pytest.mark.parametrize("shift", range(2))
 def test_overlapping_contents(both_with: Maker, name: str, shift: int) -> None:
     contents = OVERLAPPING[name]
-    combinations = itertools.cycle(COMBINATIONS[shift * 7 :] + COMBINATIONS)
+    combinations = itertools.cycle(COMBINATIONS[shift * 13 :] + COMBINATIONS)
     both = both_with([AddedToken(content, **next(combinations)) for content in contents])
     letters = [*sorted(set("".join(contents))), " "]
     pieces = contents + letters
@@ -184,6 +108,7 @@ def test_overlapping_contents(both_with: Maker, name: str, shift: int) -> None:
     texts += ["".join(contents), " ".join(contents), "".join(reversed(contents)) * 2, "x".join(contents)]
     for text in texts:
         check_all(both, text)
+        both.check_decode(both.reference.encode(text).ids)
 
 
 NEIGHBOURS = [
@@ -200,33 +125,11 @@ NEIGHBOURS = [
 ]
 
 
-@pytest.mark.parametrize("add_prefix_space", [False, True])
-def test_neighbours_that_are_added_tokens(both_with: Maker, add_prefix_space: bool) -> None:
-    """Two next to each other in every way: what one takes the other may begin with."""
-    both = both_with(NEIGHBOURS, pre_tokenizer=gpt2_split(add_prefix_space))
-    contents = [token.content for token in NEIGHBOURS]
-    for first, second in itertools.product(contents, repeat=2):
-        for between in ("", " ", "  ", "   ", " \n", "\n ", "a", " a", "_", "\u3000"):
-            check_all(both, f"{first}{between}{second}")
-    for triple in itertools.permutations(contents[1:8], 3):
-        both.check(" ".join(triple))
-        both.check("".join(triple))
+_PIECES = "wo rd < m> ab e\u0301"
+PIECES = [*(token.content for token in NEIGHBOURS), *SPACES, *WORDS[:8], *OTHERS[:6], *_PIECES.split()]
 
 
-PIECES = [token.content for token in NEIGHBOURS] + [
-    *SPACES,
-    *WORDS[:8],
-    *OTHERS[:6],
-    "wo",
-    "rd",
-    "<",
-    "m>",
-    "ab",
-    "e\u0301",
-]
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     reference_impl.texts_of(PIECES),
     st.none() | reference_impl.texts_of(PIECES, size=5),
@@ -242,10 +145,13 @@ def test_texts_made_of_pieces(
     both.check(text, pair, special_as_text=special_as_text)
 
 
-@settings(max_examples=60, deadline=None)
+LETTERS = "ab <_\x00\u00e9\u0301\u0120\n\u3000\U0001f642"
+
+
+@settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.tuples(st.text("ab <\u00e9\u0301", min_size=1, max_size=4), st.sampled_from(COMBINATIONS)), max_size=5),
-    st.lists(st.text("ab <\u00e9\u0301\n", max_size=12), min_size=1, max_size=6),
+    st.lists(st.tuples(st.text(LETTERS, min_size=1, max_size=4), st.sampled_from(COMBINATIONS)), max_size=5),
+    st.lists(st.text(LETTERS, max_size=12), min_size=1, max_size=6),
     st.booleans(),
 )
 def test_any_tokens(both_with: Maker, tokens: list[tuple[str, dict[str, bool]]], texts: list[str], nfc: bool) -> None:
@@ -273,38 +179,8 @@ def check_contents(both: reference_impl.Both, contents: list[str]) -> None:
 
 
 NFC, NFD, LOWER = normalizers.NFC(), normalizers.NFD(), normalizers.Lowercase()
-COMPOSED = [
-    "\u00e9t\u00e9",
-    "e\u0301a",
-    "\u1e9b\u0323",
-    "\u212b",
-    "\u0301",
-    "\u0301x",
-    "\uac00",
-    "\u1100\u1161",
-    "a\u0323\u0307",
-    "x\u0338",
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("special", [True, False])
-@pytest.mark.parametrize("normalized", [True, False])
-def test_contents_that_nfc_changes(both_with: Maker, normalized: bool, special: bool) -> None:
-    """A normalized token is found by its normalized form in the normalized text, any other in the text as it is."""
-    nfc, nfd = NFC.normalize_str, NFD.normalize_str
-    contents = distinct(COMPOSED, {"type": "NFC"}) if normalized else COMPOSED
-    tokens = [AddedToken(content, normalized=normalized, special=special) for content in contents]
-    both = both_with(tokens, normalizer={"type": "NFC"})
-    check_contents(both, contents)
-    marks = ["", "\u0301", "\u0323", "a", " ", "e", "\u11a8", "\u0338"]
-    for content in COMPOSED:
-        for form in (content, nfc(content), nfd(content)):
-            for before, after in itertools.product(marks, repeat=2):
-                check_all(both, before + form + after)
-    both.check(" ".join(COMPOSED), "".join(COMPOSED))
-
-
+_COMPOSED = "\u00e9t\u00e9 e\u0301a \u1e9b\u0323 \u212b \u0301 \u0301x \uac00 \u1100\u1161 a\u0323\u0307 x\u0338"
+COMPOSED = _COMPOSED.split()
 CHANGING: dict[str, dict[str, Any]] = {
     "NFC": {"type": "NFC"},
     "NFD": {"type": "NFD"},
@@ -364,26 +240,6 @@ def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, speci
         both.check([*CONTENTS, " "], is_pretokenized=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CHANGING)
-@pytest.mark.parametrize("content", CONTENTS)
-def test_one_content_that_the_normalizer_changes(both_with: Maker, name: str, content: str) -> None:
-    """Special or not, with the plain spelling a token of its own, which the other then hides or is hidden by."""
-    if not distinct([content], CHANGING[name]):
-        return  # test_a_token_of_which_the_normalizer_leaves_nothing_is_named
-    left = changed_by(content, CHANGING[name])
-    for special, other_special in itertools.product((False, True), repeat=2):
-        tokens = [AddedToken(content, normalized=True, special=special)]
-        if left != content:
-            tokens.append(AddedToken(left, normalized=False, special=other_special))
-        for listed in (tokens, tokens[::-1]):
-            both = both_with(listed, normalizer=CHANGING[name])
-            check_contents(both, [content, left])
-            for text in (content, left, f"{content}{left} {content}", f" {left}x"):
-                check_all(both, text)
-                both.check_decode(both.reference.encode(text).ids)
-
-
 def test_a_token_of_which_the_normalizer_leaves_nothing_is_named() -> None:
     """The reference then finds it nowhere, or everywhere."""
     for normalizer in ({"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "StripAccents"}):
@@ -391,89 +247,3 @@ def test_a_token_of_which_the_normalizer_leaves_nothing_is_named() -> None:
         text = with_tokens([AddedToken(content, normalized=True)], normalizer=normalizer)
         with pytest.raises(UnsupportedError, match="reduces to nothing"):
             reference_impl.compiled(text)
-
-
-@pytest.mark.parametrize("flags", COMBINATIONS, ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")
-def test_tokens_after_text_that_nfc_changes(both_with: Maker, flags: dict[str, bool]) -> None:
-    """Offsets are of the original text, whose characters are more than those that are left."""
-    both = both_with([AddedToken("<m>", **flags), AddedToken("\u00e9", **flags)], normalizer={"type": "NFC"})
-    for text in (
-        "e\u0301 <m> e\u0301",
-        "ae\u0301\u0301<m>\u0301",
-        " \u212b\u0323 <m> \u1100\u1161<m>",
-        "a\u0301e\u0301 a\u0301",
-        "\u0301e\u0301\u0323<m>",
-    ):
-        check_all(both, text)
-
-
-# -- what special tokens are beside the rest
-
-
-def test_special_as_text_is_of_special_tokens_alone(both_with: Maker) -> None:
-    both = both_with(
-        [AddedToken("<x>", special=True), AddedToken("<y>"), AddedToken("<xy>", special=True, normalized=True)]
-    )
-    x, y = both.reference.token_to_id("<x>"), both.reference.token_to_id("<y>")
-    assert both.engine.encode_ids("<x><y>") == [x, y]
-    assert both.engine.encode_ids("<x><y>", special_as_text=True)[-1] == y
-    assert x not in both.engine.encode_ids("<x><y>", special_as_text=True)
-    for text in ("<x><y><xy>", "<x> <y> <xy> a", "<<x>>", "<xy><x"):
-        check_all(both, text)
-
-
-def test_a_special_token_hides_what_begins_in_it(both_with: Maker) -> None:
-    """Passed over as text, it still was the longest match: nothing inside it is found."""
-    both = both_with([AddedToken("<abc>", special=True), AddedToken("abc"), AddedToken("bc>d"), AddedToken("d")])
-    for text in ("<abc>d", "abc<abc>abc", "<abc", "bc>d<abc>d", "<abcabc>d"):
-        check_all(both, text)
-
-
-def test_model_tokens_made_special(both_with: Maker) -> None:
-    """Tokens that the model has keep its ids, whatever their flags."""
-    tokens = [
-        AddedToken("ab", special=True),
-        AddedToken("\u0120ab"),
-        AddedToken("<s>", special=True),
-        AddedToken("a", lstrip=True),
-    ]
-    both = both_with(tokens)
-    for text in ("ab ab", " abab", "<s>ab</s>", "a", " a", "\u0120ab ab", "x a<s>"):
-        check_all(both, text)
-        ids = both.reference.encode(text).ids
-        for skip in (True, False):
-            assert both.engine.decode(ids, skip) == both.reference.decode(ids, skip)
-
-
-@pytest.mark.slow
-def test_many_tokens(both_with: Maker) -> None:
-    """A thousand, as published vocabularies have: stamps, runs of spaces, names."""
-    tokens = [AddedToken(f"<|{i / 50:.2f}|>", normalized=False) for i in range(1000)]
-    tokens += [AddedToken(" " * n, normalized=n % 2 == 0) for n in range(2, 25)]
-    both = both_with(tokens, pre_tokenizer=gpt2_split())
-    for text in (
-        "<|0.00|> Hi<|1.98|><|2.00|>  there<|19.98|>",
-        "<|0.0|>",
-        " " * 60,
-        "a" + " " * 25 + "b\n" + " " * 24,
-        "<|0.00" * 9,
-    ):
-        check_all(both, text)
-
-
-def test_added_tokens_in_the_published_shapes(both_with: Maker) -> None:
-    """A template around them, offsets trimmed."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    tokenizer.decoder = decoders.ByteLevel()
-    document = json.loads(with_tokens(NEIGHBOURS))
-    document["pre_tokenizer"] = gpt2_split(add_prefix_space=True)
-    vocab = document["model"]["vocab"]
-    roberta = processors.RobertaProcessing(("</s>", vocab["</s>"]), ("<s>", vocab["<s>"]))
-    tokenizer.post_processor = roberta
-    document["post_processor"] = json.loads(tokenizer.to_str())["post_processor"]
-    both = reference_impl.Both(document)
-    for text in ("<m> ab", "ab <lr> ab", "<s>ab</s>", "  <lr>  ", " word ", "ab  \n<r>\n ab"):
-        for special_as_text in (False, True):
-            both.check(text, special_as_text=special_as_text)
-            both.check(text, "Wort <s> ab", special_as_text=special_as_text)

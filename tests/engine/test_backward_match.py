@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from crayon_hf import _core
-from tests.engine.test_added_tokens import COMBINATIONS, FLAGS, Maker, check_all, gpt2_split, with_tokens
+from tests.engine.test_added_tokens import COMBINATIONS, Maker, check_all, gpt2_split, with_tokens
 from tests.support import reference_impl
 from tests.support.cartridge_cases import child
 
@@ -38,29 +37,6 @@ def found(keys: list[bytes], text: bytes, start: int, stop: int) -> Found:
     return _core._testing.match_backwards(*_core.build_double_array(numbered), text, start, stop)
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        [b"a"],
-        [b"a" * size for size in range(1, 9)],
-        [b"aaaab", b"aab", b"b", b"ba"],
-        [b"aaaab", b"baaaa", b"aaa"],
-        [b"abcabd", b"bcab", b"cabc", b"ab", b"bd"],
-        [b"\x00", b"\xff\x00", b"\x00\xff\x00\xff"],
-        [b"abababc", b"babab", b"bab"],
-    ],
-    ids=range(7),
-)
-def test_every_short_text(keys: list[bytes]) -> None:
-    """In every part of it: what begins in the part may end behind it."""
-    letters = sorted(set(b"".join(keys)))
-    for size in range(7 if len(letters) < 3 else 5):
-        for letter in itertools.product(letters, repeat=size):
-            text = bytes(letter) + keys[0]
-            for start, stop in ((0, len(text)), (size // 2, size), (1, 1), (size, len(text))):
-                assert found(keys, text, start, stop) == longest(keys, text, start, stop), (text, start, stop)
-
-
 @given(
     st.lists(st.text("ab", min_size=1, max_size=9), min_size=1, max_size=12, unique=True),
     st.lists(st.text("ab", max_size=12) | st.text("abc", max_size=4), max_size=8),
@@ -74,24 +50,7 @@ def test_any_keys(keys: list[str], parts: list[str], start: int, size: int) -> N
     assert found(spelled, text, start, stop) == longest(spelled, text, start, stop)
 
 
-def test_no_keys_and_no_trie() -> None:
-    assert _core._testing.match_backwards(*_core.build_double_array([]), b"ab", 0, 2) == [(0, -1)] * 2
-    base, check, values = _core.build_double_array([(b"ab", 0)])
-    check[-1] = len(check) - 1  # its own parent
-    assert _core._testing.match_backwards(base, check, values, b"ab", 0, 2) == [(0, -1)] * 2
-
-
 # -- added tokens: long enough that walks are given up
-
-
-@pytest.mark.parametrize("flags", COMBINATIONS, ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")
-def test_long_contents(both_with: Maker, flags: dict[str, bool]) -> None:
-    """As the reference finds them, in a text of which each place would be walked from for long."""
-    contents = ["a" * 60 + "b", "a" * 40 + " ", " " * 30 + "a", "b a", "aaa", "aaaaaaaa b"]
-    both = both_with([AddedToken(content, **flags) for content in contents])
-    text = "a" * 130 + "b a " + "a" * 59 + "b" + "a" * 61 + "b" + "a" * 45 + " " * 35 + "aa b  a" + "a" * 90
-    check_all(both, text)
-    check_all(both, text[::-1] + text)
 
 
 @pytest.mark.parametrize("shift", range(3))
@@ -105,14 +64,6 @@ def test_contents_of_many_kinds(both_with: Maker, shift: int) -> None:
         "a" * size + "b " + " " * (size % 13) + "_" * (size % 2) for size in (90, 3, 41, 77, 12, 60, 59, 200)
     )
     check_all(both, text)
-
-
-def test_more_than_a_block(both_with: Maker) -> None:
-    """Contents that reach from one block of the text to the next one."""
-    contents = ["a" * 20_000 + "b", "a" * 1_000 + "c", "aab"]
-    both = both_with([AddedToken(content, normalized=content[-1] == "c") for content in contents])
-    text = "a" * 21_000 + "b" + "a" * 16_383 + "c" + "a" * 30_000 + "b"
-    assert both.engine.encode_ids(text) == both.reference.encode(text).ids
 
 
 HOSTILE = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import random
 
 import pytest
 import tiktoken
@@ -60,14 +59,3 @@ def test_tiktoken(ranked: tuple[tiktoken.Encoding, _core.Engine], text: str) -> 
     assert engine.encode_ids(text, special_as_text=True) == reference.encode_ordinary(text)
     assert engine.decode_bytes(want) == reference.decode_bytes(want)
     assert engine.decode(want, skip_special_tokens=False) == reference.decode(want)
-
-
-def test_tiktoken_documents(ranked: tuple[tiktoken.Encoding, _core.Engine]) -> None:
-    reference, engine = ranked
-    text = reference_impl.generated_text(random.Random(14), 50_000)
-    assert engine.encode_ids(text) == reference.encode_ordinary(text)
-    for text in SURROGATES:
-        assert engine.encode_ids(text) == reference.encode_ordinary(text)
-        assert engine.encode_ragged([text, "a"])[0].tolist() == reference.encode_ordinary(
-            text
-        ) + reference.encode_ordinary("a")

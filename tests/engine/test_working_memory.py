@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from tokenizers import Tokenizer
 
 import crayon_hf
 from crayon_hf import _core
@@ -42,49 +41,6 @@ def texts(seed: int = 1, size: int = 800_000) -> list[str]:
 def new_words(seed: int, count: int) -> list[str]:
     rng = random.Random(seed)
     return [" ".join("".join(rng.choices("abcdefghij", k=9)) for _ in range(1000)) for _ in range(count)]
-
-
-def made() -> int:
-    return _core.working_memory()["scratches_made"]
-
-
-@pytest.mark.slow
-def test_each_thread_of_a_batch_finds_what_it_had(engine: _core.Engine) -> None:
-    batch, before = texts(), made()
-    want = engine.encode_lists(batch, threads=1)
-    for _ in range(50):
-        assert engine.encode_lists(batch, threads=2) == want
-    assert made() - before <= 2
-
-
-def test_no_thread_loses_what_it_had(engine: _core.Engine) -> None:
-    """Threads of Python begin and end their calls together."""
-    batch, before, count = texts(size=20_000), made(), 8
-    want = engine.encode_lists(batch)
-    barrier = threading.Barrier(count)
-    wrong = []
-
-    def work() -> None:
-        for _ in range(100):
-            barrier.wait()
-            if engine.encode_lists(batch, threads=1) != want:
-                wrong.append(1)
-
-    workers = [threading.Thread(target=work) for _ in range(count)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
-    assert made() - before <= count
-
-
-def test_decoding_makes_none(engine: _core.Engine) -> None:
-    lists = engine.encode_lists(texts(), threads=1)
-    _core.trim()
-    before = made()
-    engine.decode_batch(lists, threads=2)
-    assert made() == before
 
 
 def test_trim_gives_all_back(engine: _core.Engine) -> None:
@@ -123,17 +79,6 @@ def test_the_memory_of_a_large_result_is_used_again(engine: _core.Engine) -> Non
     assert _core.working_memory()["bytes"] == 0
 
 
-@pytest.mark.slow
-def test_an_engine_that_goes_leaves_nothing(engine: _core.Engine) -> None:
-    for seed in range(5):
-        other = reference_impl.open_engine(trained("word_piece" if seed % 2 else "byte_level"))
-        other.encode_lists(texts(seed), threads=2)
-        del other
-    assert _core.working_memory()["scratches"] == 0
-    engine.encode_ids("some words")
-    assert _core.working_memory()["scratches"] == 1
-
-
 def test_what_nobody_uses_goes_with_the_next_call(engine: _core.Engine) -> None:
     other = reference_impl.open_engine(trained("byte_level"))
     other.encode_lists(texts(), threads=2)
@@ -158,31 +103,39 @@ def test_all_engines_together_keep_to_the_limit() -> None:
     assert _core.working_memory()["scratches"] >= 1
 
 
+def test_many_threads_share_the_slots(engine: _core.Engine) -> None:
+    """More threads at once than an engine has places for what they know."""
+    batch = texts(size=5000)
+    flat, splits = engine.encode_ragged(batch, threads=1)
+    want = [flat[a:b].tolist() for a, b in pairwise(splits)]
+    wrong = []
+    barrier = threading.Barrier(100)
+
+    def work() -> None:
+        barrier.wait()
+        if engine.encode_lists(batch * 20, threads=2) != want * 20:
+            wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(100)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert _core.working_memory()["scratches"] <= 64
+
+
+def made() -> int:
+    return _core.working_memory()["scratches_made"]
+
+
 @pytest.mark.slow
-def test_what_was_used_last_stays_within_the_limit() -> None:
-    engines = [reference_impl.open_engine(trained("byte_level")) for _ in range(3)]
-    for seed, each in enumerate(engines):
-        each.encode_lists(new_words(seed, 60), threads=1)
-    all_bytes = _core.working_memory()["bytes"]
-    _core._testing.set_working_memory(all_bytes)
-    fourth = reference_impl.open_engine(trained("byte_level"))
-    fourth.encode_lists(new_words(9, 60), threads=1)
-    before = made()
-    fourth.encode_ids("some words")
-    assert made() == before
-
-
-def test_added_tokens_keep_what_threads_know() -> None:
-    tokenizer = crayon_hf.Tokenizer.from_str(trained("byte_level"))
-    batch = texts()
-    tokenizer.encode_batch_fast(batch)
-    before = made()
-    for i in range(5):
-        tokenizer.add_tokens([f"<new {i}>"])
-        reference = Tokenizer.from_str(tokenizer.to_str())
-        text = f"some words<new {i}> and more"
-        assert tokenizer.encode(text).ids == reference.encode(text).ids
-    assert made() == before
+def test_each_thread_of_a_batch_finds_what_it_had(engine: _core.Engine) -> None:
+    batch, before = texts(), made()
+    want = engine.encode_lists(batch, threads=1)
+    for _ in range(50):
+        assert engine.encode_lists(batch, threads=2) == want
+    assert made() - before <= 2
 
 
 FORK = """
@@ -213,25 +166,3 @@ def test_a_child_of_fork_has_its_parents(tmp_path) -> None:
     same, more = json.loads(done.stdout)
     assert same
     assert more == 0
-
-
-def test_many_threads_share_the_slots(engine: _core.Engine) -> None:
-    """More threads at once than an engine has places for what they know."""
-    batch = texts(size=5000)
-    flat, splits = engine.encode_ragged(batch, threads=1)
-    want = [flat[a:b].tolist() for a, b in pairwise(splits)]
-    wrong = []
-    barrier = threading.Barrier(100)
-
-    def work() -> None:
-        barrier.wait()
-        if engine.encode_lists(batch * 20, threads=2) != want * 20:
-            wrong.append(1)
-
-    workers = [threading.Thread(target=work) for _ in range(100)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
-    assert _core.working_memory()["scratches"] <= 64

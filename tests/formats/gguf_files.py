@@ -13,7 +13,7 @@ from crayon_hf import Tokenizer
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.gguf import read_gguf
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+NORMAL, CONTROL = 1, 3
 Reader = Callable[..., Converted]
 
 
@@ -26,12 +26,9 @@ def write_gguf(
     scores: Sequence[float] | None = None,
     merges: Iterable[str] | None = None,
     keys: Mapping[str, Any] | None = None,
-    version: int = 3,
-    big_endian: bool = False,
 ) -> Path:
     """A file without tensors. `keys` come after ``tokenizer.ggml.``, or are whole after a dot."""
-    order = gguf.GGUFEndian.BIG if big_endian else gguf.GGUFEndian.LITTLE
-    writer = gguf.GGUFWriter(path, "llama", endianess=order)
+    writer = gguf.GGUFWriter(path, "llama")
     if model is not None:
         writer.add_tokenizer_model(model)
     if tokens is not None:
@@ -47,10 +44,6 @@ def write_gguf(
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
-    if version != 3:
-        data = bytearray(path.read_bytes())
-        data[4:8] = version.to_bytes(4, "big" if big_endian else "little")
-        path.write_bytes(data)
     return path
 
 

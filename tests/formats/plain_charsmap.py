@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 
-from crayon_hf import UnsupportedError, VocabularyError, _core
+from crayon_hf import VocabularyError
 
 Rules = dict[str, str]
 LONGEST_RULE = 64
@@ -51,40 +49,3 @@ def _keys(units: Sequence[int]) -> Iterator[tuple[bytes, int]]:
         if unit & 0x100:
             yield key, units[base] & 0x7FFF_FFFF
         waiting += [(key + label, child) for label, child in children.get(base, ())]
-
-
-def following(rules: Rules) -> dict[str, str]:
-    """For each beginning of a key of several characters, the last characters of such keys, in order."""
-    found: dict[str, set[str]] = {}
-    for key in rules:
-        if len(key) > 1:
-            if len(key) > 2 and key[:-1] not in rules:
-                raise UnsupportedError(f"the normalization rule for {key!r}, without one for what it begins with")
-            found.setdefault(key[:-1], set()).add(key[-1])
-    return {start: "".join(sorted(chars)) for start, chars in found.items()}
-
-
-def applied(texts: Iterable[str], rules: Rules) -> list[str]:
-    """The texts after the rules: from left to right, the longest that fits."""
-    longest = max(map(len, rules), default=1)
-    results = []
-    for text in texts:
-        made, at = [], 0
-        while at < len(text):
-            fits = (text[at : at + length] for length in range(longest, 0, -1))
-            key = next((key for key in fits if key in rules), text[at])
-            made.append(rules.get(key, key))
-            at += len(key)
-        results.append("".join(made))
-    return results
-
-
-def differences(rules: Rules, component: object) -> tuple[str, Rules]:
-    """Where a normalizer differs from the rules: single characters, of all that exist, and longer rules."""
-    singles = [chr(code) for code in chain(range(1, 0xD800), range(0xE000, 0x110000))]
-    sequences = [key for key in rules if len(key) > 1]
-    # A zero character ends every cluster, and no rule has one.
-    found = _core.normalize(json.dumps(component), "\0".join(singles + sequences), False)[0].split("\0")
-    chars = [char for char, made in zip(singles, found, strict=False) if made != rules.get(char, char)]
-    made = zip(sequences, found[len(singles) :], strict=True)
-    return "".join(chars), {key: rules[key] for key, text in made if text != rules[key]}

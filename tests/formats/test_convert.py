@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,8 @@ from crayon_hf.cartridges import cache
 from crayon_hf.formats import convert, repository, write
 from crayon_hf.formats import tiktoken as ranks
 from crayon_hf.formats.converted import Converted
-from crayon_hf.util.byte_level import BYTE_LEVEL, spell
-from tests.support.versions import before_1
+from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.formats.gguf_files import write_gguf
 
 TEXTS = ["Hello, wörld! It's 2024.\n\n  日本 🙂", "a<|end|>b <|endoftext|>", "", " x" * 50]
 SPECIALS = {"<|end|>": 3000, "<|endoftext|>": 3001}
@@ -96,25 +93,6 @@ def test_directory(converted, tmp_path, monkeypatch):
     assert json.loads(cartridge._engine.metadata)["reference"] == converted.reference
 
 
-def test_metadata(encoding, sources, tmp_path):
-    write(convert(encoding), tmp_path)
-    metadata = json.loads(Tokenizer.from_file(tmp_path / "tokenizer.dat")._engine.metadata)
-    assert metadata == {"reference": "tiktoken", "name": "mine"}
-    again = convert(tmp_path / "tokenizer.dat")
-    assert (again.reference, again.name) == ("tiktoken", "mine")
-    assert again.tokenizer_json == (tmp_path / "tokenizer.json").read_bytes()
-    crayon = convert(sources["crayon"])
-    count = crayon.metadata["tokens"]
-    assert repository.metadata_of(crayon) == f'{{"reference":"xerv-crayon","tokens":{count}}}'
-
-
-def test_without_a_cartridge(sources, tmp_path):
-    write(convert(sources["directory"]), tmp_path)
-    assert (tmp_path / "tokenizer.dat").exists()
-    write(convert(sources["bert"]), tmp_path, cartridge=False)  # a cartridge of another vocabulary is worth nothing
-    assert sorted(os.listdir(tmp_path)) == ["tokenizer.json", "tokenizer_config.json"]
-
-
 def test_tiktoken_encodings(encoding, sources, tmp_path, monkeypatch):
     """As an object, as a rank file with what that does not say, and by the name that a plugin gives it."""
     expected = convert(encoding)
@@ -131,62 +109,35 @@ def test_tiktoken_encodings(encoding, sources, tmp_path, monkeypatch):
     assert convert("mine").reference == "tokenizers"
 
 
-def test_published_encoding_by_name(shared, tmp_path, monkeypatch):
-    path = shared / "vocab" / "r50k_base" / "r50k_base.tiktoken"
-    shutil.copy(path, tmp_path / ranks.KNOWN_FILES["r50k_base"].cache_name)
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    assert convert("gpt2").tokenizer_json == convert(path).tokenizer_json
-    assert convert("gpt2").name == "gpt2"
-    assert convert("r50k_base").config == {"eos_token": "<|endoftext|>"}
-
-
-@pytest.mark.parametrize("source", [5, None, b"x", object()])
-def test_what_is_no_source(source):
-    with pytest.raises(TypeError, match="expected a path, the name of an encoding or a tiktoken"):
-        convert(source)
-
-
 def test_errors(sources, encoding, tmp_path):
-    with pytest.raises(FileNotFoundError):
-        convert(tmp_path / "nothing")
-    with pytest.raises(FileNotFoundError):
-        convert("no_such_encoding")
-    with pytest.raises(VocabularyError, match=r"pattern=.*name="):
-        convert(sources["ranks"])
-    with pytest.raises(VocabularyError, match="pattern cannot be given with"):
-        convert(encoding, pattern="x")
-    for kind in ("tokenizer.json", "directory", "slow", "bert", "crayon", "cartridge"):
-        with pytest.raises(VocabularyError, match="pattern, name is for tiktoken rank files"):
-            convert(sources[kind], pattern="x", name="y")
     shutil.copy(sources["cartridge"], tmp_path / "alone.dat")
-    with pytest.raises(SourceMissingError):
-        convert(tmp_path / "alone.dat")
+    refused: list[tuple[Any, dict[str, str], type[Exception], str]] = [
+        (5, {}, TypeError, "expected a path"),
+        ("no_such_encoding", {}, FileNotFoundError, "no_such_encoding"),
+        (sources["ranks"], {}, VocabularyError, "pattern="),
+        (encoding, {"pattern": "x"}, VocabularyError, "pattern"),
+        (tmp_path / "alone.dat", {}, SourceMissingError, "alone"),
+        *(
+            (sources[kind], {"pattern": "x", "name": "y"}, VocabularyError, "rank files")
+            for kind in ("tokenizer.json", "directory", "slow", "bert", "crayon", "cartridge")
+        ),
+    ]
+    for source, options, error, message in refused:
+        with pytest.raises(error, match=message):
+            convert(source, **options)
 
 
 # -- what is in a directory already
 
 
 def test_settings_that_are_there_stay(sources, tmp_path):
-    (tmp_path / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "GPT2Tokenizer", "model_max_length": 77, "clean_up_tokenization_spaces": True})
-    )
+    old = {"tokenizer_class": "GPT2Tokenizer", "model_max_length": 77, "clean_up_tokenization_spaces": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(old))
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     write(convert(sources["bert"]), tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text())
-    assert config["tokenizer_class"] == "BertTokenizer"
-    assert config["model_max_length"] == 77
-    assert config["clean_up_tokenization_spaces"] is True
+    assert {key: config[key] for key in old} == {**old, "tokenizer_class": "BertTokenizer"}
     assert (tmp_path / "model.safetensors").read_bytes() == b"weights"
-
-
-def test_settings_of_the_source_are_carried(encoding, tmp_path):
-    """Whatever file has the vocabulary, the template and the length of the model stay what they are."""
-    (tmp_path / "x.model").write_bytes(ranks.write_ranks(encoding._mergeable_ranks))
-    (tmp_path / "tokenizer_config.json").write_text(
-        json.dumps({"chat_template": "{{ x }}", "model_max_length": 9, "tokenizer_class": "OddTokenizer"})
-    )
-    converted = convert(tmp_path, **OPTIONS["ranks"])
-    assert converted.config == {"chat_template": "{{ x }}", "model_max_length": 9, "eos_token": "<|endoftext|>"}
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -201,19 +152,15 @@ def test_all_or_nothing(sources, tmp_path, monkeypatch):
     good = convert(sources["bert"])
     document = json.loads(good.tokenizer_json)
     odd = {**document, "model": {**document["model"], "vocab": {"[UNK]": 0, "a": 2_000_000_000}}}
-    failures: list[tuple[Converted, type[Exception]]] = [
-        (good._replace(tokenizer_json=json.dumps(odd).encode()), UnsupportedError),
-        (good._replace(tokenizer_json=b"{"), VocabularyError),
-        (good._replace(tokenizer_json=b'{"model": {}}'), VocabularyError),
-        (
-            good._replace(tokenizer_json=b'{"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": [5]}}'),
-            VocabularyError,
-        ),
-    ]
-    for converted, error in failures:
+    for data, error in ((json.dumps(odd).encode(), UnsupportedError), (b'{"model": {}}', VocabularyError)):
         for folder in (old, new):
             with pytest.raises(error):
-                write(converted, folder)
+                write(good._replace(tokenizer_json=data), folder)
+    (old / "tokenizer_config.json").write_text("{")
+    with pytest.raises(VocabularyError, match="tokenizer_config"):
+        write(good, old)
+    assert (old / "tokenizer_config.json").read_text() == "{"
+    (old / "tokenizer_config.json").write_bytes(before["tokenizer_config.json"])
     real = repository.write_atomic  # type: ignore[attr-defined]
 
     def fails_late(path: str, data: bytes) -> None:
@@ -229,13 +176,6 @@ def test_all_or_nothing(sources, tmp_path, monkeypatch):
     assert not new.exists()
 
 
-def test_damaged_config_is_not_overwritten(sources, tmp_path):
-    (tmp_path / "tokenizer_config.json").write_text("{")
-    with pytest.raises(VocabularyError, match="tokenizer_config"):
-        write(convert(sources["bert"]), tmp_path)
-    assert contents(tmp_path) == {"tokenizer_config.json": b"{"}
-
-
 # -- opening any source
 
 
@@ -245,27 +185,9 @@ def same_ids(tokenizer: Tokenizer, converted: Converted) -> None:
         assert tokenizer.encode(text).ids == stock.encode(text).ids
 
 
-@pytest.mark.parametrize("kind", [kind for kind in NATIVE if kind != "ranks"])
+@pytest.mark.parametrize("kind", ["tokenizer.json", "directory", "slow", "merges", "bert", "cartridge", "crayon"])
 def test_from_file(kind, sources):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tokenizer = Tokenizer.from_file(sources[kind])
-    assert tokenizer.engine == "native"
-    same_ids(tokenizer, convert(sources[kind]))
-    assert tokenizers.Tokenizer.from_str(tokenizer.to_str())
-
-
-def test_from_file_crayon(sources):
-    tokenizer = Tokenizer.from_file(sources["crayon"])
-    assert tokenizer.engine_report()["reference"] == "xerv-crayon"
-    same_ids(tokenizer, convert(sources["crayon"]))
-
-
-def test_from_file_of_published_ranks(shared):
-    path = shared / "vocab" / "r50k_base" / "r50k_base.tiktoken"
-    tokenizer = Tokenizer.from_file(path)
-    assert tokenizer.engine_report()["reference"] == "tiktoken"
-    assert tokenizer.encode(TEXTS[0]).ids == Tokenizer.from_tiktoken(path).encode(TEXTS[0]).ids
+    same_ids(Tokenizer.from_file(sources[kind]), convert(sources[kind]))
 
 
 def test_converted_once(sources, tmp_path, monkeypatch):
@@ -296,34 +218,12 @@ def test_converted_once(sources, tmp_path, monkeypatch):
     assert json.loads(Tokenizer.from_file(path).to_str())["model"]["merges"] == []
 
 
-def test_sentencepiece_model(shared, tmp_path, monkeypatch):
-    pytest.importorskip("crayon_hf.formats.sentencepiece")
-    said: list[tuple[str, int, int]] = []
-    converted = convert(shared / "vocab" / "mistral-v1", progress=lambda *what: said.append(what))
-    assert converted.reference == "sentencepiece"
-    assert said
-    assert all(0 <= done <= total for _, done, total in said)
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
-    same_ids(Tokenizer.from_file(shared / "vocab" / "mistral-v1"), converted)
-    monkeypatch.setattr(_core, "compile_tokenizer_json", None)
-    same_ids(Tokenizer.from_file(shared / "vocab" / "mistral-v1" / "tokenizer.model"), converted)
-
-
 def test_gguf(gpt2_like, tmp_path, monkeypatch):
     """Such a file may be too large to be hashed: its stat stands for it, but not while it may change unseen."""
-    pytest.importorskip("crayon_hf.formats.gguf")
-    gguf = pytest.importorskip("gguf")
     model = json.loads(gpt2_like.read_bytes())["model"]
     path = tmp_path / "x.gguf"
-    writer = gguf.GGUFWriter(path, "gpt2")
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(sorted(model["vocab"], key=model["vocab"].__getitem__))
-    writer.add_token_types([3] + [1] * (len(model["vocab"]) - 1))
-    writer.add_token_merges([" ".join(pair) for pair in model["merges"]])
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    tokens, merges = sorted(model["vocab"], key=model["vocab"].__getitem__), map(" ".join, model["merges"])
+    write_gguf(path, "gpt2", tokens, types=[3] + [1] * (len(tokens) - 1), merges=merges, keys={"pre": "gpt-2"})
     converted = convert(path)
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
     tokenizer = Tokenizer.from_file(path)
@@ -336,37 +236,11 @@ def test_gguf(gpt2_like, tmp_path, monkeypatch):
     same_ids(Tokenizer.from_file(path), converted)
 
 
-def test_what_the_engine_does_not_compile_is_delegated(tmp_path):
-    vocab = {"<|endoftext|>": 0, **{spell(bytes([byte])): byte + 1 for byte in range(256)}, "far": 3_000_000}
-    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
-    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
-    with pytest.warns(crayon_hf.DelegatedWarning):
-        tokenizer = Tokenizer.from_file(tmp_path)
-    assert tokenizer.engine == "delegated"
-    same_ids(tokenizer, convert(tmp_path))
-
-
 def test_errors_name_the_file(tmp_path):
     (tmp_path / "v.dat").write_bytes(b"CRAY\x02\0\0\0\xff\xff\xff\xff")
-    with pytest.raises(CartridgeError, match=r"v\.dat: "):
+    with pytest.raises(CartridgeError, match=r"v\.dat"):
         Tokenizer.from_file(tmp_path / "v.dat")
     (tmp_path / "vocab.json").write_text('{"a": 0}')
     (tmp_path / "merges.txt").write_text("a b\n")
-    with pytest.raises(VocabularyError, match=r"vocab\.json: merges\.txt merges 'a' and 'b'"):
+    with pytest.raises(VocabularyError, match=r"vocab\.json: merges\.txt"):
         Tokenizer.from_file(tmp_path / "merges.txt")
-    (tmp_path / "config.json").write_text('{"model_type": "whisper"}')
-    (tmp_path / "merges.txt").write_text("a a\n")
-    (tmp_path / "vocab.json").write_text('{"a": 0, "aa": 1}')
-    with pytest.raises(UnsupportedError, match=r"vocab\.json: a tokenizer of whisper"):
-        Tokenizer.from_file(tmp_path)
-
-
-@before_1("class that reads vocab.json or vocab.txt")
-def test_no_transformers_is_needed(sources, tmp_path):
-    program = (
-        "import sys; sys.modules['transformers'] = sys.modules['tiktoken'] = None\n"
-        "from crayon_hf.formats import convert, write\n"
-        f"for source in {[str(sources[kind]) for kind in ('directory', 'slow', 'bert', 'crayon')]!r}:\n"
-        f"    write(convert(source), {str(tmp_path)!r}, cartridge=False)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

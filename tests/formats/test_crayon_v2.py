@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf import CartridgeError, UnsupportedError, VocabularyError, _core
+from crayon_hf import UnsupportedError, VocabularyError, _core
 from crayon_hf.formats.crayon_v2 import companion_of, read_companion, read_crayon_v2
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
@@ -61,10 +58,6 @@ def check(data: bytes, tokens: list[str] | None, texts: list[str]) -> None:
 TEXTS = ["", "a", "abcab", "Hello, world! It's 2024.\n\n", "naïve 日本語 🙂\u200d\0\t", "the theory of the them " * 20]
 
 
-def test_small():
-    check(file_of({b"a": 5, b"ab": 0, b"abc": 7, b"the": 2, b" the": 3, "é".encode(): 4, b"\xe6\x97": 1}), None, TEXTS)
-
-
 @settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(0, 400), min_size=1, max_size=40),
@@ -73,11 +66,6 @@ def test_small():
 def test_random_vocabularies(vocabulary, texts):
     unique = {id: key for key, id in vocabulary.items()}
     check(file_of({key: id for id, key in unique.items()}), None, [*texts, "abcab"])
-
-
-def test_every_byte_has_a_token_already():
-    keys = {bytes([byte]): 255 - byte for byte in range(256)} | {b"ab": 256}
-    check(file_of(keys), None, TEXTS)
 
 
 def test_holes_and_names():
@@ -91,11 +79,7 @@ def test_holes_and_names():
 
 @pytest.mark.parametrize(
     ("tokens", "message"),
-    [
-        (["a"], "has 1 tokens, and b'b' has id 1"),
-        (["a", "c"], "another vocabulary: id 1 is 'c'"),
-        (["", "b"], "id 0"),
-    ],
+    [(["a"], "has 1 tokens, and b'b' has id 1"), (["a", "c"], "another vocabulary: id 1 is 'c'"), (["", "b"], "id 0")],
 )
 def test_strings_of_another_vocabulary(tokens, message):
     with pytest.raises(VocabularyError, match=message):
@@ -122,66 +106,18 @@ def test_companion_in_both_forms(tmp_path):
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"",
-        b"{",
-        b"{}",
-        b'"a"',
-        b"[1]",
-        b'["a", null]',
-        b'{"vocab": []}',
-        b'{"vocab": {"a": -1}}',
-        b'{"vocab": {"a": 1.5}}',
-        b'{"vocab": {"a": 2000000000}}',
-        b"[" * 100_000,
-        b"\xff",
-    ],
+    [b"", b"{}", b"[1]", b'["a", null]', b'{"vocab": {"a": -1}}', b'{"vocab": {"a": 2000000000}}', b"[" * 100_000],
 )
 def test_damaged_companion(data):
-    with pytest.raises(VocabularyError, match=r"beside the version 2 cartridge"):
+    with pytest.raises(VocabularyError, match="version 2"):
         read_companion(data)
 
 
-def test_nothing_to_read():
-    with pytest.raises(VocabularyError, match="no tokens"):
-        read_crayon_v2(file_of({}), None)
-    with pytest.raises(CartridgeError):
-        read_crayon_v2(b"CRAY\x02\0\0\0", None)
-    with pytest.raises(UnsupportedError, match="an id of 2147483647"):
-        read_crayon_v2(file_of({b"a": 2**31 - 1}), None)
+def test_what_cannot_be_read():
+    for keys, error in (({}, VocabularyError), ({b"a": 2**31 - 1}, UnsupportedError)):
+        with pytest.raises(error, match=r"no tokens|an id of"):
+            read_crayon_v2(file_of(keys), None)
     base, check, values = _core.build_double_array([(b"a", 0), (b"b", 1)])
     values[values == 1] = 0
-    with pytest.raises(UnsupportedError, match=r"b'a' and b'b', which have the same id \(0\)"):
+    with pytest.raises(UnsupportedError, match="same id"):
         read_crayon_v2(_core.write_cartridge_v2(base, check, values), None)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_damage(data):
-    file = bytearray(file_of({b"a": 5, b"ab": 0, b"abc": 7, b"b\xff": 3}))
-    for _ in range(data.draw(st.integers(1, 4))):
-        file[data.draw(st.integers(0, len(file) - 1))] = data.draw(st.integers(0, 255))
-    with suppress(CartridgeError, VocabularyError):
-        read_crayon_v2(bytes(file), None)
-
-
-# -- those that xerv-crayon ships
-
-
-def published() -> list[Path]:
-    """The package is found, never imported."""
-    spec = importlib.util.find_spec("crayon")
-    folders = list(spec.submodule_search_locations or []) if spec else []
-    return sorted(path for folder in folders for path in Path(folder, "resources", "dat").glob("*.dat"))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not published(), reason="xerv-crayon is not installed")
-@pytest.mark.parametrize("path", published(), ids=lambda path: path.stem)
-def test_published(path, training_text):
-    companion = companion_of(str(path))
-    tokens = read_companion(Path(companion).read_bytes())
-    data = path.read_bytes()
-    texts = [text[:400] for text in training_text[-12:]]  # WordPiece is slow on long words
-    check(data, tokens, [*TEXTS, *texts])
-    assert read_crayon_v2(data, None).tokenizer_json == read_crayon_v2(data, tokens).tokenizer_json

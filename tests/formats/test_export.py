@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 import tiktoken
 import tokenizers
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.formats import convert
 from crayon_hf.formats.converted import Converted, written
 from crayon_hf.formats.crayon_v2 import read_companion, read_crayon_v2
-from crayon_hf.formats.export import Ranks, to_crayon_v2, to_tiktoken, to_tokenizer_json
-from crayon_hf.formats.tiktoken import R50K_PATTERN, RankFile, read_ranks, tokenizer_json
-from crayon_hf.util.byte_level import spell
+from crayon_hf.formats.export import Ranks, to_crayon_v2, to_tiktoken
+from crayon_hf.formats.tiktoken import RankFile, read_ranks, tokenizer_json
 
 TEXTS = [
     "",
@@ -47,12 +44,6 @@ def keys_of(cartridge: bytes) -> dict[bytes, int]:
 
 
 # -- tokenizer.json
-
-
-def test_tokenizer_json(any_vocabulary):
-    expected = tokenizers.Tokenizer.from_file(str(any_vocabulary)).to_str(pretty=True).encode()
-    assert to_tokenizer_json(convert(any_vocabulary)) == expected
-    assert to_tokenizer_json(Tokenizer.from_file(any_vocabulary)) == expected
 
 
 # -- ranks
@@ -89,39 +80,6 @@ def test_what_comes_before_the_model_is_no_pattern(qwen_like, gpt2_like):
     assert to_tiktoken(converted_of(document)).pattern is not None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "qwen"])
-def test_published_rank_files(shared, name):
-    """What was converted from a published file gives that file again, though a list of merges was between."""
-    (path,) = (shared / "vocab" / name).glob("*.tiktoken")
-    source = shared / "vocab" / name / ("tokenizer.json" if name == "qwen" else path.name)
-    assert to_tiktoken(convert(source)).data == path.read_bytes()
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.binary(min_size=2, max_size=5).map(lambda token: bytes(b"abc "[i % 4] for i in token)), max_size=12),
-    st.lists(st.text("abc \n", max_size=40), max_size=5),
-)
-def test_all_ways_to_split_a_token_are_the_same_as_one(tokens, texts):
-    """Some lists of merges have every split of a token into two: the ranks do the same."""
-    ranks = {token: i for i, token in enumerate(dict.fromkeys([*(bytes([i]) for i in range(256)), *tokens]))}
-    one = json.loads(tokenizer_json(ranks, RankFile(None, R50K_PATTERN, {})))
-    splits = [
-        (spell(token[:at]), spell(token[at:]))
-        for token in sorted(ranks, key=ranks.__getitem__)
-        for at in range(1, len(token))
-        if token[:at] in ranks and token[at:] in ranks
-    ]
-    every = {**one, "model": {**one["model"], "merges": splits}}
-    made = [to_tiktoken(converted_of(document)) for document in (one, every)]
-    assert made[0] == made[1]
-    assert read_ranks(made[0].data) == ranks
-    stock = tokenizers.Tokenizer.from_str(json.dumps(every))
-    for text in texts:
-        assert stock.encode(text).ids == reference(made[1]).encode(text)
-
-
 def changed(path: Path, **model: object) -> Converted:
     document = document_of(path)
     return converted_of(document | {"model": document["model"] | model})
@@ -132,28 +90,22 @@ def test_merges_that_ranks_do_not_give(gpt2_like, wordpiece_like):
     vocab, merges = document["model"]["vocab"], document["model"]["merges"]
     products = ["".join(pair) for pair in merges]
     swapped = vocab | {products[0]: vocab[products[1]], products[1]: vocab[products[0]]}
-    with pytest.raises(UnsupportedError, match="not in the order of the ids"):
-        to_tiktoken(changed(gpt2_like, vocab=swapped))
-    with pytest.raises(UnsupportedError, match=r"tiktoken would join b'.*' and b'.*' to b'.*', but no merge does"):
-        to_tiktoken(changed(gpt2_like, merges=merges[1:]))
-    with pytest.raises(UnsupportedError, match="no merge makes the token b'Zzzz'"):
-        to_tiktoken(changed(gpt2_like, vocab=vocab | {"Zzzz": 5000}))
+    for source, message in (
+        (changed(gpt2_like, vocab=swapped), "order of the ids"),
+        (changed(gpt2_like, merges=merges[1:]), "no merge does"),
+        (changed(gpt2_like, vocab=vocab | {"Zzzz": 5000}), "Zzzz"),
+        (changed(gpt2_like, vocab={token: id for token, id in vocab.items() if token != "ÿ"}), "each byte"),
+        (changed(gpt2_like, vocab=vocab | {"→": 5000}), "no byte"),
+        (changed(gpt2_like, vocab=vocab | {"zzzz": 300}), "same id"),
+        (changed(gpt2_like, dropout=0.1), "dropout"),
+        (changed(gpt2_like, end_of_word_suffix="</w>"), "suffix"),
+        (convert(wordpiece_like), "byte-level BPE"),
+        (converted_of(document | {"pre_tokenizer": None}), "byte-level BPE"),
+    ):
+        with pytest.raises(UnsupportedError, match=message):
+            to_tiktoken(source)
     whole = to_tiktoken(changed(gpt2_like, vocab=vocab | {"Zzzz": 5000}, ignore_merges=True))
     assert reference(whole).encode("Zzzz ZzzzZ")[0] == 5000
-    missing = {token: id for token, id in vocab.items() if token != "ÿ"}
-    with pytest.raises(UnsupportedError, match="a token for each byte"):
-        to_tiktoken(changed(gpt2_like, vocab=missing))
-    with pytest.raises(UnsupportedError, match="'→' stands for no byte"):
-        to_tiktoken(changed(gpt2_like, vocab=vocab | {"→": 5000}))
-    with pytest.raises(UnsupportedError, match="the same id"):
-        to_tiktoken(changed(gpt2_like, vocab=vocab | {"zzzz": 300}))
-    for option in ({"dropout": 0.1}, {"byte_fallback": True}, {"end_of_word_suffix": "</w>"}):
-        with pytest.raises(UnsupportedError, match=next(iter(option))):
-            to_tiktoken(changed(gpt2_like, **option))
-    with pytest.raises(UnsupportedError, match="byte-level BPE"):
-        to_tiktoken(convert(wordpiece_like))
-    with pytest.raises(UnsupportedError, match="byte-level BPE"):
-        to_tiktoken(converted_of(document | {"pre_tokenizer": None}))
 
 
 # -- version 2
@@ -182,39 +134,8 @@ def test_version_2(any_vocabulary):
     assert [again[id] for id in keys.values()] == [strings[id] for id in keys.values()]
 
 
-def test_version_2_of_text_tables():
-    model = tokenizers.models.Unigram([("<unk>", 0.0), ("▁a", -1.0), ("a", -2.0), ("日", -3.0)], 0)
-    tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
-    made = to_crayon_v2(Converted(tokenizer.to_str().encode(), {}, "tokenizers"))
-    assert keys_of(made.cartridge) == {b"<unk>": 0, "▁a".encode(): 1, b"a": 2, "日".encode(): 3}
-    assert json.loads(made.companion) == ["<unk>", "▁a", "a", "日"]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(0, 300), min_size=1, max_size=30))
-def test_version_2_there_and_back(vocabulary):
-    keys = {key: id for id, key in {id: key for key, id in vocabulary.items()}.items()}
-    data = _core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items())))
-    made = to_crayon_v2(read_crayon_v2(data, None))
-    assert made.cartridge == data
-    assert keys_of(made.cartridge) == keys
-    assert read_crayon_v2(made.cartridge, read_companion(made.companion)) == read_crayon_v2(data, None)
-
-
-def test_crayon_reads_it(gpt2_like, tmp_path):
-    """CRAYON's own engine, on a text of which it knows every byte."""
-    engine = pytest.importorskip("crayon.c_ext.crayon_cpu")
-    made = to_crayon_v2(convert(gpt2_like))
-    engine.load_dat(made.cartridge)
-    back = tokenizers.Tokenizer.from_str(read_crayon_v2(made.cartridge, None).tokenizer_json.decode())
-    for text in TEXTS[1:4]:
-        plain = text.replace("\0", "")
-        assert list(engine.tokenize(plain)) == back.encode(plain).ids
-
-
 def test_no_longest_match(wordpiece_like, gpt2_like):
-    with pytest.raises(UnsupportedError, match="continuing_subword_prefix '##'"):
+    with pytest.raises(UnsupportedError, match="prefix '##'"):
         to_crayon_v2(convert(wordpiece_like))
     with pytest.raises(UnsupportedError, match="WordLevel"):
         to_crayon_v2(converted_of({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}))
@@ -225,16 +146,11 @@ def test_no_longest_match(wordpiece_like, gpt2_like):
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
         b"[]",
-        b"{}",
         b'{"model": 5}',
-        b'{"model": {"type": "BPE"}}',
         b'{"model": {"type": "BPE", "vocab": 5}}',
         b'{"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}',
         b'{"model": {"type": "Unigram", "vocab": [5]}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [5]}',
         b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [{"id": 5}]}',
         b"[" * 100_000,
     ],

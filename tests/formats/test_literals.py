@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from crayon_hf import _core
-from crayon_hf.formats.literals import any_of, literal
+from crayon_hf.formats.literals import any_of
 
 CHARS = "ab<|>[]\\^$.*+?(){}-#& \n\t_é▁我🙂&~"
 
@@ -32,22 +32,3 @@ def test_the_longest_text_is_found(texts, data):
     kept = pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str(subject)
     spans = [tuple(len(subject[:place].encode()) for place in offsets) for _, offsets in kept]
     assert set(wanted) <= set(spans)
-
-
-def test_numbered_tokens_are_few_branches():
-    texts = [f"<extra_{number}>" for number in range(1000)]
-    assert len(any_of(texts)) < 8000
-    assert _core._testing.regex_find_all(any_of(texts), "<extra_1><extra_10><extra_999><extra_1000>") == [
-        (0, 9),
-        (9, 19),
-        (19, 30),
-    ]
-
-
-def test_many_beginnings_of_each_other():
-    texts = ["a" * length for length in range(1, 400)]
-    assert _core._testing.regex_find_all(any_of(texts), "a" * 401) == [(0, 399), (399, 401)]
-
-
-def test_a_literal_is_itself():
-    assert _core._testing.regex_find_all(literal(CHARS), f"x{CHARS}") == [(1, 1 + len(CHARS.encode()))]

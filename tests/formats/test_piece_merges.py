@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise, permutations, product
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from crayon_hf import UnsupportedError
-from crayon_hf.formats import piece_merges
 from crayon_hf.formats.piece_merges import merges_of
-from tests.support.steps import steps_of
 
 
 def joined(text: str, scores: dict[str, float]) -> list[str]:
@@ -33,27 +30,11 @@ def ranked(text: str, scores: dict[str, float]) -> list[str]:
     return [token.value for token in model.tokenize(text)]
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.sets(st.text("abc", min_size=2, max_size=6), max_size=14), st.randoms(), st.text("abc", max_size=24))
-def test_one_score_each_whatever_the_order(pieces, random, text):
-    scores = dict.fromkeys("abc", -100.0) | {piece: -float(rank) for rank, piece in enumerate(sorted(pieces))}
-    shuffled = list(scores.values())[3:]
-    random.shuffle(shuffled)
-    scores = dict(zip(scores, [-100.0] * 3 + shuffled, strict=True))
-    assert ranked(text, scores) == joined(text, scores)
-
-
 @pytest.mark.parametrize("lengths", [(2, 3, 4, 5, 6, 7, 8), (2, 4, 8), (2, 3, 5, 8), (2, 4, 5, 6, 8, 12, 16)])
 def test_runs_of_one_score_grow_from_the_left(lengths):
     scores = {"a": -9.0, "x": -9.0, "xa": -1.0, "ax": -1.5} | {"a" * length: -5.0 for length in lengths}
     for before, count, after in product(("", "x"), range(40), ("", "x")):
         text = before + "a" * count + after
-        assert ranked(text, scores) == joined(text, scores), text
-
-
-def test_pairs_of_one_score_are_ordered_where_they_can_be():
-    scores = dict.fromkeys("abcdef", -9.0) | {"ab": -1.0, "bc": -1.0, "cd": -1.0, "bcd": -1.5, "ef": -2.0}
-    for text in map("".join, product("abcd", repeat=5)):
         assert ranked(text, scores) == joined(text, scores), text
 
 
@@ -95,48 +76,3 @@ def test_what_no_merges_can_say():
         merges_of({"a": -1.0, "b": -1.0, "ab": -2.0}, {"ab"})
     # Neither is ever joined.
     assert merges_of({"a": -1.0, "abc": -2.0, "aaa": -2.0}, {"aaa"}) == []
-
-
-def test_many_pieces_of_one_score_take_no_time():
-    scores = dict.fromkeys("abcdefgh", -1.0) | {
-        "".join(p): -2.0 for n in (2, 3, 4) for p in product("abcdefgh", repeat=n)
-    }
-    with pytest.raises(UnsupportedError):
-        merges_of(scores, ())
-
-
-RUNS = st.dictionaries(st.integers(2, 9).map(lambda n: "a" * n), st.sampled_from([-1e9, -1e9, -2.5, 0.0, -0.0]))
-SCORED = st.dictionaries(st.text("abcé", min_size=1, max_size=6), st.integers(-40, 40).map(float), max_size=20)
-
-
-def outcome(call: Callable[[], object]) -> object:
-    try:
-        return call()
-    except UnsupportedError as error:
-        return str(error)
-
-
-@settings(deadline=None)
-@given(SCORED, RUNS, st.lists(st.sampled_from("abcé"), unique=True), st.randoms(), st.booleans())
-def test_merges_by_score_are_those_of_one_piece_after_the_other(scored, runs, letters, random, are_distinct):
-    if are_distinct:
-        scored = {piece: float(-rank) for rank, piece in enumerate(scored)}
-    entries = list((dict.fromkeys(letters, -99.0) | scored | runs).items())
-    random.shuffle(entries)
-    scores = dict(entries)
-    for unused in ((), [piece for piece, _ in entries[:1]]):
-        plain = outcome(lambda unused=unused: piece_merges._merges_one_by_one(scores, unused))
-        assert outcome(lambda unused=unused: merges_of(scores, unused)) == plain
-
-
-def test_no_step_for_each_piece():
-    texts = ["".join(letters) for n in (1, 2, 3, 4) for letters in permutations("abcdefg", n)]
-    scores = {text: float(-rank) for rank, text in enumerate(texts)}
-    assert steps_of(lambda: merges_of(scores, ())) < len(scores)
-    assert len(merges_of(scores, ())) > 2 * len(scores)
-
-
-def test_progress():
-    seen: list[tuple[str, int, int]] = []
-    merges_of({"a": -1.0, "aa": -2.0}, (), lambda *step: seen.append(step))
-    assert seen == [("merges", 0, 2), ("merges", 2, 2)]

@@ -12,10 +12,6 @@ from crayon_hf import Tokenizer
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
 from tests.support.libraries import lacking
 
-SHARED = (
-    *(f"{name}/tokenizer.json" for name in ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")),
-    *(f"{name}/{name}.tiktoken" for name in ("r50k_base", "cl100k_base", "o200k_base")),
-)
 PACKAGED = (
     ("crayon", "resources/dat/vocab_lite.dat"),
     ("crayon", "resources/dat/vocab_standard.dat"),
@@ -31,12 +27,6 @@ def check(path: Path) -> None:
     for data in strings:
         for tokenizer in (exact, greedy):
             assert tokenizer.decode_bytes(tokenizer.encode_bytes(data)) == data, (path, tokenizer.mode, data)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHARED)
-def test_shared(shared: Path, name: str) -> None:
-    check(shared / "vocab" / name)
 
 
 @pytest.mark.slow

@@ -42,16 +42,6 @@ def test_ids(tmp_path):
     assert tokenizer.encode("µ∂∑").ids == [259, 258, 0x82, 258, 0x91]
 
 
-def test_no_terms():
-    assert Tokenizer.from_str(from_terms([]).tokenizer_json.decode()).encode("é").ids == [0xC3, 0xA9]
-
-
-@pytest.mark.parametrize("bad", ["energy", b"energy"])
-def test_one_term_is_no_list(bad):
-    with pytest.raises(TypeError, match="a list"):
-        from_terms(bad)
-
-
 def test_bad_terms():
     with pytest.raises(TypeError, match="not int"):
         from_terms([5])

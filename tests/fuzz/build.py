@@ -11,14 +11,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from native_build import INCLUDES, ROOT, Ninja, cached, engine_sources, simd_flags
-
-from tests.fuzz import vocabularies
+from native_build import INCLUDES, PRECOMPILED, ROOT, Ninja, can_precompile, engine_sources, simd_flags
 
 HERE = Path(__file__).resolve().parent.relative_to(ROOT)
 SANITIZERS = "address,undefined"
-QUICK = ["-fno-sanitize=null,object-size,vptr,alignment"]
-COMMON = ["-std=c++17", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", *INCLUDES]
+QUICK = ["-g0", "-fno-sanitize=null,object-size,vptr,alignment"]
+COMMON = ["-std=c++17", "-O1", "-fno-omit-frame-pointer", f"-fsanitize=fuzzer-no-link,{SANITIZERS}", *INCLUDES]
+COMMON += ["-fno-sanitize-recover=all"]
 
 
 def compiler() -> str | None:
@@ -32,30 +31,35 @@ def compiler() -> str | None:
     return found if ran.returncode == 0 else None
 
 
-def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False) -> dict[str, Path]:
-    """The programs of these targets of the engine. `is_quick` compiles in two thirds of the time: without line numbers
-    in reports, and without checks for pointers that are null, misaligned or of small objects. Raises RuntimeError
-    without Clang, and BuildError where a file does not compile."""
+def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False) -> None:
+    """Make `directory`/NAME of these targets of the engine. `is_quick` compiles in two thirds of the time: without line
+    numbers in reports, and without checks for pointers that are null, misaligned or of small objects. RuntimeError
+    without Clang, BuildError where a file does not compile."""
     if not targets:
-        return {}
+        return
     cxx = compiler()
     if cxx is None:
         raise RuntimeError("the engine's fuzz targets need Clang with libFuzzer (Debian and Ubuntu: clang)")
     directory.mkdir(parents=True, exist_ok=True)
     write_vocabularies(directory)
-    sanitize = f"-fsanitize=fuzzer-no-link,{SANITIZERS}"
-    all_flags = [*COMMON, "-O1", "-g0" if is_quick else "-g1", sanitize, *(QUICK if is_quick else [])]
+    flags = [*COMMON, *(QUICK if is_quick else ["-g1"])]
     harness = [*(["-O0"] if is_quick else []), f"-I{directory}"]
     ninja = Ninja(directory)
 
-    def compiled(source: str, more: list[str]) -> str:
-        built = directory / "objects" / f"{source}.o"
-        command = [*cached([cxx]), *all_flags, *more, "-c", source, "-o", str(built)]
-        return ninja.compile(command, source, built)
+    def command(source: str, more: list[str]) -> tuple[list[str], str]:
+        built = str(directory / "objects" / f"{source}.o")
+        return [cxx, *flags, *more, "-c", source, "-o", built], built
 
-    own = {name: compiled(f"{HERE}/engine/{name}.cpp", harness) for name in [*targets, "support"]}
+    def compiled(source: str, more: list[str]) -> str:
+        run, built = command(source, more)
+        return ninja.compile(run, source, built, prefix="" if more else prefix)
+
     sources = engine_sources(platform.machine().lower() in ("x86_64", "amd64"))
-    sources.sort(key=lambda source: -(ROOT / source).stat().st_size)
+    sources = [path for path in sources if "kernels" in targets or not path.startswith("cpp/gpu/")]
+    sources.sort(key=lambda path: -(ROOT / path).stat().st_size)
+    run, built = command(sources[0], [])
+    prefix = ninja.precompile(run, sources[0], built, PRECOMPILED) if can_precompile(run, msvc=False) else ""
+    own = {name: compiled(f"{HERE}/engine/{name}.cpp", harness) for name in [*targets, "support"]}
     library = [own.pop("support"), *(compiled(source, simd_flags(source)) for source in sources)]
     archive = str(directory / "engine.a")
     # `ar` would leave in it what is no longer a source.
@@ -64,14 +68,22 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
         link = [cxx, f"-fsanitize=fuzzer,{SANITIZERS}", main, archive, "-lpthread", "-o", str(directory / name)]
         ninja.make(link, [main, archive], directory / name)
     ninja.run(jobs)
-    return {name: directory / name for name in targets}
 
 
 def write_vocabularies(directory: Path) -> None:
-    """What vocabularies.py has, for C++, so that a program of a target needs nothing beside it."""
-    rows = [f'{{"{name}", {_literal(document)}}},' for name, document in vocabularies.documents().items()]
+    """What vocabularies.json has, for C++, so that a program of a target needs nothing beside it: an input names a
+    vocabulary by its place in the list, so new ones go to the end."""
+    found = json.loads((ROOT / HERE / "vocabularies.json").read_text(encoding="utf-8"))
+    parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+    empty = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], **dict.fromkeys(parts)}
+    rows = []
+    for name, document in found["documents"].items():
+        model = found["models"][document.pop("model")]
+        if document.pop("ignore_merges", False):
+            model = {**model, "ignore_merges": True}
+        rows.append(f'{{"{name}", {_literal({**empty, **document, "model": model})}}},')
     _write(directory / "vocabularies.h", rows)
-    _write(directory / "components.h", [f"{_literal(component)}," for component in vocabularies.components()])
+    _write(directory / "components.h", [f"{_literal(component)}," for component in found["components"]])
 
 
 def _literal(document: Any) -> str:

@@ -15,7 +15,7 @@ from crayon_hf.parity.inputs.strings import generate
 from tests.support.gpu_devices import HOST, SIMULATORS, GpuDevice
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
-PUBLISHED = ("gpt2", "llama3", "qwen", "r50k_base", "cl100k_base", "o200k_base")
+PUBLISHED = ("gpt2", "llama3", "o200k_base")
 RUNS = (
     *("a", "A", "aB", "Ba", "7", " ", " \n", "\n", "!", "!\n", "/"),
     *("中", "中A", "é", "'s", "'lL", "\u0301", "a\u0301"),

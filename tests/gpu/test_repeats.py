@@ -47,15 +47,6 @@ def test_repeats_are_merged_once(engine: _core.Engine, length: int, device: GpuD
     assert 0 < merged(encoder_of(engine, device), engine, texts) <= len(spelled)
 
 
-def test_words_are_remembered(engine: _core.Engine, device: GpuDevice) -> None:
-    """What has up to 15 bytes and four ids; the rest is merged again."""
-    encoder = encoder_of(engine, device)
-    short, long = [" ".join(words(200, 3, 1))], [" ".join(words(200, 14, 1))]
-    assert merged(encoder, engine, short) > 100
-    assert merged(encoder, engine, short) == 0
-    assert merged(encoder, engine, long) == merged(encoder, engine, long) == 200
-
-
 @pytest.mark.parametrize("elements", [1, 300, 5000])
 def test_a_cache_that_is_full_is_begun_anew(engine: _core.Engine, elements: int, device: GpuDevice) -> None:
     """As often as the text changes."""
@@ -70,15 +61,6 @@ def test_kinds_that_meet_in_the_table(engine: _core.Engine, device: GpuDevice) -
     count = device.some(3000)
     texts = [" ".join(words(count, 9, 5)), "\n".join(words(count, 9, 6))]
     assert merged(encoder_of(engine, device), engine, texts * 2) > count
-
-
-def test_what_the_cpu_merges_repeats_nothing(engine: _core.Engine) -> None:
-    """Where memory has what a repeat is known by."""
-    device = _core._testing.host_device(1 << 30)
-    texts = ["x" * 3000, "y" * 3000, " ".join(words(40, 9, 3))]
-    made = _core.DeviceEncoder(engine, device).encode_ragged(texts)
-    for ours, theirs in zip(made, engine.encode_ragged(texts), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_a_cache_that_could_not_be_cleared(engine: _core.Engine) -> None:

@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from crayon_hf import DeviceLostError, _core
+from crayon_hf import _core
 
 
 def of_another_vocabulary(engine: _core.Engine, device: Any, **how: Any) -> Any:
@@ -44,10 +44,3 @@ class Hanging(_Failing):
 
     def fail(self) -> None:
         time.sleep(10_000)
-
-
-class Losing(_Failing):
-    """Loses its device, with greedy vocabularies."""
-
-    def fail(self) -> None:
-        raise DeviceLostError("host device 0, encoding: it fell off the bus")

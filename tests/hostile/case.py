@@ -22,7 +22,6 @@ class Case(NamedTuple):
     """
 
     name: str
-    wrong: str
     make: Callable[[Path], Path]
     error: str
     promise: str

@@ -34,10 +34,6 @@ def engine(path: str) -> list[int]:
     return _core.Engine.open(path, verify=True).encode_ids(TEXT)
 
 
-def memory(path: str) -> list[int]:
-    return _core.Engine.open(path, verify="memory").encode_ids(TEXT)
-
-
 def tokenizer(path: str) -> list[int]:
     return Tokenizer.from_file(path).encode(TEXT).ids
 
@@ -59,19 +55,6 @@ def profile(path: str) -> list[int]:
     return Tokenizer.from_profile(os.path.splitext(name)[0]).encode(TEXT).ids
 
 
-def auto(path: str) -> list[int]:
-    """A directory with a good tokenizer.json. What is wrong with its cartridge is raised here: it is only reported."""
-    from crayon_hf import AutoTokenizer
-
-    opened = AutoTokenizer.from_pretrained(os.path.dirname(path))
-    refused = opened._tokenizer.engine_report()["refused"]
-    ids: list[int] = opened(TEXT)["input_ids"]
-    if refused is not None:
-        assert ids == expected["auto"], "a refused cartridge was used"
-        raise Refused(refused)
-    return ids
-
-
 def converted(path: str) -> list[int]:
     """By `crayon_hf.formats`, into a directory, which a refused source leaves no trace of."""
     with tempfile.TemporaryDirectory() as folder:
@@ -82,10 +65,6 @@ def converted(path: str) -> list[int]:
             assert not os.path.exists(output), "something was written"
             raise
         return Tokenizer.from_file(os.path.join(output, "tokenizer.json")).encode(TEXT).ids
-
-
-class Refused(Exception):
-    """What a cartridge was refused for, while its source was used."""
 
 
 class Failed(Exception):
@@ -120,7 +99,6 @@ def convert_command(path: str) -> str:
 
 WAYS: dict[str, Callable[[str], Any]] = {
     "engine": engine,
-    "memory": memory,
     "tokenizer": tokenizer,
     "load_profile": load_profile,
     "using_profile": using_profile,
@@ -130,9 +108,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "info": command("info"),
     "converted": converted,
     "convert": convert_command,
-    "auto": auto,
 }
-expected: dict[str, Any] = {}
 
 
 def judge(way: str, path: str, good: list[str], known: dict[str, list[Any]]) -> tuple[str, str, str]:
@@ -146,7 +122,7 @@ def judge(way: str, path: str, good: list[str], known: dict[str, list[Any]]) -> 
         error, message = type(raised).__name__, str(raised)
     if vocab.tokenize(TEXT) != known["using_profile"][0]:
         fault = "the vocabulary that was loaded before is another one"
-    usual = way if way not in ("auto", "profile", "using_profile") else "tokenizer"
+    usual = way if way not in ("profile", "using_profile") else "tokenizer"
     if WAYS[usual](good[0]) != known[usual][0]:
         fault = "the good file gives other ids"
     if error != "accepted" and len(os.listdir("/proc/self/fd")) > open_before:
@@ -159,16 +135,13 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     vocab.load_profile(good[0])
     known: dict[str, list[Any]] = {
-        way: [open_by(path) for path in good if way not in ("engine", "memory") or "version_2" not in path]
+        way: [open_by(path) for path in good if way != "engine" or "version_2" not in path]
         for way, open_by in WAYS.items()
-        if way not in ("auto", "profile")
+        if way != "profile"
     }
-    known |= dict.fromkeys(("auto", "profile"), known["tokenizer"])
-    expected["auto"] = known["tokenizer"][0]
+    known["profile"] = known["tokenizer"]
     requests = [json.loads(line) for line in sys.stdin]
-    if any(way == "auto" for _, way, _ in requests):
-        import transformers  # noqa: F401  its libraries take much address space, which is no fault of a file
-    elif not hasattr(ctypes.CDLL(None), "__asan_init"):  # AddressSanitizer takes terabytes of address space
+    if not hasattr(ctypes.CDLL(None), "__asan_init"):  # AddressSanitizer takes terabytes of address space
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for number, way, path in requests:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)

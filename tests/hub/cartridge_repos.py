@@ -22,7 +22,7 @@ def files_of(tokenizer_json: Path) -> dict[str, bytes]:
 def two_versions(hub: LocalHub, old: Path, new: Path) -> None:
     """`user/tok` with the tokenizer `new`; its revision `v1` has the tokenizer `old`."""
     hub.commit(REPO, files_of(old), title="The first version")
-    hub.storage.set_ref(REPO, f"refs/tags/{OLD}", hub.head(REPO).sha)
+    hub.storage.repository(REPO).refs[f"refs/tags/{OLD}"] = hub.head(REPO).sha
     hub.commit(REPO, files_of(new), title="The second version")
 
 

@@ -37,11 +37,6 @@ def drop_answer() -> Fault:
     return Fault("drop answer")
 
 
-def drop_headers() -> Fault:
-    """The connection is closed in the middle of the answer's headers; the request is carried out."""
-    return Fault("drop headers")
-
-
 def drop_body(fraction: float = 0.5) -> Fault:
     """The connection is closed when this part of the file was sent. Content-Length is that of the whole file."""
     return Fault("drop body", fraction=fraction, needs_body=True)
@@ -62,11 +57,6 @@ def stall_body(fraction: float = 0.5, seconds: float = 60.0) -> Fault:
     return Fault("stall body", fraction=fraction, seconds=seconds, needs_body=True)
 
 
-def slow_body(seconds: float) -> Fault:
-    """The file takes this long, in a hundred equal parts."""
-    return Fault("slow body", seconds=seconds, needs_body=True)
-
-
 def hang(seconds: float = 60.0) -> Fault:
     """Nothing happens for some seconds, then the request is carried out and answered."""
     return Fault("hang", seconds=seconds)
@@ -80,7 +70,6 @@ class Rule:
     method: str | None
     path: re.Pattern[str]
     times: int
-    after: int
     made: int = 0
     """How often it was made so far."""
     reached: threading.Event = field(default_factory=threading.Event)
@@ -94,8 +83,8 @@ class Faults:
         self._lock = threading.Lock()
         self._rules: list[Rule] = []
 
-    def add(self, fault: Fault, *, method: str | None, path: str, times: int, after: int) -> Rule:
-        rule = Rule(fault, method, re.compile(path), times, after)
+    def add(self, fault: Fault, *, method: str | None, path: str, times: int) -> Rule:
+        rule = Rule(fault, method, re.compile(path), times)
         with self._lock:
             self._rules.append(rule)
         return rule
@@ -111,9 +100,6 @@ class Faults:
                 if rule.fault.needs_body != body or rule.made >= rule.times:
                     continue
                 if (rule.method or method) != method or not rule.path.search(target):
-                    continue
-                if rule.after > 0:
-                    rule.after -= 1
                     continue
                 rule.made += 1
                 return rule

@@ -10,13 +10,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.hub.hub_faults import Fault, Faults, Rule
-
-PART = 1 << 16
 
 
 @dataclass
@@ -28,14 +25,9 @@ class Request:
     """Path and query as they were sent."""
     headers: dict[str, str]
     """Names in lower case."""
-    server: str
-    """`hub` or `storage`: the second has what is in LFS, as the service keeps it with another host."""
     body: bytes = field(default=b"", repr=False)
     status: int | None = None
     """What was answered; None when nothing was."""
-    fault: str | None = None
-    sent: int = 0
-    """How many bytes of body were sent."""
     known: bool = True
     """Whether the local Hub knows what was asked for."""
 
@@ -56,17 +48,16 @@ class Request:
 
 @dataclass
 class Answer:
-    """A status, headers, and a body: bytes, or a file that is sent with ETag and ranges."""
+    """A status, headers and a body; `is_file`: it is sent with ranges, and can have the faults of files."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
-    file: Path | None = None
+    is_file: bool = False
 
 
-def answer_json(value: Any, status: int = 200, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Answer(status, json.dumps(value).encode(), {"Content-Type": "application/json; charset=utf-8", **named})
+def answer_json(value: Any, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(value).encode(), {"Content-Type": "application/json; charset=utf-8"})
 
 
 def answer_error(status: int, message: str, code: str = "") -> Answer:
@@ -83,9 +74,9 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, name: str, answer: Callable[[Request], Answer], faults: Faults, log: list[Request]) -> None:
+    def __init__(self, answer: Callable[[Request], Answer], faults: Faults, log: list[Request]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.name, self.answer, self.faults, self.log = name, answer, faults, log
+        self.answer, self.faults, self.log = answer, faults, log
         self.closing = threading.Event()
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
@@ -140,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.command, self.path, headers, self.server.name)
+        request = Request(self.command, self.path, headers)
         self.server.log.append(request)
         try:
             self._answer(request)
@@ -154,7 +145,6 @@ class Handler(BaseHTTPRequestHandler):
         rule = self.server.faults.take(request.method, unquote(request.target), body=False)
         fault = rule.fault if rule else Fault("")
         if rule is not None:
-            request.fault = fault.name
             rule.reached.set()
         request.body = self._read(fault)
         if fault.name == "hang":
@@ -170,11 +160,8 @@ class Handler(BaseHTTPRequestHandler):
                 answer = answer_error(500, f"{type(error).__name__}: {error}")
         if fault.name == "drop answer":
             raise Dropped
-        if fault.name == "drop headers":
-            self.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: appli")
-            raise Dropped
-        if answer.file is not None:
-            answer = in_range(request, answer, answer.file.read_bytes())
+        if answer.is_file:
+            answer = in_range(request, answer)
         self._send(request, answer)
 
     def _read(self, fault: Fault) -> bytes:
@@ -198,11 +185,10 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, request: Request, answer: Answer) -> None:
         body = answer.body
         rule = None
-        if answer.file is not None and body and request.method == "GET":
+        if answer.is_file and body and request.method == "GET":
             rule = self.server.faults.take(request.method, unquote(request.target), body=True)
         length = len(body)
         if rule is not None:
-            request.fault = rule.fault.name
             at = int(length * rule.fault.fraction)
             if rule.fault.name == "alter body":
                 at = min(at, length - 1)
@@ -221,44 +207,33 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_body(self, request: Request, body: bytes, rule: Rule | None) -> None:
         fault = rule.fault if rule else Fault("")
-        stop = len(body)
-        if fault.name in ("drop body", "stall body"):
-            stop = int(len(body) * fault.fraction)
-        step = max(1, len(body) // 100) if fault.name == "slow body" else PART
-        for start in range(0, stop, step):
-            self._write(request, body[start : min(start + step, stop)])
-            if rule is not None and (start + step) * 2 >= stop:
-                rule.reached.set()
-            if fault.name == "slow body":
-                self.server.closing.wait(fault.seconds / 100)
+        stop = int(len(body) * fault.fraction) if fault.name in ("drop body", "stall body") else len(body)
+        self.connection.sendall(body[:stop])
         if rule is not None:
             rule.reached.set()
         if fault.name == "drop body":
             raise Dropped
         if fault.name == "stall body":
             self.server.closing.wait(fault.seconds)
-            self._write(request, body[stop:])
-
-    def _write(self, request: Request, data: bytes) -> None:
-        self.connection.sendall(data)
-        request.sent += len(data)
+            self.connection.sendall(body[stop:])
 
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
-def in_range(request: Request, answer: Answer, data: bytes) -> Answer:
+def in_range(request: Request, answer: Answer) -> Answer:
     """The answer with the part of the file that was asked for: 200, 206, 304 or 416."""
+    data = answer.body
     headers = {"Accept-Ranges": "bytes", **answer.headers}
     if answer.headers.get("ETag") in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:
         return Answer(304, b"", headers)
     asked = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
     if asked is None or asked.groups() == ("", ""):
-        return Answer(answer.status, data, headers, answer.file)
+        return Answer(answer.status, data, headers, is_file=True)
     first, last = asked.groups()
     start = int(first) if first else max(0, len(data) - int(last))
     end = min(int(last) + 1 if first and last else len(data), len(data))
     if start >= len(data) or end <= start:
         return Answer(416, b"", headers | {"Content-Range": f"bytes */{len(data)}"})
     headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(data)}"
-    return Answer(206, data[start:end], headers, answer.file)
+    return Answer(206, data[start:end], headers, is_file=True)

@@ -1,13 +1,13 @@
 """A Hub on this machine for tests: the real client speaks with it over a real socket.
 
-    with LocalHub(directory) as hub:
+    with LocalHub() as hub:
         hub.commit("user/repo", {"tokenizer.json": data})
         hub.fail(drop_body(0.5), path="tokenizer.json")
         subprocess.run([...], env=hub.environment(home))
         assert hub.asked("GET", "tokenizer.json")
 
-It has models only, no Xet, two users, and some organizations of one of them. Two servers stand for the service's hosts:
-`hub.url`, and one for what is in LFS, which is reached by signed URLs and never sees a token.
+It has models only, no Xet, and two users. Two servers stand for the service's hosts: `hub.url`, and one for what is in
+LFS, which is reached by signed URLs and never sees a token.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar
+from urllib.parse import unquote
 
-from tests.hub.hub_access import Token
 from tests.hub.hub_faults import Fault, Faults, Rule
 from tests.hub.hub_http import Request, Server
-from tests.hub.hub_routes import Routes, upload_mode
+from tests.hub.hub_routes import Routes, Token, upload_mode
 from tests.hub.hub_storage import Commit, Entry, Missing, Storage
 
 PATIENCE = Path(__file__).parent / "impatient"
@@ -31,42 +30,23 @@ _NOT_PASSED_ON = re.compile(r"(HF_|HUGGING|TRANSFORMERS_|CRAYON_|XDG_|PYTEST_).*
 
 
 class LocalHub:
-    """A context manager. `page` is how many files one page of a tree lists."""
+    """A context manager."""
 
-    user = "user"
     token = "hf_LocalHubWrites"
-    """Of `user`; it may write to what begins with `user/`, and as the organizations let it."""
-    organizations: ClassVar[Mapping[str, str]] = {
-        "team": "write",
-        "guild": "contributor",
-        "club": "read",
-        "vault": "no_access",
-    }
-    """Those of `user`, with the role there."""
+    """Of `user`; it may write to what begins with `user/`."""
     read_token = "hf_LocalHubReads"
     """Of `user`; it may read what `user` may."""
-    scoped_token = "hf_LocalHubFineGrained"
-    """Of `user`; it may write to what begins with `team/`, and to `user/scoped`."""
-    other_token = "hf_LocalHubStranger"
-    """Of `stranger`, who may write to what begins with `stranger/`."""
 
-    def __init__(self, directory: Path, *, page: int = 1000) -> None:
-        self.storage = Storage(Path(directory))
+    def __init__(self) -> None:
+        self.storage = Storage()
         self.requests: list[Request] = []
         """Every request so far, in the order in which they came."""
         self._faults = Faults()
-        scopes = {"team": ("repo.content.read", "repo.write"), "user/scoped": ("repo.write",), "user": ("job.write",)}
-        tokens = {
-            self.token: Token(self.user, "write", self.organizations),
-            self.read_token: Token(self.user, "read", self.organizations),
-            self.scoped_token: Token(self.user, "fineGrained", self.organizations, scopes),
-            self.other_token: Token("stranger"),
-        }
-        self._routes = Routes(self.storage, tokens, page=page)
+        self._routes = Routes(self.storage, {self.token: Token("user"), self.read_token: Token("user", "read")})
 
     def __enter__(self) -> LocalHub:
-        self._server = Server("hub", self._routes.answer, self._faults, self.requests)
-        self._storage_server = Server("storage", self._routes.answer_storage, self._faults, self.requests)
+        self._server = Server(self._routes.answer, self._faults, self.requests)
+        self._storage_server = Server(self._routes.answer_storage, self._faults, self.requests)
         self._routes.url = self.url
         self._routes.storage_url = self._storage_server.url
         return self
@@ -85,16 +65,15 @@ class LocalHub:
     # -- clients
 
     def environment(
-        self, home: Path, *, token: str | None = token, offline: bool = False, timeout: int = 30, patient: bool = False
+        self, home: Path, *, token: str | None = token, offline: bool = False, timeout: int = 30
     ) -> dict[str, str]:
         """The environment of a client whose home is `home`: this Hub, caches of its own, nothing of the user's.
 
         `token=None` is somebody who is not logged in. `timeout` is the client's, in seconds. The client tries again
-        as often as it always does, but does not wait as long in between, unless it is `patient`.
+        as often as it always does, but does not wait as long in between.
         """
         environment = {name: value for name, value in os.environ.items() if not _NOT_PASSED_ON.fullmatch(name)}
-        paths = [] if patient else [str(PATIENCE)]
-        paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        paths = [str(PATIENCE), *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
         environment |= {
             "HOME": str(home),
             "HF_HOME": str(home / "huggingface"),
@@ -119,13 +98,8 @@ class LocalHub:
 
     # -- repositories, without a client
 
-    def create(
-        self, repo: str, *, private: bool = False, gated: str | bool = False, members: tuple[str, ...] = ()
-    ) -> None:
-        """A repository. `members` are those who may read it though it is gated."""
-        repository = self.storage.create(repo, private=private, gated=gated)
-        repository.members = list(members)
-        self.storage.save(repository)
+    def create(self, repo: str, *, private: bool = False, gated: str | bool = False) -> None:
+        self.storage.create(repo, private=private, gated=gated)
 
     def commit(
         self,
@@ -134,24 +108,17 @@ class LocalHub:
         *,
         revision: str = "main",
         title: str = "A commit of a test",
-        lfs: bool | None = None,
     ) -> str:
-        """Commits these files (None: removes) and returns the commit's id; repository and branch are made if need be.
-
-        What goes to LFS is decided as for an upload, unless `lfs` says it.
-        """
+        """Commits these files (None: removes) and returns the commit's id. Makes the repository and the branch."""
         if not self.exists(repo):
             self.create(repo)
         if self.storage.ref_of(repo, revision) is None:
-            self.storage.set_ref(repo, f"refs/heads/{revision}", self.storage.resolve(repo, "main").sha)
-        attributes = self.read(repo, ".gitattributes", revision=revision).decode()
+            self.storage.repository(repo).refs[f"refs/heads/{revision}"] = self.head(repo).sha
+        attributes = self._routes.text(self.head(repo, revision), ".gitattributes")
         changes: dict[str, Entry | None] = {}
         for path, data in files.items():
-            if data is None:
-                changes[path] = None
-                continue
-            mode = upload_mode(path, len(data), data[:512], attributes)
-            changes[path] = self.storage.entry(data, lfs=mode == "lfs" if lfs is None else lfs)
+            is_lfs = data is not None and upload_mode(path, len(data), data[:512], attributes) == "lfs"
+            changes[path] = None if data is None else self.storage.entry(data, lfs=is_lfs)
         return self.storage.commit(repo, revision, changes, title).sha
 
     def clear(self) -> None:
@@ -176,17 +143,17 @@ class LocalHub:
         return [path for path in self.head(repo, revision).files if path != ".gitattributes"]
 
     def read(self, repo: str, path: str, *, revision: str = "main") -> bytes:
-        return self.storage.blob(self.head(repo, revision).files[path].sha256).read_bytes()
+        return self.storage.blobs[self.head(repo, revision).files[path].sha256]
 
     # -- faults and the log
 
-    def fail(self, fault: Fault, *, method: str | None = None, path: str = "", times: int = 1, after: int = 0) -> Rule:
-        """Makes a fault at the next `times` requests that match, when `after` others have matched.
+    def fail(self, fault: Fault, *, method: str | None = None, path: str = "", times: int = 1) -> Rule:
+        """Makes a fault at the next `times` requests that match.
 
         `path` is a regular expression for any part of path and query, percent-decoded; a file in LFS has its name in
         the query. See hub_faults for the faults. The first rule that matches is used.
         """
-        return self._faults.add(fault, method=method, path=path, times=times, after=after)
+        return self._faults.add(fault, method=method, path=path, times=times)
 
     def heal(self) -> None:
         """No faults any more."""
@@ -194,8 +161,6 @@ class LocalHub:
 
     def asked(self, method: str | None = None, path: str = "") -> list[Request]:
         """The requests so far that match: `path` as for `fail`."""
-        from urllib.parse import unquote
-
         wanted = re.compile(path)
         return [r for r in self.requests if (method or r.method) == r.method and wanted.search(unquote(r.target))]
 

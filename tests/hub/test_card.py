@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from crayon_hf.errors import CrayonError
 from crayon_hf.hub import front_matter
 from crayon_hf.hub.card import BEGIN, END, PLOT_PNG, PLOT_SVG, TAGS, Facts, make_card
-from crayon_hf.parity.report.model import Category, Library, Report
-from crayon_hf.util.extras import command as install_command
-from tests.hub.hub_card import check as check_as_the_hub_does
-from tests.parity.report_samples import HOSTILE, agreeing
+from tests.parity.report_samples import HOSTILE, agreeing, filled
 from tests.support.versions import since_hub_1
 
 FACTS = Facts("user/name", base="gpt2", vocab_size=50257, metadata={"license": "mit", "base_model": "openai/gpt2"})
@@ -26,29 +23,19 @@ SHAPES = {
     "nothing": "",
     "text alone": "# A model\n\nIts text.\n",
     "no newline at the end": "# A model\n\nIts text.",
-    "a rule, no metadata": "# A model\n---\n\ntext\n---\n",
     "tags": "---\nlicense: apache-2.0\ntags:\n- one\n- two\n---\n\n# A model\n",
-    "all of ours": "---\ntags: [tokenizer, crayon-hf, cartridge]\nlibrary_name: x\nlicense: mit\nbase_model: y\n---\n",
     "tags, indented, with comments": "---\n# first\ntags:\n    # a\n    - one # b\n    - 'two'   # c\nx: 1\n---\nA\n",
     "tags in a row": "---\ntags: [one, 'two, three']\nlicense: mit\n---\n# A model\n",
-    "tags in a row, a comma at the end": "---\ntags: [one, two,]\n---\n",
-    "tags in rows": "---\ntags: [\n  one,\n  two\n]\nx: y\n---\n",
-    "no tags in a row": "---\ntags: []\n---\n",
     "one tag": "---\ntags: one\nlicense: mit\n---\n",
     "empty tags": "---\ntags:\nlicense: mit\n---\n",
-    "null tags": "---\ntags: null\n---\n",
-    "an empty license": "---\nlicense:\n---\ntext\n",
     "Norwegian": "---\nlanguage:\n- no\n- yes\nversion: 1.10\ndate: 2024-01-02\n---\n# A model\n",
     "a literal at the end": "---\nwidget:\n- text: |+\n    One\n\n    Two\n---\ntext\n",
-    "a folded one at the end": "---\nx: >-\n  One\n  Two\n---\ntext\n",
     "anchors": "---\nx: &a [1, 2]\ny: *a\n---\ntext\n",
     "Windows": "---\r\nlicense: mit\r\ntags:\r\n- one\r\n---\r\n\r\n# A model\r\n\r\ntext\r\n",
     "a byte order mark": "\ufeff---\nlicense: mit\n---\ntext\n",
     "white space around": "\n\n---\nlicense: mit\n---   \n\ntext\n",
-    "comments alone": "---\n# nothing yet\n---\ntext\n",
     "an index": "---\nmodel-index:\n- name: x\n  results:\n  - metrics: [{type: a, value: 0.10}]\n---\n",
     "a row": "---\n{license: mit, tags: [one], x: 1}\n---\n",
-    "a row of nothing": "---\n{}\n---\n",
     "not ASCII": "---\nauthor: Zoë 漢字 🙂\ntags: [größe]\n---\n# Modell\n",
 }
 
@@ -83,155 +70,76 @@ SPACES = pytest.param("white space around", marks=since_hub_1("sees no metadata 
 
 @pytest.mark.parametrize("name", [SPACES if name in SPACES.values else name for name in SHAPES])
 def test_what_there_was_stays(name: str) -> None:
+    """What is around our part, to the byte; the second time is the same, and our part is replaced."""
     shape = SHAPES[name]
     block, had, text = before(shape)
     card = make_card(shape, FACTS, agreeing())
-    has = metadata(card)
     own = had.get("tags") or []
     own = own if isinstance(own, list) else [own]
-    assert has == {
-        "library_name": "crayon-hf",
-        **FACTS.metadata,
-        **had,
-        "tags": [*own, *(tag for tag in TAGS if tag not in own)],
-    }
+    tags = [*own, *(tag for tag in TAGS if tag not in own)]
+    assert metadata(card) == {"library_name": "crayon-hf", **FACTS.metadata, **had, "tags": tags}
     assert text.strip() in card
     assert card.count(BEGIN) == card.count(END) == 1
-    for line in block.splitlines():  # to the byte: Norwegian stays Norwegian
+    for line in block.splitlines():  # Norwegian stays Norwegian
         assert line in card.splitlines() or "tags" in line or line == "]" or line.startswith("{")
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_second_time_is_the_same(name: str) -> None:
-    once = make_card(SHAPES[name], FACTS, agreeing())
-    assert make_card(once, FACTS, agreeing()) == once
-    line_ends = set(re.findall(r"\r\n|\n|\r", once))
-    assert len(line_ends) == 1
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_our_part_is_replaced_and_nothing_else(name: str) -> None:
-    once = make_card(SHAPES[name], FACTS, agreeing())
-    newline = front_matter.line_end(once)
-    edited = once.replace(END, f"{END}{newline}{newline}Below.").replace(BEGIN, f"Above.{newline}{newline}{BEGIN}")
-    other = replace(agreeing(), started="2027-01-01T00:00:00Z", speeds=())
-    again = make_card(edited, FACTS, other)
+    assert make_card(card, FACTS, agreeing()) == card
+    assert len(set(re.findall(r"\r\n|\n|\r", card))) == 1
+    newline = front_matter.line_end(card)
+    edited = card.replace(END, f"{END}{newline}{newline}Below.").replace(BEGIN, f"Above.{newline}{newline}{BEGIN}")
+    again = make_card(edited, FACTS, replace(agreeing(), started="2027-01-01T00:00:00Z", speeds=()))
     assert "2027-01-01T00:00:00Z" in again
     assert agreeing().started not in again
-    assert "## Speed" not in again
     outside = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
     assert outside.sub("", again) == outside.sub("", edited)
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_would_be_lost_is_refused(name: str) -> None:
-    with pytest.raises(CrayonError, match=r"^README.md"):
+def test_what_cannot_be_edited_is_refused(name: str) -> None:
+    with pytest.raises(CrayonError, match=r"README\.md"):
         make_card(REFUSED[name], FACTS, agreeing())
 
 
 def test_a_new_card() -> None:
     card = make_card(None, FACTS, agreeing())
-    assert metadata(card) == {
-        "library_name": "crayon-hf",
-        "license": "mit",
-        "base_model": "openai/gpt2",
-        "tags": list(TAGS),
-    }
+    assert metadata(card) == {"library_name": "crayon-hf", **FACTS.metadata, "tags": list(TAGS)}
     assert make_card(card, FACTS, agreeing()) == card
-    assert "\n# user/name\n" in card
-    assert re.findall(r"^```python\n(.*?)\n```$", card, re.DOTALL | re.MULTILINE) == [
-        f"from {library} import AutoTokenizer\n\n"
-        'tokenizer = AutoTokenizer.from_pretrained("user/name")\n'
-        'ids = tokenizer("Hello, world!").input_ids'
-        for library in ("crayon_hf", "transformers")
-    ]
-    assert "in a clone" in card
-    assert f"\n```sh\n{install_command('transformers', 'hub')}\n```\n" in card
-    assert "crayon-hf pull user/name\n" in card
+    for library in ("crayon_hf", "transformers"):
+        assert f'from {library} import AutoTokenizer\n\ntokenizer = AutoTokenizer.from_pretrained("user/name")' in card
     report = agreeing()
     for said in (f"{report.inputs:,}", f"{report.characters:,}", report.started, report.target.source_digest):
         assert said in card
-    assert len(re.findall(r"^\| (First pass|Repeated|Short|Decode|Open) \|", card, re.MULTILINE)) == len(report.speeds)
     assert f"]({PLOT_PNG})]({PLOT_SVG})" in card
 
 
-def test_a_new_card_without_license_and_speeds() -> None:
-    facts = Facts("name", vocab_size=3, metadata={"license": None})
-    card = make_card(None, facts, replace(agreeing(), speeds=()))
-    assert "license" not in metadata(card)
-    assert "speed" not in card
-
-
-def test_the_library_of_a_model_is_not_ours_to_say() -> None:
+def test_facts_that_decide() -> None:
+    bare = make_card(None, Facts("name", metadata={"license": None}), replace(agreeing(), speeds=()))
+    assert "license" not in metadata(bare)
+    assert "speed" not in bare
     assert "library_name" not in metadata(make_card("text\n", replace(FACTS, is_model=True), agreeing()))
+    branch = make_card(None, replace(FACTS, revision="v1/x"), agreeing())
+    assert branch.count('from_pretrained("user/name", revision="v1/x")') == 2
+    assert "crayon-hf pull user/name@v1/x\n" in branch
 
 
-def test_a_branch_is_asked_for_by_name() -> None:
-    card = make_card(None, replace(FACTS, revision="v1/x"), agreeing())
-    assert card.count('from_pretrained("user/name", revision="v1/x")') == 2
-    assert "crayon-hf pull user/name@v1/x\n" in card
+HOSTILE_TEXTS = (
+    HOSTILE,
+    BEGIN,
+    f"\n{END}\n",
+    "| a | b | ``` x ````",
+    "\n---\nlicense: evil\n---\n# h",
+    "@me www.x.invalid",
+)
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_hub_accepts_it(name: str) -> None:
-    if name != "Norwegian":  # which PyYAML takes for a truth value, and the Hub does not
-        assert check_as_the_hub_does(make_card(SHAPES[name], FACTS, agreeing()).lstrip()) == ([], [])
-
-
-def hostile_report(text: str) -> Report:
-    report = agreeing()
-    return replace(
-        report,
-        reference=Library(text, text, text),
-        ours=Library(text, text, text),
-        compared=(text, "ids"),
-        suites=tuple(
-            replace(suite, name=text, about=text, categories=(Category(text, 1, 0),)) for suite in report.suites
-        ),
-        speeds=tuple(replace(speed, scenario=text, text=text, unit=text) for speed in report.speeds),
-        machine=(text, text),
-        command=text,
-        started=text,
-    )
-
-
-HOSTILE_TEXTS = {
-    "of the pages": HOSTILE,
-    "cells": "| a | b |",
-    "fences": "``` x ````",
-    "our beginning": BEGIN,
-    "our end": END,
-    "our end, a line of its own": f"\n{END}\n",
-    "a script": "<script>alert(1)</script>",
-    "markup": "[a](javascript:x) ![b](c) **d** _e_ ~~f~~ $$g$$",
-    "metadata": "\n---\nlicense: evil\n---\n# h",
-    "escapes": "\\| \\` \\",
-    "invisible": "\u202ertl\u2066 \x1b[31m \u2028next",
-    "addresses": "@somebody https://x.invalid www.x.invalid",
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE_TEXTS)
-def test_hostile_texts(name: str) -> None:
-    text = HOSTILE_TEXTS[name]
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
+def test_hostile_texts(text: str) -> None:
+    """No text of the report is a heading, a row, markup or one of our comments by chance."""
     facts = replace(FACTS, base=text)
-    card = make_card(None, facts, hostile_report(text))
-    card.encode()
-    assert make_card(card, facts, hostile_report(text)) == card
-    plain = make_card(None, facts, hostile_report("plain"))
-    body, expected = without_code(card), without_code(plain)
-    for pattern in (
-        r"^#",
-        r"^\|",
-        r"(?<!\\)\|",
-        r"(?<!\\)`",
-        r"(?<!\\)\[",
-        r"(?<!\\)<[a-z!/]",
-        r"(?<!\\)\*",
-        r"(?<!\\)\$",
-    ):
-        count = len(re.findall(pattern, body, re.MULTILINE | re.IGNORECASE))
-        assert count == len(re.findall(pattern, expected, re.MULTILINE | re.IGNORECASE)), pattern
+    card = make_card(None, facts, filled(text))
+    assert make_card(card, facts, filled(text)) == card
+    body, expected = without_code(card), without_code(make_card(None, facts, filled("plain")))
+    for pattern in (r"^#", r"^\|", r"(?<!\\)\|", r"(?<!\\)`", r"(?<!\\)<[a-z!/]", r"(?<!\\)\*"):
+        assert len(re.findall(pattern, body, re.MULTILINE)) == len(re.findall(pattern, expected, re.MULTILINE)), pattern
     assert not re.search(r"https?://x|www\.|(?<!\\)@", body)
     assert all(character.isprintable() or character == "\n" for character in card)
 
@@ -270,10 +178,3 @@ def test_any_metadata(values: dict[str, Any], tags: Any, flow: bool | None, unic
     expected = {"license": "mit", **values, "tags": [*own, *(tag for tag in TAGS if tag not in own)]}
     assert yaml.safe_load(edited) == expected
     assert front_matter.filled(edited, {"license": "mit"}, TAGS) == edited
-
-
-def test_tags_that_are_keys_are_refused() -> None:
-    """Nothing can be added to them."""
-    for block in ("a: 1\ntags:\n    -tags:\n    -", "tags: {a: 1}", "tags:\n  a: 1"):
-        with pytest.raises(CrayonError, match="of this shape"):
-            front_matter.filled(block, {}, ["x"])

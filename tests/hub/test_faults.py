@@ -4,71 +4,28 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.hub import hub_faults
 from tests.hub.cartridge_repos import OLD, REPO, cartridge_files, everything, profile, two_versions
-from tests.hub.hub_client import Session
+from tests.hub.hub_client import Session, run_client, start_client
 from tests.hub.hub_faults import Fault
 from tests.hub.local_hub import LocalHub
-from tests.support.versions import HAS_HUB_1
 
-INFO = r"/api/models/user/tok\?"
-JSON, CARTRIDGE = r"tokenizer\.json", r"tokenizer\.dat"
-UNREACHABLE = "cannot be reached|onnection|isconnected"
-
-
-class Case(NamedTuple):
-    method: str
-    path: str
-    fault: Fault
-    says: str
-
-
-def _cases() -> dict[str, Case]:
-    cases = {}
-    dropped = {
-        "dropped": hub_faults.drop_request(),
-        "dropped in the headers": hub_faults.drop_headers(),
-        "answer dropped": hub_faults.drop_answer(),
-    }
-    refused = {
-        "401": (hub_faults.status(401, "Invalid credentials in Authorization header"), "token"),
-        "403": (hub_faults.status(403, "Forbidden"), "token"),
-        "404": (hub_faults.status(404, "Gone", error_code="EntryNotFound"), "404|not there|no such|not found"),
-        "429": (hub_faults.status(429, "Slowly", retry_after=1), "429|too many requests"),
-        "500": (hub_faults.status(500, "Oops"), "500"),
-        "503": (hub_faults.status(503, "Away"), "503"),
-    }
-    where = {"info": ("GET", INFO), "head": ("HEAD", JSON), "json": ("GET", JSON), "dat": ("GET", CARTRIDGE)}
-    for place, (method, path) in where.items():
-        for name, fault in dropped.items():
-            if name == "dropped" or place in ("info", "dat"):
-                cases[f"{place} {name}"] = Case(method, path, fault, UNREACHABLE)
-        if place == "dat" and not HAS_HUB_1:  # whose client takes that for an answer
-            cases["dat dropped in the headers"] = Case(method, path, dropped["dropped in the headers"], "incomplete")
-        for name, (fault, says) in refused.items():
-            cases[f"{place} {name}"] = Case(method, path, fault, says)
-    for place in ("json", "dat"):
-        method, path = where[place]
-        cases[f"{place} dropped in the body"] = Case(method, path, hub_faults.drop_body(), UNREACHABLE)
-        cases[f"{place} cut"] = Case(method, path, hub_faults.cut_body(), "incomplete|size")
-        cases[f"{place} empty"] = Case(method, path, hub_faults.cut_body(0), "incomplete|size")
-        cases[f"{place} altered"] = Case(method, path, hub_faults.alter_body(), "digest")
-    return cases
-
-
-CASES = _cases()
+INFO = ("GET", r"/api/models/user/tok\?")
+HEAD = ("HEAD", r"tokenizer\.json")
+JSON, CARTRIDGE = ("GET", r"tokenizer\.json"), ("GET", r"tokenizer\.dat")
+PULL = ["-m", "crayon_hf", "pull", REPO]
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory, qwen_like: Path, gpt2_like: Path) -> Iterator[LocalHub]:
+def shelf(qwen_like: Path, gpt2_like: Path) -> Iterator[LocalHub]:
     """A Hub with a repository in two versions."""
-    with LocalHub(tmp_path_factory.mktemp("hub")) as hub:
+    with LocalHub() as hub:
         two_versions(hub, qwen_like, gpt2_like)
         yield hub
         assert hub.unknown() == []
@@ -90,8 +47,27 @@ def crayon(running: Session, shelf: LocalHub) -> Iterator[Session]:
     shelf.heal()
 
 
+UNREACHABLE = "cannot be reached|onnection|isconnected"
+FAULTS = {
+    "info dropped": (INFO, hub_faults.drop_request(), UNREACHABLE),
+    "info 401": (INFO, hub_faults.status(401, "Invalid credentials in Authorization header"), "token"),
+    "info 429": (INFO, hub_faults.status(429, "Slowly", retry_after=1), "429|too many requests"),
+    "info 503": (INFO, hub_faults.status(503, "Away"), "503"),
+    "head 403": (HEAD, hub_faults.status(403, "Forbidden"), "token"),
+    "head 429 for long": (HEAD, hub_faults.status(429, "Slowly", retry_after=600), "600 seconds"),
+    "json 404": (JSON, hub_faults.status(404, "Gone", error_code="EntryNotFound"), "404|not there|no such|not found"),
+    "json answer dropped": (JSON, hub_faults.drop_answer(), UNREACHABLE),
+    "json empty": (JSON, hub_faults.cut_body(0), "incomplete|size"),
+    "json altered": (JSON, hub_faults.alter_body(), "digest"),
+    "dat 500": (CARTRIDGE, hub_faults.status(500, "Oops"), "500"),
+    "dat dropped in the body": (CARTRIDGE, hub_faults.drop_body(), UNREACHABLE),
+    "dat cut": (CARTRIDGE, hub_faults.cut_body(), "incomplete|size"),
+    "dat altered": (CARTRIDGE, hub_faults.alter_body(), "digest"),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "before"), [(name, ("nothing", "old")[n % 2]) for n, name in enumerate(CASES)])
+@pytest.mark.parametrize(("name", "before"), [(name, ("nothing", "old")[n % 2]) for n, name in enumerate(FAULTS)])
 def test_a_fault_that_stays_is_said_and_leaves_everything_as_it_was(
     shelf: LocalHub, crayon: Session, name: str, before: str
 ) -> None:
@@ -99,16 +75,15 @@ def test_a_fault_that_stays_is_said_and_leaves_everything_as_it_was(
         assert crayon("pull", f"{REPO}@{OLD}").returncode == 0
         assert profile(crayon.home) == cartridge_files(shelf, OLD)
     was = everything(crayon.home)
-    case = CASES[name]
-    rule = shelf.fail(case.fault, method=case.method, path=case.path, times=1000)
+    (method, path), fault, says = FAULTS[name]
+    rule = shelf.fail(fault, method=method, path=path, times=1000)
 
     failed = crayon("pull", REPO)
     assert rule.made > 0
     assert (failed.returncode, failed.stdout) == (1, "")
-    error, *more = failed.stderr.splitlines()
-    assert more == []
+    (error,) = failed.stderr.splitlines()
     assert error.startswith(f"crayon-hf: error: {REPO}: ")
-    assert re.search(case.says, error), error
+    assert re.search(says, error), error
     assert everything(crayon.home) == was
 
     shelf.heal()
@@ -117,21 +92,21 @@ def test_a_fault_that_stays_is_said_and_leaves_everything_as_it_was(
     assert profile(crayon.home) == cartridge_files(shelf)
 
 
-PASSING = {
-    "the listing is dropped": Case("GET", INFO, hub_faults.drop_request(), ""),
-    "the listing is refused": Case("GET", INFO, hub_faults.status(503), ""),
-    "a head is refused": Case("HEAD", CARTRIDGE, hub_faults.status(429, retry_after=1), ""),
-    "a file is dropped": Case("GET", CARTRIDGE, hub_faults.drop_body(0.9), ""),
-    "a file is cut": Case("GET", CARTRIDGE, hub_faults.cut_body(0.9), ""),
-    "a file stops for a while": Case("GET", CARTRIDGE, hub_faults.stall_body(0.5, 0.2), ""),
-    "a file is slow": Case("GET", JSON, hub_faults.slow_body(0.2), ""),
-}
-
-
-@pytest.mark.parametrize("name", PASSING)
-def test_a_fault_that_passes_is_nobodys_business(shelf: LocalHub, crayon: Session, name: str) -> None:
-    case = PASSING[name]
-    rule = shelf.fail(case.fault, method=case.method, path=case.path)
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [
+        (INFO, hub_faults.drop_request()),
+        (INFO, hub_faults.status(503)),
+        (HEAD, hub_faults.status(429, retry_after=1)),
+        (CARTRIDGE, hub_faults.drop_body(0.9)),
+        (CARTRIDGE, hub_faults.cut_body(0.9)),
+        (CARTRIDGE, hub_faults.stall_body(0.5, 0.2)),
+    ],
+)
+def test_a_fault_that_passes_is_nobodys_business(
+    shelf: LocalHub, crayon: Session, where: tuple[str, str], fault: Fault
+) -> None:
+    rule = shelf.fail(fault, method=where[0], path=where[1])
     done = crayon("pull", REPO)
     assert (done.returncode, done.stderr) == (0, "")
     assert rule.made == 1
@@ -139,10 +114,37 @@ def test_a_fault_that_passes_is_nobodys_business(shelf: LocalHub, crayon: Sessio
 
 
 def test_what_arrived_whole_is_not_asked_for_again(shelf: LocalHub, crayon: Session) -> None:
-    shelf.fail(hub_faults.status(404), method="GET", path=CARTRIDGE)
+    shelf.fail(hub_faults.status(404), method="GET", path=CARTRIDGE[1])
     assert crayon("pull", REPO).returncode == 1
     assert crayon("pull", REPO).returncode == 0
-    assert [request.status for request in shelf.asked("GET", JSON)] == [200]
+    assert [request.status for request in shelf.asked(*JSON)] == [200]
     shelf.requests.clear()
     assert "unchanged" in crayon("pull", REPO).stdout
-    assert shelf.asked("GET", f"{JSON}|{CARTRIDGE}") == []
+    assert shelf.asked("GET", r"tokenizer\.(json|dat)") == []
+
+
+# -- this machine
+
+
+def test_a_hub_that_is_not_there(home: Path) -> None:
+    with LocalHub() as hub:
+        pass
+    done = run_client(hub, PULL, home)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot be reached" in done.stderr.splitlines()[-1]
+    assert everything(home) == {}
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_download(shelf: LocalHub, crayon: Session) -> None:
+    assert crayon("pull", f"{REPO}@{OLD}").returncode == 0
+    was = everything(crayon.home)
+    reached = shelf.fail(hub_faults.stall_body(0.5), method="GET", path=CARTRIDGE[1]).reached
+    pulling = start_client(shelf, PULL, crayon.home)
+    assert reached.wait(60)
+    pulling.kill()
+    pulling.communicate()
+    assert pulling.returncode == -signal.SIGKILL
+    assert everything(crayon.home) == was
+    assert crayon("pull", REPO).returncode == 0
+    assert profile(crayon.home) == cartridge_files(shelf)

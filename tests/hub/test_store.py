@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -82,13 +81,6 @@ def test_a_profile(directory: Path, versions: tuple[Files, Files]) -> None:
     assert record_of(directory) is None
 
 
-def test_the_same_again_changes_nothing(directory: Path, versions: tuple[Files, Files]) -> None:
-    put(directory, versions[0])
-    before = contents(directory)
-    assert not put(directory, versions[0]).changed
-    assert contents(directory) == before
-
-
 def test_a_new_version_replaces_the_old_one(directory: Path, versions: tuple[Files, Files]) -> None:
     put(directory, versions[0])
     assert version_of() == 1
@@ -131,7 +123,7 @@ def test_a_damaged_store_is_mended(directory: Path, versions: tuple[Files, Files
 def test_the_name_of_another_repository(directory: Path, versions: tuple[Files, Files]) -> None:
     put(directory, versions[0])
     before = contents(directory)
-    with pytest.raises(HubError, match=r"stranger/mine: .*'mine'.* pulled from user/mine: .*--name.*--force"):
+    with pytest.raises(HubError, match="pulled from user/mine"):
         put(directory, versions[1], repo="stranger/mine")
     assert contents(directory) == before
     assert put(directory, versions[1], repo="stranger/mine", force=True).changed
@@ -141,70 +133,33 @@ def test_the_name_of_another_repository(directory: Path, versions: tuple[Files, 
     assert record.repo == "stranger/mine"
 
 
-@pytest.mark.parametrize("name", ["mine.dat", "mine.json", "vocab_mine.dat", "link"])
+@pytest.mark.parametrize("name", ["mine.dat", "vocab_mine.dat", "link"])
 def test_what_was_not_pulled(directory: Path, versions: tuple[Files, Files], name: str) -> None:
     directory.mkdir()
-    path = directory / name
+    path = directory / ("mine.json" if name == "link" else name)
     if name == "link":
-        path = directory / "mine.json"
         path.symlink_to("nowhere.json")
     else:
         path.write_bytes(b"{}")
-    before = contents(directory) if name != "link" else None
-    with pytest.raises(HubError, match=rf"{path.name} was not pulled, and would be overwritten: .*--name.*--force"):
+    before = path.lstat()
+    with pytest.raises(HubError, match="was not pulled"):
         put(directory, versions[0])
-    assert before is None or {key: value for key, value in contents(directory).items() if key != ".pulled"} == before
+    assert path.lstat() == before
     put(directory, versions[0], force=True)
     assert version_of() == 1
     assert not put(directory, versions[0]).changed  # now it is the repository's
 
 
-@pytest.mark.parametrize("force", [False, True], ids=["plain", "forced"])
-@pytest.mark.parametrize("name", ["mine.dat", "mine.json"])
-@pytest.mark.parametrize("kind", ["directory", "pipe"])
-def test_what_is_no_file(directory: Path, versions: tuple[Files, Files], name: str, kind: str, force: bool) -> None:
+@pytest.mark.parametrize(("name", "force"), [("mine.dat", False), ("mine.json", True)])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file(directory: Path, versions: tuple[Files, Files], name: str, make: Any, force: bool) -> None:
     put(directory, versions[0])
-    path = directory / name
-    path.unlink()
-    if kind == "directory":
-        path.mkdir()
-    else:
-        if not hasattr(os, "mkfifo"):
-            pytest.skip("no pipes")
-        os.mkfifo(path)
+    (directory / name).unlink()
+    make(directory / name)
     before = contents(directory)
-    what = "a directory" if kind == "directory" else "not a regular file"
-    with pytest.raises(HubError, match=rf"user/mine: .*{name} is {what}, but the profile needs that path: .*--name"):
+    with pytest.raises(HubError, match="the profile needs that path"):
         put(directory, versions[1], "2", force=force)
     assert contents(directory) == before
-
-
-@pytest.mark.parametrize("links", [True, False], ids=["links", "copies"])
-def test_no_space_for_the_second_name(
-    directory: Path, versions: tuple[Files, Files], monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
-    put(directory, versions[0])
-    before = contents(directory)
-    copy, full = stores._copy, OSError(errno.ENOSPC, "No space left on device")
-
-    def no_link(*arguments: Any) -> None:
-        raise full
-
-    def copied(source: Path, target: Path) -> None:
-        if source.name == "tokenizer.dat" or links:
-            raise full
-        copy(source, target)
-
-    symlink = os.symlink
-    monkeypatch.setattr(os, "symlink", lambda *at: symlink(*at) if links and ".json" in str(at[1]) else no_link())
-    monkeypatch.setattr(stores, "_copy", copied)
-    with pytest.raises(HubError, match="No space left"):
-        put(directory, versions[1], "2")
-    after = contents(directory)
-    assert {name: value for name, value in after.items() if not name.startswith(".pulled")} == {
-        name: value for name, value in before.items() if not name.startswith(".pulled")
-    }
-    assert version_of() == 1
 
 
 def test_a_name_that_another_directory_has(
@@ -215,7 +170,7 @@ def test_a_name_that_another_directory_has(
     monkeypatch.delenv("CRAYON_PROFILE_DIR", raising=False)
     home = tmp_path / ".cache" / "xerv" / "crayon" / "profiles"
     assert default_directory() == home
-    with pytest.raises(HubError, match=r"lite\.(dat|json) comes earlier in the search path .*--name"):
+    with pytest.raises(HubError, match="earlier in the search path"):
         put(home, versions[0], name="lite", force=True)
     assert put(home, versions[0]).changed
     elsewhere = tmp_path / "elsewhere"
@@ -228,25 +183,6 @@ def test_a_name_that_another_directory_has(
 
 
 # -- at every moment
-
-
-def test_between_the_two_names(directory: Path, versions: tuple[Files, Files], monkeypatch: pytest.MonkeyPatch) -> None:
-    """NAME.json is replaced, NAME.dat not yet: the source is compiled, and every id is that of the new one."""
-    put(directory, versions[0])
-    point, seen = Store._point, []
-
-    def look(self: Store, path: Path, *where: str) -> None:
-        assert version_of() == len(seen) // 2 + 1
-        point(self, path, *where)
-        report = Tokenizer.from_profile("mine").engine_report()
-        seen.extend([(path.suffix, version_of()), (report["origin"], report["refused"])])
-
-    monkeypatch.setattr(Store, "_point", look)
-    put(directory, versions[1], "2")
-    assert seen[0] == (".json", 2)
-    assert seen[1][0] == "cache"
-    assert seen[1][1].startswith("it was compiled from another tokenizer.json (SHA-256 ")
-    assert seen[2:] == [(".dat", 2), ("repository", None)]
 
 
 def start(function: Callable[[], Any]) -> int:
@@ -316,36 +252,6 @@ def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], fi
     assert len(kept(directory)) == 1
 
 
-@needs_fork
-def test_two_at_once_and_a_reader(directory: Path, versions: tuple[Files, Files]) -> None:
-    """Two processes replace the profile by turns while others open it: each finds one of the two, whole."""
-    put(directory, versions[0])
-    for version in versions:  # what is compiled when a reader comes between the two names is compiled once
-        (directory.parent / "x.json").write_bytes(version["tokenizer.json"])
-        Tokenizer.from_file(directory.parent / "x.json")
-
-    def write(commit: str, files: Files) -> None:
-        for _ in range(25):
-            put(directory, files, commit)
-
-    children = [start(lambda: write("1", versions[0])), start(lambda: write("2", versions[1]))]
-    statuses, seen = [], set()
-    while children:
-        seen.add(version_of())
-        for child in list(children):
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                children.remove(child)
-                statuses.append(status)
-    assert statuses == [0, 0]
-    assert seen <= {1, 2}
-    assert version_of() in (1, 2)
-    put(directory, versions[1], "2")
-    put(directory, versions[1], "2")
-    assert version_of() == 2
-    assert len(kept(directory)) == 1
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files")
 def test_a_full_disk(directory: Path, versions: tuple[Files, Files]) -> None:
     """As a full disk does, a limit ends the writing in the middle of a file."""
@@ -357,7 +263,7 @@ def test_a_full_disk(directory: Path, versions: tuple[Files, Files]) -> None:
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(versions[1]["tokenizer.dat"]) // 2,) * 2)
-        with pytest.raises(HubError, match=r"user/mine: the profile 'mine' cannot be stored in .*: File too large"):
+        with pytest.raises(HubError, match="File too large"):
             put(directory, versions[1], "2")
 
     assert in_a_child(limited) == 0
@@ -366,12 +272,6 @@ def test_a_full_disk(directory: Path, versions: tuple[Files, Files]) -> None:
     assert version_of() == 1
     put(directory, versions[1], "2")
     assert version_of() == 2
-
-
-def test_a_directory_that_cannot_be_made(tmp_path: Path, versions: tuple[Files, Files]) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(HubError, match=r"cannot be stored in .*file/x"):
-        put(tmp_path / "file" / "x", versions[0])
 
 
 def test_a_lock_that_is_not_given_up(

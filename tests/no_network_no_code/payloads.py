@@ -77,33 +77,3 @@ def sources(directory: Path, canary: Path) -> list[Path]:
             path.write_bytes(data)
             made.append(path)
     return made
-
-
-def tables(directory: Path, texts: list[str], canary: Path) -> list[Path]:
-    """Parquet and Arrow with a column of texts, and one of a type whose metadata is a pickle.
-
-    pyarrow before 14.0.1 made the type by unpickling it (CVE-2023-47248).
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    directory.mkdir(parents=True)
-    metadata = {
-        b"ARROW:extension:name": b"arrow.py_extension_type",
-        b"ARROW:extension:metadata": pickled(canary),
-    }
-    schema = pyarrow.schema(
-        [
-            pyarrow.field("text", pyarrow.string(), metadata=metadata),
-            pyarrow.field("other", pyarrow.int64(), metadata=metadata),
-        ],
-        metadata={b"pandas": pickled(canary), b"huggingface": json.dumps({"info": {"features": {}}}).encode()},
-    )
-    table = pyarrow.table([pyarrow.array(texts), pyarrow.array(range(len(texts)))], schema=schema)
-    parquet, arrow, stream = (directory / name for name in ("texts.parquet", "file.arrow", "stream.arrow"))
-    pyarrow.parquet.write_table(table, parquet)
-    with pyarrow.OSFile(str(arrow), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
-        writer.write_table(table)
-    with pyarrow.OSFile(str(stream), "wb") as sink, pyarrow.ipc.new_stream(sink, schema) as writer:
-        writer.write_table(table)
-    return [parquet, arrow, stream]

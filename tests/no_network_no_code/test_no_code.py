@@ -85,7 +85,7 @@ from crayon_hf.cli import main
 from crayon_hf.corpora.job import corpus
 canary, = rest
 plain = crayon_hf.Tokenizer.from_file(own)
-crayon_hf.train_bpe([own], vocab_size=300)
+crayon_hf.train_bpe(own, vocab_size=300, format="text")
 assert main(["info", "-t", own]) == 0
 for module in formats.__path__:
     for name in sorted(os.listdir(module)):
@@ -123,43 +123,6 @@ def test_every_reader(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
     assert seen == []
     assert not ran
     assert refused > 100
-
-
-CORPORA = (
-    WARM_UP
-    + """
-expected, canary, *paths = rest
-tokenizer = crayon_hf.Tokenizer.from_file(own)
-warm = os.path.join(os.path.dirname(canary), "warm.txt")
-with open(warm, "w") as file:
-    file.write("text")
-crayon_hf.tokenize_shard([warm], os.path.join(os.path.dirname(canary), "warm"), tokenizer=tokenizer, format="npy")
-import pyarrow, pyarrow.parquet, pyarrow.ipc
-guarded = model
-counts = []
-for number, path in enumerate(paths):
-    output = os.path.join(os.path.dirname(canary), f"out-{number}")
-    done = crayon_hf.tokenize_shard([path], output, tokenizer=tokenizer, format="npy")
-    counts.append(done.counts.tokens)
-    trained = crayon_hf.train_bpe([path], vocab_size=300)
-print(json.dumps([counts, seen, os.path.exists(canary)]))
-"""
-)
-
-
-@pytest.mark.slow
-def test_tables_with_pickles_in_their_schema(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
-    pytest.importorskip("pyarrow")
-    from tokenizers import Tokenizer
-
-    texts = [TEXT, "", "a b c", TEXT * 3]
-    paths = payloads.tables(tmp_path / "tables", texts, canary)
-    count = sum(len(Tokenizer.from_file(str(gpt2_like)).encode(text).ids) for text in texts)
-    out = run(CORPORA, gpt2_like, tmp_path / "tables", count, canary, *paths, cwd=tmp_path / "tables")
-    counts, seen, ran = json.loads(out)
-    assert seen == []
-    assert not ran
-    assert counts == [count] * 3
 
 
 WORKERS = (

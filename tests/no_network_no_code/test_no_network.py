@@ -98,7 +98,7 @@ def home(tmp_path: Path) -> Path:
 def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> None:
     """The repository that is named, and nothing else: no report of use, though none is switched off here."""
     pytest.importorskip("huggingface_hub")
-    with LocalHub(tmp_path / "hub") as hub:
+    with LocalHub() as hub:
         hub.create("user/plain")
         hub.commit("user/plain", repository(gpt2_like))
         environment = hub.environment(home)

@@ -13,68 +13,43 @@ import numpy as np
 
 
 class Agrees:
-    """The reference of a tokenizer.json with our extra calls."""
+    """The reference of a tokenizer.json with our extra calls; one that is wrong overrides a call, or `changed`."""
 
     def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
+        vars(self)["tokenizer"] = tokenizer
 
-    @property
-    def encode_special_tokens(self) -> bool:
-        return self._tokenizer.encode_special_tokens
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tokenizer, name)
 
-    @encode_special_tokens.setter
-    def encode_special_tokens(self, value: bool) -> None:
-        self._tokenizer.encode_special_tokens = value
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.tokenizer, name, value)
 
-    @property
-    def truncation(self) -> Any:
-        return self._tokenizer.truncation
+    def changed(self, text: str, encoding: Any) -> Any:
+        return encoding
 
-    @property
-    def padding(self) -> Any:
-        return self._tokenizer.padding
+    def encode(self, sequence: Any, *rest: Any, **options: Any) -> Any:
+        return self.changed(str(sequence), self.tokenizer.encode(sequence, *rest, **options))
 
-    def enable_truncation(self, max_length: int, **options: Any) -> None:
-        self._tokenizer.enable_truncation(max_length, **options)
-
-    def no_truncation(self) -> None:
-        self._tokenizer.no_truncation()
-
-    def enable_padding(self, **options: Any) -> None:
-        self._tokenizer.enable_padding(**options)
-
-    def no_padding(self) -> None:
-        self._tokenizer.no_padding()
-
-    def encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Any:
-        return self._tokenizer.encode(sequence, pair, is_pretokenized, add_special_tokens)
-
-    def encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True, threads: int = 0
-    ) -> list[Any]:
+    def encode_batch(self, input: Any, **options: Any) -> list[Any]:
+        options.pop("threads", None)
         if self.padding:  # to the longest of the batch
-            return self._tokenizer.encode_batch(input, is_pretokenized, add_special_tokens)
-        inputs = [item if isinstance(item, tuple) else (item, None) for item in input]
-        return [self.encode(first, second, is_pretokenized, add_special_tokens) for first, second in inputs]
+            return self.tokenizer.encode_batch(input, **options)
+        return [self.encode(*item if isinstance(item, tuple) else (item,), **options) for item in input]
 
-    encode_batch_fast = encode_batch
+    def encode_batch_fast(self, input: Any, **options: Any) -> list[Any]:
+        return self.encode_batch(input, **options)
 
-    def encode_ragged(self, texts: list[str], add_special_tokens: bool = True, threads: int = 0) -> tuple[Any, Any]:
+    def encode_ragged(self, texts: list[Any], **options: Any) -> tuple[Any, Any]:
         decoded = [text.decode() if isinstance(text, bytes) else text for text in texts]
-        rows = [encoding.ids for encoding in self.encode_batch(decoded, False, add_special_tokens)]
-        splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        return np.array([id for row in rows for id in row], dtype=np.int32), splits
+        return ragged([encoding.ids for encoding in self.encode_batch(decoded, **options)])
 
-    def count_tokens(self, texts: list[str], add_special_tokens: bool = True, threads: int = 0) -> list[int]:
-        return [len(encoding) for encoding in self.encode_batch(texts, False, add_special_tokens)]
+    def count_tokens(self, texts: list[str], **options: Any) -> list[int]:
+        return [len(encoding) for encoding in self.encode_batch(texts, **options)]
 
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        return self._tokenizer.decode(ids, skip_special_tokens)
 
-    def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
-        return self._tokenizer.decode_batch(sequences, skip_special_tokens)
+def ragged(rows: list[Any]) -> tuple[Any, Any]:
+    ids = np.array([id for row in rows for id in row], dtype=np.int32)
+    return ids, np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
 class Changed:
@@ -94,71 +69,37 @@ class Changed:
 class WrongIds(Agrees):
     """Other ids for a text with a digit somewhere after an e with an acute accent."""
 
-    def encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Any:
-        encoding = super().encode(sequence, pair, is_pretokenized, add_special_tokens)
-        _, found, rest = str(sequence).partition("\u00e9")
-        if found and any("0" <= ch <= "9" for ch in rest):
-            return Changed(encoding, ids=[0, *encoding.ids[1:]])
-        return encoding
+    def changed(self, text: str, encoding: Any) -> Any:
+        wrong = any("0" <= ch <= "9" for ch in text.partition("\u00e9")[2])
+        return Changed(encoding, ids=[0, *encoding.ids[1:]]) if wrong else encoding
 
 
 class WrongOffsets(Agrees):
     """The last offset one too far, in texts that end in white space."""
 
-    def encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Any:
-        encoding = super().encode(sequence, pair, is_pretokenized, add_special_tokens)
-        if encoding.offsets and str(sequence)[-1:].isspace():
-            start, end = encoding.offsets[-1]
-            return Changed(encoding, offsets=[*encoding.offsets[:-1], (start, end + 1)])
-        return encoding
+    def changed(self, text: str, encoding: Any) -> Any:
+        if not (encoding.offsets and text[-1:].isspace()):
+            return encoding
+        start, end = encoding.offsets[-1]
+        return Changed(encoding, offsets=[*encoding.offsets[:-1], (start, end + 1)])
 
 
 class Raises(Agrees):
     """An error of its own for NUL."""
 
-    def encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Any:
-        if "\x00" in str(sequence):
+    def changed(self, text: str, encoding: Any) -> Any:
+        if "\x00" in text:
             raise KeyError("nul")
-        return super().encode(sequence, pair, is_pretokenized, add_special_tokens)
-
-
-class TextError(TypeError):
-    """An error of ours, of a class below the reference's."""
-
-
-class OwnErrors(Agrees):
-    """Our own class of error where the reference raises TypeError."""
-
-    def encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Any:
-        try:
-            return super().encode(sequence, pair, is_pretokenized, add_special_tokens)
-        except TypeError as error:
-            raise TextError("not a text") from error
+        return encoding
 
 
 class WrongRagged(Agrees):
     """A fast path that loses the last id of texts with a tab."""
 
-    def encode_ragged(self, texts: list[Any], add_special_tokens: bool = True, threads: int = 0) -> tuple[Any, Any]:
-        ids, splits = super().encode_ragged(texts, add_special_tokens)
+    def encode_ragged(self, texts: list[Any], **options: Any) -> tuple[Any, Any]:
+        ids, splits = super().encode_ragged(texts, **options)
         rows = [ids[start:end] for start, end in pairwise(splits)]
-        rows = [row[:-1] if text in ("\t", b"\t") else row for row, text in zip(rows, texts, strict=True)]
-        return np.concatenate([*rows, ids[:0]]), np.cumsum([0, *map(len, rows)], dtype=np.int64)
-
-
-class WrongFast(Agrees):
-    """A batch call without offsets that gives other ids."""
-
-    def encode_batch_fast(self, *arguments: Any, **named: Any) -> list[Any]:
-        return [Changed(encoding, ids=[*encoding.ids, 1]) for encoding in self.encode_batch(*arguments, **named)]
+        return ragged([row[:-1] if text in ("\t", b"\t") else row for row, text in zip(rows, texts, strict=True)])
 
 
 class WrongBytes(Agrees):
@@ -178,60 +119,43 @@ class WrongStride(Agrees):
     """Windows that do not overlap."""
 
     def enable_truncation(self, max_length: int, **options: Any) -> None:
-        super().enable_truncation(max_length, **{**options, "stride": 0})
-
-
-class WrongPadding(Agrees):
-    """Always on the right."""
-
-    def enable_padding(self, **options: Any) -> None:
-        super().enable_padding(**{**options, "direction": "right"})
+        self.tokenizer.enable_truncation(max_length, **{**options, "stride": 0})
 
 
 class WrongCount(Agrees):
     """One token too many."""
 
-    def count_tokens(self, texts: list[str], add_special_tokens: bool = True, threads: int = 0) -> list[int]:
-        return [count + 1 for count in super().count_tokens(texts, add_special_tokens)]
+    def count_tokens(self, texts: list[str], **options: Any) -> list[int]:
+        return [count + 1 for count in super().count_tokens(texts, **options)]
 
 
 class WrongInBatch(Agrees):
     """State that leaks from one text of a batch to the next: wrong there, right alone."""
 
-    def encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True, threads: int = 0
-    ) -> list[Any]:
-        encodings = super().encode_batch(input, is_pretokenized, add_special_tokens)
+    def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         return [
             Changed(encoding, ids=[*encoding.ids, 0]) if i and "x" in str(input[i - 1]) else encoding
-            for i, encoding in enumerate(encodings)
+            for i, encoding in enumerate(super().encode_batch(input, **options))
         ]
 
 
 class WrongDecoding(Agrees):
     """Decoded text in upper case."""
 
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        return super().decode(ids, skip_special_tokens).upper()
+    def decode(self, ids: Any, **options: Any) -> str:
+        return self.tokenizer.decode(ids, **options).upper()
 
-    def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
-        return [self.decode(ids, skip_special_tokens) for ids in sequences]
-
-
-class Crashes(Agrees):
-    """Ends the process, as a segmentation fault would."""
-
-    def encode_batch(self, *arguments: Any, **named: Any) -> list[Any]:
-        os._exit(70)
+    def decode_batch(self, sequences: Any, **options: Any) -> list[str]:
+        return [self.decode(ids, **options) for ids in sequences]
 
 
 class CrashesOnCafe(Agrees):
     """Ends the process on one word, wherever it is called."""
 
-    def encode_batch(self, input: Any, *arguments: Any, **named: Any) -> list[Any]:
+    def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         if any("caf\u00e9" in str(text) for text in input):
             os._exit(70)
-        return super().encode_batch(input, *arguments, **named)
+        return super().encode_batch(input, **options)
 
     def encode_bytes(self, data: bytes) -> list[int]:
         return list(data)
@@ -247,13 +171,6 @@ class Delegated(Agrees):
         return {"engine": "delegated", "cpu": "scalar", "reason": "a component is not native"}
 
 
-class Scalar(Agrees):
-    """Runs on one instruction set, whatever was asked for."""
-
-    def engine_report(self) -> dict[str, Any]:
-        return {"engine": "native", "cpu": "scalar", "reason": None}
-
-
 class OfTiktoken:
     """A tiktoken.Encoding with our interface, for ``OurTiktokenSide``."""
 
@@ -262,12 +179,12 @@ class OfTiktoken:
     def __init__(self, encoding: Any) -> None:
         self._encoding = encoding
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._encoding, name)
+
     def encode(self, text: str) -> Any:
-        ids = (
-            self._encoding.encode_ordinary(text)
-            if self.encode_special_tokens
-            else self._encoding.encode(text, allowed_special="all")
-        )
+        ordinary = self._encoding.encode_ordinary
+        ids = ordinary(text) if self.encode_special_tokens else self._encoding.encode(text, allowed_special="all")
         starts = self._encoding.decode_with_offsets(ids)[1]
         return Changed(None, ids=ids, offsets=[(start, start + 1) for start in starts])
 
@@ -276,9 +193,6 @@ class OfTiktoken:
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
         return self._encoding.decode(ids)
-
-    def decode_bytes(self, ids: Any) -> bytes:
-        return self._encoding.decode_bytes(ids)
 
 
 class WrongOfTiktoken(OfTiktoken):
@@ -305,20 +219,17 @@ class OfTransformers:
         return encoded
 
 
+# -- what `--ours` names: from a vocabulary to a tokenizer
+
+
 def agrees(vocabulary: Any) -> Any:
-    reference = vocabulary.open_reference()
-    return {"tokenizers": Agrees, "tiktoken": OfTiktoken, "transformers": lambda opened: opened}[vocabulary.kind](
-        reference
-    )
+    kinds = {"tokenizers": Agrees, "tiktoken": OfTiktoken, "transformers": lambda opened: opened}
+    return kinds[vocabulary.kind](vocabulary.open_reference())
 
 
 def wrong_ids(vocabulary: Any) -> Any:
     wrong = {"tokenizers": WrongIds, "tiktoken": WrongOfTiktoken, "transformers": OfTransformers}
     return wrong[vocabulary.kind](vocabulary.open_reference())
-
-
-def crashes(vocabulary: Any) -> Any:
-    return Crashes(vocabulary.open_reference())
 
 
 def crashes_on_cafe(vocabulary: Any) -> Any:
@@ -329,38 +240,8 @@ def delegated(vocabulary: Any) -> Any:
     return Delegated(vocabulary.open_reference())
 
 
-def scalar(vocabulary: Any) -> Any:
-    return Scalar(vocabulary.open_reference())
-
-
 def cannot_open(vocabulary: Any) -> Any:
     raise ValueError("this vocabulary cannot be opened")
 
 
 # -- peers for the benchmark: from the path of a tokenizer.json to a function from texts to lists of ids
-
-
-def right_peer(path: str) -> Any:
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(path)
-
-    def encode(texts: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
-
-    encode.decode = lambda ids: tokenizer.decode_batch(ids, skip_special_tokens=False)  # type: ignore[attr-defined]
-    return encode
-
-
-def wrong_peer(path: str) -> Any:
-    encode = right_peer(path)
-    return lambda texts: [[0, *ids[1:]] if "\u00e9" in text else ids for text, ids in zip(texts, encode(texts))]  # noqa: B905
-
-
-def crashing_peer(path: str) -> Any:
-    encode = right_peer(path)
-    return lambda texts: os._exit(70) if any("\u00e9" in text for text in texts) else encode(texts)
-
-
-def closed_peer(path: str) -> Any:
-    raise ValueError("this peer opens nothing")

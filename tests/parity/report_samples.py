@@ -21,40 +21,29 @@ HOSTILE = (
 """What no page may be led astray by."""
 
 GENERATED = (
-    "ascii_text",
-    "accents",
-    "contractions",
-    "digits",
-    "emoji",
-    "long_letters",
-    "mixed_scripts",
-    "newlines",
-    "punctuation",
-    "special_tokens",
-    "surrogate_neighbours",
-    "unassigned",
-    "white_space",
-    "words_and_spaces",
+    *("ascii_text", "accents", "contractions", "digits", "emoji", "long_letters", "mixed_scripts", "newlines"),
+    *("punctuation", "special_tokens", "surrogate_neighbours", "unassigned", "white_space", "words_and_spaces"),
 )
 
-
-def speeds() -> tuple[Speed, ...]:
-    """Every scenario, with units whose magnitudes are far apart."""
-    return (
-        Speed("first pass", "english.txt", 1, "MB/s", True, (318.2, 322.9, 325.4), (8.41, 8.61, 8.57)),
-        Speed("first pass", "english.txt", 2, "MB/s", True, (571.0, 602.3, 588.1), (15.2, 15.9, 14.8)),
-        Speed("first pass", "code.txt", 1, "MB/s", True, (240.7, 236.0, 251.9), (7.02, 6.88, 6.95)),
-        Speed("first pass", "multi.txt", 1, "MB/s", True, (131.5, 128.8, 133.0), (5.31, 5.02, 5.44)),
-        Speed("repeated", "english.txt", 1, "MB/s", True, (402.2, 398.4, 409.0), (8.80, 8.72, 8.91)),
-        Speed("short", "", 1, "\u00b5s", False, (1.42, 1.39, 1.47), (8.02, 7.96, 8.30)),
-        Speed("decode", "english.txt", 1, "MB/s", True, (911.0, 902.4, 930.8), (1010.0, 984.1, 1004.2)),
-        Speed("open", "", 1, "ms", False, (0.21, 0.19, 0.24), (311.0, 305.7, 322.5)),
-    )
+SPEEDS = (
+    Speed("first pass", "english.txt", 1, "MB/s", True, (318.2, 322.9, 325.4), (8.41, 8.61, 8.57)),
+    Speed("first pass", "english.txt", 2, "MB/s", True, (571.0, 602.3, 588.1), (15.2, 15.9, 14.8)),
+    Speed("first pass", "code.txt", 1, "MB/s", True, (240.7, 236.0, 251.9), (7.02, 6.88, 6.95)),
+    Speed("first pass", "multi.txt", 1, "MB/s", True, (131.5, 128.8, 133.0), (5.31, 5.02, 5.44)),
+    Speed("repeated", "english.txt", 1, "MB/s", True, (402.2, 398.4, 409.0), (8.80, 8.72, 8.91)),
+    Speed("short", "", 1, "\u00b5s", False, (1.42, 1.39, 1.47), (8.02, 7.96, 8.30)),
+    Speed("decode", "english.txt", 1, "MB/s", True, (911.0, 902.4, 930.8), (1010.0, 984.1, 1004.2)),
+    Speed("open", "", 1, "ms", False, (0.21, 0.19, 0.24), (311.0, 305.7, 322.5)),
+)
+"""Every scenario, with units whose magnitudes are far apart."""
 
 
 def agreeing() -> Report:
     """Everything agrees, with speeds."""
     categories = tuple(Category(name, 2_000 + 35 * place, 0) for place, name in enumerate(GENERATED))
+    inputs = sum(each.inputs for each in categories)
+    own = (Category("own tokens", 20_000, 0),)
+    about = "strings made of the vocabulary's own tokens"
     return Report(
         target=Target("cl100k_base", "rank file", "6b1d" * 16, 100_277),
         ours=Library("crayon-hf", "0.1.0", "native, avx512"),
@@ -62,32 +51,14 @@ def agreeing() -> Report:
         compared=("ids", "decoded", "bytes", "token lookups"),
         suites=(
             SuiteResult(
-                "strings",
-                "generated",
-                "hostile strings of every category",
-                sum(each.inputs for each in categories),
-                0,
-                1_204_331,
-                4.71,
-                categories,
-                seed=0,
+                "strings", "generated", "strings of every category", inputs, 0, 1_204_331, 4.71, categories, seed=0
             ),
-            SuiteResult(
-                "tokens",
-                "generated",
-                "strings made of the vocabulary's own tokens",
-                20_000,
-                0,
-                702_118,
-                3.02,
-                (Category("own tokens", 20_000, 0),),
-                seed=0,
-            ),
+            SuiteResult("tokens", "generated", about, 20_000, 0, 702_118, 3.02, own, seed=0),
             SuiteResult("english.txt", "text", "English prose", 7_812, 0, 16_000_000, 9.4, digest="0f3a" * 16),
             SuiteResult("notes.txt", "file", "a file of the user's", 391, 0, 801_226, 0.52, digest="77c2" * 16),
         ),
         differences=(),
-        speeds=speeds(),
+        speeds=SPEEDS,
         machine=("AMD EPYC 9B14, 2 cores, avx512", "Linux 6.1, x86_64, glibc 2.36", "CPython 3.11.2"),
         versions={"crayon-hf": "0.1.0", "tiktoken": "0.14.0", "tokenizers": "0.23.3", "regex": "2026.5.1"},
         command="crayon-hf parity cl100k_base --against tiktoken --strings 30000 --tokens 20000 --seed 0 "
@@ -100,30 +71,18 @@ def agreeing() -> Report:
 def differing(count: int = 3) -> Report:
     """A report with ``count`` differing inputs, all in two categories of one suite."""
     report = agreeing()
+    ids = FieldValues("ids", "[220, 126, 235, 378, 235, 256, 264]", "[220, 126, 235, 20119, 235, 264]")
+    offsets = FieldValues("offsets", "[(0, 1), (1, 2), (2, 3), (3, 5)]", "[(0, 1), (1, 3), (3, 5)]")
+    decoded = FieldValues("decoded", "'a\\u2028b '", "'a\\u2028 b '")
+    found = ("and a\\u2028\\u2029 then", "b  c ")
+    more = " \\u0130\\u200d  a"
     shown = (
-        DifferenceShown(
-            "strings",
-            "emoji",
-            (" \\u0130\\u200d  a",),
-            ("well, \\u0130\\u200d  a and 12 more\\n",),
-            (
-                FieldValues("ids", "[220, 126, 235, 378, 235, 256, 264]", "[220, 126, 235, 20119, 235, 264]"),
-                FieldValues("offsets", "[(0, 1), (1, 2), (2, 3), (3, 5)]", "[(0, 1), (1, 3), (3, 5)]"),
-            ),
-        ),
-        DifferenceShown(
-            "strings",
-            "white_space",
-            ("a\\u2028", "b "),
-            ("and a\\u2028\\u2029 then", "b  c "),
-            (FieldValues("decoded", "'a\\u2028b '", "'a\\u2028 b '"),),
-            alone=False,
-        ),
+        DifferenceShown("strings", "emoji", (more,), (f"well,{more} and 12 more\\n",), (ids, offsets)),
+        DifferenceShown("strings", "white_space", ("a\\u2028", "b "), found, (decoded,), alone=False),
         DifferenceShown("strings", "emoji", ("\\U0001f468\\u200d",), ("x" * 300,), (FieldValues("ids", "[]", "[9]"),)),
     )
     first = report.suites[0]
-    in_spaces = count // 3
-    counts = {"emoji": count - in_spaces, "white_space": in_spaces}
+    counts = {"emoji": count - count // 3, "white_space": count // 3}
     categories = tuple(replace(each, differing=counts.get(each.name, 0)) for each in first.categories)
     return replace(
         report,
@@ -135,16 +94,8 @@ def differing(count: int = 3) -> Report:
 def failing() -> Report:
     """One suite could not be compared; another has no inputs."""
     report = agreeing()
-    broken = SuiteResult(
-        "notes.txt",
-        "file",
-        "a file of the user's",
-        0,
-        0,
-        0,
-        0.01,
-        failure="notes.txt: byte 1,041 is not UTF-8; give a text file, or leave it out",
-    )
+    why = "notes.txt: byte 1,041 is not UTF-8; give a text file, or leave it out"
+    broken = SuiteResult("notes.txt", "file", "a file of the user's", 0, 0, 0, 0.01, failure=why)
     empty = SuiteResult("tokens", "generated", "strings made of the vocabulary's own tokens", 0, 0, 0, 0.0, seed=3)
     note = "There are no figures of speed for tokens: nothing was generated."
     return replace(report, suites=(*report.suites[:1], empty, broken), notes=(note,))
@@ -161,56 +112,32 @@ def empty() -> Report:
     return replace(agreeing(), suites=(), speeds=(), machine=(), versions={}, compared=())
 
 
-def huge() -> Report:
-    """Sixty categories, fifty differences, a long command and long names, speeds that are odd."""
-    report = differing(50)
-    first = report.suites[0]
-    more = tuple(
-        Category(f"category_{place:02}_with_a_rather_long_name", 500 * place + 1, 0)
-        for place in range(60 - len(first.categories))
-    )
-    odd = (
-        Speed("first pass", "a-text-with-a-very-long-name-" * 3 + ".txt", 64, "MB/s", True, (1.0,), ()),
-        Speed("first pass", "zero.txt", 1, "MB/s", True, (0.0, 0.0), (0.0, 0.0)),
-        Speed("repeated", "slower.txt", 1, "MB/s", True, (3.0, 9.0, 4.0), (11.0, 12.5, 10.1)),
-        Speed("a scenario of tomorrow", "", 3, "furlongs", True, (12345678.0,), (0.000123,)),
-        Speed("open", "nothing", 1, "ms", False, (), ()),
-    )
-    suite = replace(
-        first, categories=(*first.categories, *more), inputs=first.inputs + sum(each.inputs for each in more)
-    )
+def filled(text: str) -> Report:
+    """A report with a text wherever it has one."""
+    suite = SuiteResult(text, text, text, 10, 1, 99, 1.0, (Category(text, 10, 1),), seed=1, digest=text, failure=text)
+    values = FieldValues(text, text + "1" + text, text + "2" + text)
     return replace(
-        report,
-        suites=(suite, *report.suites[1:]),
-        speeds=(*report.speeds, *odd),
-        target=replace(report.target, name="an-organisation/with-a-very-long-name-" + "of-a-repository" * 8),
-        compared=tuple(f"field_{place}" for place in range(24)),
-        command="crayon-hf parity somewhere " + " ".join(f"--text /a/long/path/number/{n}.txt" for n in range(60)),
+        agreeing(),
+        target=Target(text, text, text, 1),
+        ours=Library(text, text, text),
+        reference=Library(text, text, text),
+        compared=(text,),
+        suites=(suite,),
+        differences=(DifferenceShown(text, text, (text,), (text + "1",), (values,)),),
+        speeds=(Speed(text, text, 1, text, True, (1.0, 2.0), (0.5, 0.7)),),
+        machine=(text,),
+        versions={text: text},
+        command=text,
+        started=text,
+        notes=(text,),
     )
 
 
 def hostile() -> Report:
-    """Foreign text wherever a report has text."""
-    one = SuiteResult(
-        HOSTILE, HOSTILE, HOSTILE, 10, 1, 99, 1.0, (Category(HOSTILE, 10, 1),), seed=1, digest=HOSTILE, failure=HOSTILE
-    )
-    two = SuiteResult("x" * 400, "text", "y" * 400, 5, 0, 5, 0.1, (Category("z" * 400, 5, 0),))
-    values = FieldValues(HOSTILE, HOSTILE + "1" + HOSTILE, HOSTILE + "2" + HOSTILE)
-    return replace(
-        agreeing(),
-        target=Target(HOSTILE, HOSTILE, HOSTILE, 1),
-        ours=Library(HOSTILE, HOSTILE, HOSTILE),
-        reference=Library(HOSTILE, HOSTILE, HOSTILE),
-        compared=(HOSTILE,),
-        suites=(one, two),
-        differences=(DifferenceShown(HOSTILE, HOSTILE, (HOSTILE, HOSTILE), (HOSTILE,), (values,)),),
-        speeds=(Speed(HOSTILE, HOSTILE, 1, HOSTILE, True, (1.0, 2.0), (0.5, 0.7)),),
-        machine=(HOSTILE,),
-        versions={HOSTILE: HOSTILE},
-        command=HOSTILE,
-        started=HOSTILE,
-        notes=(HOSTILE,),
-    )
+    """Foreign text wherever a report has text, and long words."""
+    report = filled(HOSTILE)
+    long = SuiteResult("x" * 400, "text", "y" * 400, 5, 0, 5, 0.1, (Category("z" * 400, 5, 0),))
+    return replace(report, suites=(*report.suites, long))
 
 
 SAMPLES = {
@@ -219,7 +146,6 @@ SAMPLES = {
     "failing": failing,
     "plain": plain,
     "empty": empty,
-    "huge": huge,
     "hostile": hostile,
 }
 """By name; each makes one."""

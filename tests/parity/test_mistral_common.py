@@ -1,34 +1,50 @@
-"""`python -m parity.mistral_common`: it agrees, and it finds a planted difference."""
+"""`python -m parity.mistral_common`: files that it ships and small ones agree with its Tekkenizer."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("mistral_common")
 import parity.mistral_common.__main__ as suite
-from crayon_hf import Tokenizer
-from parity.pairs import CallsSide, our_side
+from tests.formats.tekken_files import small_tekken
 
 pytestmark = pytest.mark.slow
 
 
-def test_agreement(capsys: pytest.CaptureFixture[str]) -> None:
-    assert suite.main([suite.shipped()[0], "--strings", "200"]) == 0
+@pytest.mark.parametrize("number", [0, 1])
+def test_shipped_files(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suite.main([suite.shipped()[number], "--strings", "400"]) == 0
     assert "mistral-common" in capsys.readouterr().out
 
 
-def test_planted_difference(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def planted(tokenizer: Tokenizer) -> CallsSide:
-        side: Any = our_side(tokenizer)
-        return CallsSide(side.ids_of, lambda rows: [text.replace("7", "8") for text in side.texts_of(rows)])
+def listed(document: dict[str, Any]) -> None:
+    names = ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[THINK]", "[ \u00e9t\u00e9 \u00e9]"]
+    document["special_tokens"] = [
+        {"rank": rank, "token_str": name, "is_control": rank != 5} for rank, name in enumerate(names)
+    ]
+    document["config"]["version"] = "v13"
+    document["image"] = {"image_patch_size": 14, "max_image_size": 1540, "spatial_merge_size": 2}
 
-    monkeypatch.setattr(suite, "our_side", planted)
-    assert suite.main([suite.shipped()[0], "--strings", "200"]) == 1
-    assert "'7'  (1 characters" in capsys.readouterr().out
+
+def none_at_all(document: dict[str, Any]) -> None:
+    document["special_tokens"] = []
+    document["config"]["default_num_special_tokens"] = 0
+    document["config"]["default_vocab_size"] = len(document["vocab"])
 
 
-def test_other_files(gpt2_like: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert suite.main([str(gpt2_like)]) == 2
-    assert "parity.mistral_common compares a tekken.json" in capsys.readouterr().err
+def part_of_the_ranks(document: dict[str, Any]) -> None:
+    """What is not in use is not looked at."""
+    document["config"]["default_vocab_size"] = 30 + 258
+    document["vocab"][258:] = [{"rank": "?", "token_bytes": "?", "token_str": None}] * 5
+
+
+@pytest.mark.parametrize("change", [listed, none_at_all, part_of_the_ranks])
+def test_small_files(change: Any, tmp_path: Path) -> None:
+    document = small_tekken([*(bytes([byte]) for byte in range(256)), b"th", b"the", b" the", b"in", "\u00e9".encode()])
+    change(document)
+    (tmp_path / "tekken.json").write_text(json.dumps(document), encoding="utf-8")
+    assert suite.main([str(tmp_path / "tekken.json"), "--strings", "300"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 pytest.importorskip("sentencepiece")
 import parity.sentencepiece.__main__ as suite
-from crayon_hf.parity.compare.sentencepiece_side import OurPiecesSide
+from crayon_hf import Tokenizer
+from crayon_hf.parity.compare.records import Mode
+from crayon_hf.parity.compare.sentencepiece_side import OurPiecesSide, SentencePieceSide
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +24,20 @@ def test_agreement(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     text = tmp_path / "own.txt"
     text.write_text("Some plain words, cafés and 42 more.\n" * 200, encoding="utf-8")
     assert suite.main([str(model), "--strings", "300", "--text", str(text)]) == 0
-    rows = capsys.readouterr().out.splitlines()[1:-1]
-    assert [row.split()[3] for row in rows] == ["strings", "tokens", "own"]
-    assert int(rows[2].split()[4]) == -(-text.stat().st_size // 2048)
+    rows = [row.split() for row in capsys.readouterr().out.splitlines()[:-1]]
+    assert [row[1] for row in rows] == ["strings", "tokens", "own"]
+    assert int(rows[2][4]) == -(-text.stat().st_size // 2048)
+
+
+def test_unknown_pieces_have_their_name() -> None:
+    proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
+    for text, score, kind in (("<unk>", 0.0, 2), ("\u2581", -1.0, 1), ("a", -1.0, 1)):
+        proto.pieces.add(piece=text, score=score, type=kind)
+    side = SentencePieceSide(
+        import_module("sentencepiece").SentencePieceProcessor(model_proto=proto.SerializeToString())
+    )
+    (outcome,) = side.outcomes([("a\u2603",)], Mode())
+    assert outcome.fields["pieces"] == ["\u2581", "a", "<unk>"]
 
 
 def test_planted_difference(model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,17 +54,15 @@ def test_planted_difference(model: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert "'q'  (1 characters" in said
 
 
-def test_without_targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: Path) -> None:
-    monkeypatch.delenv("CRAYON_SHARED", raising=False)
-    assert suite.found_models(str(tmp_path)) == [str(tmp_path / "trained.model")]
-    (tmp_path / "vocab" / "mine").mkdir(parents=True)
-    shared = tmp_path / "vocab" / "mine" / "tokenizer.model"
-    shared.write_bytes(model.read_bytes())
-    monkeypatch.setenv("CRAYON_SHARED", str(tmp_path))
-    assert suite.found_models(str(tmp_path)) == [str(shared)]
-    assert suite.open_pair(str(shared)).target == "mine"
-
-
-def test_other_files(gpt2_like: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert suite.main([str(gpt2_like)]) == 2
-    assert "parity.sentencepiece compares a SentencePiece model" in capsys.readouterr().err
+def test_random_models(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    assert suite.main(["--models", "60", "--seed", "11"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("60 models of seed 11: ")
+    assert "0 refused, 0 delegated" in said
+    assert said.endswith("all agree\n")
+    monkeypatch.setattr(Tokenizer, "decode_batch", lambda self, rows, **_: [""] * len(rows))
+    assert suite.main(["--models", "3", "--seed", "11"]) == 1
+    said = capsys.readouterr().out
+    assert "DIFFER in 2 models" in said
+    assert "\n  ours     ''\n" in said

@@ -20,15 +20,6 @@ def test_documents_join_to_the_text(size: int) -> None:
     assert all(len(part.encode()) > size - 4 for part in parts[:-1])
 
 
-def test_no_text_gives_no_documents() -> None:
-    assert list(documents(b"")) == []
-
-
-def test_a_document_too_small_for_a_character_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 4 bytes"):
-        list(documents(b"text", 3))
-
-
 @pytest.mark.parametrize("limit", range(60))
 def test_a_limit_cuts_between_characters(tmp_path: Path, limit: int) -> None:
     path = tmp_path / "text.txt"
@@ -60,8 +51,3 @@ def test_a_missing_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         find_text("english")
     with pytest.raises(UnknownVocabularyError, match=r"no text 'nowhere\.txt'"):
         find_text("nowhere.txt")
-
-
-def test_the_shared_texts(shared: Path) -> None:
-    for name, parts in load_documents(["english", "code", "multi"], limit=200_000).items():
-        assert sum(len(part.encode()) for part in parts) > 199_000, name

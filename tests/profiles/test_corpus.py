@@ -7,33 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from conversion.profiles import clean, collect, evaluation_sources, excluded, lines, sources
+from conversion.profiles import clean, collect, evaluation_sources, lines, sources
 
 LONG = "A line of prose that has more than forty characters in it."
+PROSE = sources.Source("p", "prose", "English", "text", 10**6, ("*",))
+CODE = sources.Source("p", "code", "C", "code", 10**6, ("*",))
 
 
 def test_a_long_line_is_kept_once_and_a_short_one_a_few_times() -> None:
     kept = lines.Lines(set())
-    kept.start(sources.prose("p", "text", 1, "*"))
+    kept.start(PROSE)
     assert [kept.keep(LONG), kept.keep("  " + LONG + " "), kept.keep(LONG + " More.")] == [True, False, True]
     assert sum(kept.keep("File") for _ in range(50)) == lines.SHORT_LINE_LIMIT
-    kept.start(sources.code("p", "C", 1, "*"))
+    kept.start(CODE)
     assert all(kept.keep("}") for _ in range(50))
     assert not kept.keep(LONG)
-
-
-def test_excluded_lines_are_left_out_wherever_they_are() -> None:
-    kept = lines.Lines({excluded.key(LONG)})
-    kept.start(sources.prose("p", "text", 1, "*"))
-    assert not kept.keep(f"\t{LONG}\n")
-    assert kept.hits == {excluded.key(LONG)}
-    assert kept.dropped["excluded"] == kept.excluded_here == 1
-
-
-def test_the_list_of_excluded_lines_is_whole() -> None:
-    size = excluded.FILE.stat().st_size
-    assert size % excluded.KEY_SIZE == 0
-    assert len(excluded.excluded_keys()) == size // excluded.KEY_SIZE > 0
 
 
 @pytest.mark.parametrize(
@@ -48,7 +36,7 @@ def test_the_list_of_excluded_lines_is_whole() -> None:
     ],
 )
 def test_what_is_worth_keeping(line: str, kind: str, kept: bool) -> None:
-    source = dataclasses.replace(sources.prose("p", "text", 1, "*"), kind=kind)
+    source = dataclasses.replace(PROSE, kind=kind)
     assert lines.worth_keeping(line, source, set()) is kept
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import struct
 import zlib
 
 import pytest
 
-from conversion.profiles import evaluation_readers, measure, word_lists
+from conversion.profiles import evaluation_readers
 
 
 def r_vector(*lines: str) -> bytes:
@@ -36,46 +35,3 @@ def test_r_data():
 def test_wiki(page, text):
     dump = f'<page><text xml:space="preserve">{page}</text></page><page><text>#REDIRECT [[Tea]]</text></page>'
     assert evaluation_readers.wiki(bz2.compress(dump.encode())) == text
-
-
-def test_verdicts():
-    def rates(lite: float, standard: float) -> tuple[int, dict[str, float]]:
-        return 1, {"lite": lite, "standard": standard, "r50k_base": 4.0, "cl100k_base": 4.0, "o200k_base": 5.0}
-
-    groups = {
-        "English prose": {"novels": rates(3.9, 5.0), "manuals": rates(3.7, 5.0)},
-        "code": {"Go": rates(4.1, 4.5)},
-        "other languages": {"Thai": rates(4.0, 3.9), "Welsh": rates(5.0, 4.3)},
-    }
-    found = [line.split(" | ")[1:] for line in measure.verdicts(groups)[2:]]
-    assert [(worst, reached) for _, worst, reached in found] == [
-        ("-7.5% (manuals)", "no: manuals short |"),
-        ("+2.5% (Go)", "yes |"),
-        ("+0.0% (Thai)", "no: Thai short |"),
-        ("+12.5% (Go)", "yes |"),
-        ("+2.5% (mean)", "yes |"),
-        ("-9.3% (mean of the groups)", "no: mean of all texts, mean of the groups short |"),
-    ]
-    table = measure.table(groups)
-    assert table[-1].startswith("| **mean of the 3 groups** |  | **4.133** | **4.533** | **4.000** |")
-    assert len(table) == 2 + 5 + 3 + 2
-
-
-def test_word_lists():
-    names = word_lists.always_capitalized(["Paris", "Turkey", "turkey", "tea", "Paris's"])
-    assert names == {"paris", "paris's"}
-    # {"format": "cB"}, then buckets 0 to 100: "tea" has frequency 1, "paris" a tenth of it; "000" stands for numbers
-    buckets = b"".join({0: b"\x91\xa3tea", 100: b"\x92\xa5paris\xa3000"}.get(i, b"\x90") for i in range(101))
-    data = gzip.compress(b"\xdc" + struct.pack(">H", 102) + b"\x81\xa6format\xa2cB" + buckets)
-    made = word_lists.text(data, "en", 46_000, names)
-    words = made.split()
-    assert made == word_lists.text(data, "en", 46_000, names)
-    assert set(words) == {"tea", "Tea", "Paris"}
-    assert words.count("Paris") == 1000
-    assert words.count("tea") + words.count("Tea") == 10_000
-    assert 0.14 < words.count("Tea") / 10_000 < 0.16
-    assert abs(len(made.encode()) - 46_000) < 10
-    assert len(made.split("\n")[0].split(" ")) == 14
-    assert "\n" in word_lists.text(data, "zh", 200)[:12]
-    with pytest.raises(ValueError, match="0xc3"):
-        word_lists.unpack(b"\x91\xc3")

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import gpu_build
 import gpu_record
 import pytest
 
@@ -82,15 +81,6 @@ def left_out(name: str, why: str) -> dict[str, str]:
 FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("nvcc")
-def test_a_compiler_alone_is_no_reason_to_build_an_engine(tmp_path: Path) -> None:
-    said, record = build(tmp_path, None, ROCM_PATH="")
-    assert said == {}
-    assert record["cuda"] == left_out("cuda", "no NVIDIA GPU was found when it was built")
-    assert record["rocm"] == left_out("hip", "no AMD GPU was found when it was built")
-
-
 @pytest.mark.usefixtures("nvcc", "nvidia_smi")
 def test_a_compiler_that_fails(tmp_path: Path) -> None:
     """The package is complete without the engine, and knows why; unless the engine was asked for."""
@@ -117,37 +107,11 @@ def test_engines_that_are_not_tried(tmp_path: Path) -> None:
     ("said", "error"),
     [
         ("", "it said nothing"),
-        (
-            "nvcc -Werror=all-warnings -c x.cu\nx.cu(3): warning #1: w\nx.cu(4): error: a\nx.cu(5): error: b",
-            "x.cu(4): error: a",
-        ),
-        ("x.cu(4): error #20208-D: bad", "x.cu(4): error #20208-D: bad"),
+        ("nvcc -Werror -c x.cu\nx.cu(3): warning #1: w\nx.cu(4): error: a\nx.cu(5): error: b", "x.cu(4): error: a"),
         ("nvcc fatal   : Unsupported gpu architecture", "nvcc fatal   : Unsupported gpu architecture"),
-        ("x.h:1:2: fatal error: nv/target: No such file", "x.h:1:2: fatal error: nv/target: No such file"),
         ("/usr/bin/ld: warning: w\n/usr/bin/ld: cannot find -lx\ncollect2: error: ld", "/usr/bin/ld: cannot find -lx"),
         ("sh: 1: nvcc: not found\nninja: build stopped: subcommand failed.\n\n", "sh: 1: nvcc: not found"),
-        ("error: " + "x" * 400, "error: " + "x" * 293 + "…"),
     ],
 )
 def test_the_first_error_of_a_compiler(said: str, error: str) -> None:
     assert gpu_record.first_error(said) == error
-
-
-def test_a_build_of_its_own_gets_nvcc_from_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only where it is asked for and not here: it is hundreds of megabytes."""
-    build_backend = pytest.importorskip("build_backend")
-    lines = (ROOT / "tools" / "nvcc.txt").read_text().splitlines()
-    packages = [line for line in lines if line and not line.startswith("#")]
-    assert any(line.startswith("nvidia-cuda-nvcc==") for line in packages)
-    for asked, found, expected in (
-        ("cuda", None, packages),
-        ("hip, cuda", None, packages),
-        ("cuda", "/usr/bin/nvcc", []),
-        ("hip", None, []),
-        ("cpu", None, []),
-        ("", None, []),
-        ("nonsense", None, []),
-    ):
-        monkeypatch.setenv("CRAYON_BUILD", asked)
-        monkeypatch.setattr(gpu_build, "find_compiler", lambda runtime, found=found: found)
-        assert build_backend.compiler_packages() == expected, (asked, found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,7 +17,6 @@ import crayon_hf
 from crayon_hf import budgets
 from crayon_hf.formats.tiktoken import R50K_PATTERN, write_ranks
 from crayon_hf.util.byte_level import BYTE_LEVEL
-from tests.support.crayon_package import needs_crayon
 from tests.support.versions import before_1
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -91,19 +89,3 @@ def test_tiktoken(theirs: str, ours: str, encodings: tuple[Names, Names]) -> Non
     text = TEXT + "<|endoftext|>" if "special" in theirs else TEXT
     ids = encodings[0]["enc"].encode(text, allowed_special="all")
     same(theirs, ours, {"text": text, "texts": [*TEXTS, text], "ids": ids}, *encodings)
-
-
-@needs_crayon
-@pytest.mark.parametrize(("theirs", "ours"), lines("from-crayon.md"))
-@pytest.mark.usefixtures("book")
-def test_crayon(theirs: str, ours: str) -> None:
-    crayon = importlib.import_module("crayon")
-    path = Path(crayon.__file__).parent / "resources" / "dat" / "vocab_lite.dat"
-    library = crayon.CrayonVocab(device="cpu")
-    library.load_profile("lite")
-    vocab = crayon_hf.CrayonVocab(compat="xerv")
-    vocab.load_profile(path)
-    of_theirs = {"vocab": library, **vars(crayon), **vars(importlib.import_module("crayon.memory.zerocopy"))}
-    of_ours = {"vocab": vocab, "tok": crayon_hf.Tokenizer.from_file(path)}
-    names = {"text": TEXT, "texts": TEXTS, "ids": library.tokenize(TEXT)}
-    same(theirs, ours, names, {**of_theirs, "vocab": library}, of_ours)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 import lock
@@ -17,7 +16,6 @@ tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 ROOT = lock.TREE
 TESTS = ROOT / "tests"
-LIGHT = {"crayon", "fsspec", "gguf", "huggingface_hub", "sentencepiece", "pybind11", "setuptools", "tomllib"}
 """What a whole file may ask for and run in README's command: all of it is in requirements.txt, or Python's."""
 PLACES = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}
@@ -65,10 +63,6 @@ def test_no_registry_is_named() -> None:
     assert [line for line in lines if "://" in line or line.startswith("-")] == []
 
 
-def test_crayon_is_the_release_of_its_papers() -> None:
-    assert lock.pinned()["xerv-crayon"] == "5.3.8"
-
-
 @pytest.mark.parametrize("installed", ["light", pytest.param("all", marks=pytest.mark.slow)])
 def test_what_is_installed_is_the_locks(installed: str) -> None:
     """In full: what the files list is there, and each package of the lock that is there has its version."""
@@ -85,40 +79,3 @@ def test_what_is_installed_is_the_locks(installed: str) -> None:
 
 def holds_here(need: Requirement) -> bool:
     return need.marker is None or need.marker.evaluate()
-
-
-def test_a_file_that_skips_itself_is_slow() -> None:
-    """Without a library that README's command does not install: else nothing would ever run it."""
-    seen = set()
-    for path in sorted(TESTS.rglob("test_*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        asked = {name for statement in tree.body for name in skips(statement)} - LIGHT
-        marks = [ast.unparse(each) for each in tree.body if isinstance(each, ast.Assign)]
-        is_slow = any(mark.startswith("pytestmark = ") and "pytest.mark.slow" in mark for mark in marks)
-        assert not asked or is_slow or "storage" in path.parts, (path.name, asked)
-        seen |= asked
-    assert {"pyarrow", "datatrove", "mistral_common"} <= seen
-
-
-def skips(statement: ast.stmt) -> Iterator[str]:
-    """The libraries without which a file is skipped when it is imported."""
-    if isinstance(statement, ast.Expr | ast.Assign):
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip" and node.args:
-                given = node.args[0]
-                if isinstance(given, ast.Constant) and not in_a_function(statement, node):
-                    yield str(given.value).partition(".")[0]
-
-
-def in_a_function(statement: ast.stmt, call: ast.Call) -> bool:
-    functions = (node for node in ast.walk(statement) if isinstance(node, ast.Lambda | ast.FunctionDef))
-    return any(call in ast.walk(function) for function in functions)
-
-
-def test_every_command_installs_the_lock() -> None:
-    """README's, CI's and the Makefile's: a file of requirements comes with the lock."""
-    for name in ("README.md", "Makefile", ".ci/run", ".github/workflows/ci.yml", "docs/corpora.md"):
-        lines = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
-        asked = [line for line in lines if "pip install" in line and " -r tests/" in line]
-        assert asked, name
-        assert [line for line in asked if "-c tests/lock.txt" not in line] == []

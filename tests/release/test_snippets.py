@@ -1,4 +1,4 @@
-"""The code of README and of the documentation runs as it stands."""
+"""The code of the documentation runs as it stands."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ SLOW = (
     *("clusters", "corpora", "parity", "training", "tutorial", "drop-in", "from-transformers", "chat", "index"),
     *("from-crayon", "from-tiktoken", "command-line", "budgets", "chunking"),
 )
-CLUSTERS = ("datatrove", "ray", "pyspark")
+CLUSTERS = ("datatrove", "pyspark")
 
 
 @before_1("transformers beside it, which most pages call")
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.slow] * (Path(page).stem in SLOW)) for page in snippets.pages()]
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] * (Path(page).stem in SLOW))
+        for page in snippets.pages()
+        if page != "README.md"  # .ci/run has it as a stranger has, twice
+    ],
 )
 def test_page(page: str) -> None:
     """In a process of its own: a page may install ours in the place of other libraries."""
@@ -41,19 +46,6 @@ def test_page(page: str) -> None:
     assert ended.returncode == 0, ended.stderr[-2000:]
 
 
-def test_what_fails_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    for text, said in (
-        ("```python\n1 / 0\n```\n", "division"),
-        ("```sh\necho no >&2; exit 3\n```\n", "exit code 3: no"),
-        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "it prints\n1"),
-    ):
-        page.write_text(text)
-        with pytest.raises(Exception, match=re.escape(said)):  # noqa: PT012
-            for example in snippets.blocks(page):
-                example.evaluate()
-
-
 def test_ci_runs_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     install = text[text.index("## Install") : text.index("## Thirty seconds")]
@@ -62,7 +54,3 @@ def test_ci_runs_the_two_commands() -> None:
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for block in blocks:
         assert block in ci
-
-
-def test_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120

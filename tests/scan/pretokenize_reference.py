@@ -1,25 +1,19 @@
 """What the references cut, in byte offsets, and the texts that the scanners are compared on.
 
 The twin of the scanners is the references themselves: Hugging Face `tokenizers` (Oniguruma) and `tiktoken` (the regex
-crate). As a program it makes the long comparison that is too slow for every test run:
-
-    python tests/scan/pretokenize_reference.py --strings 100000 [--seed N] [--corpus DIR]
+crate).
 """
 
 from __future__ import annotations
 
-import argparse
-import lzma
 import random
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 import tiktoken
 from tokenizers import Regex
-from tokenizers.pre_tokenizers import ByteLevel, Split
+from tokenizers.pre_tokenizers import Split
 
 from crayon_hf import _core
 
@@ -39,15 +33,6 @@ def oniguruma_ends(pattern: str, text: str) -> list[int]:
     ends, end = [], 0
     for piece, _ in _split(pattern).pre_tokenize_str(text):
         end += len(piece.encode())
-        ends.append(end)
-    return ends
-
-
-def byte_level_ends(text: str) -> list[int]:
-    """The same for ByteLevel with its own pattern; its pieces hold one character for each byte."""
-    ends, end = [], 0
-    for piece, _ in ByteLevel(add_prefix_space=False, use_regex=True).pre_tokenize_str(text):
-        end += len(piece)
         ends.append(end)
     return ends
 
@@ -98,73 +83,21 @@ def ends_in_bytes(ends: Iterable[int], text: str, sizes: Sequence[int]) -> list[
 
 # -- the texts
 
-LETTERS = (
-    "aeZQ"
-    + "ß\u00e9\u0416\u0436"
-    + "\u01c5\u1f88"
-    + "\u02b0\u05d0\u4e2d\uac00\u3042\u0e01"
-    + "\U0001d400\U00010428\U00020000"
-)
+LETTERS = "aeZQß\u00e9\u0416\u0436\u01c5\u1f88\u02b0\u05d0\u4e2d\uac00\u3042\u0e01\U0001d400\U00010428\U00020000"
 MARKS = "\u0301\u0489\u093e\u20dd\ufe0f\U000e0101\U0001d165"
 SPACES = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u180e\u2000\u2007\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
 )
-NUMBERS = "0129" + "\u00b2\u00bd\u0661\u0967\u2167\u3007\U0001d7d8"
-OTHERS = (
-    "!/\\.,'\"-_#" + "\u2019\u00ab\u20ac\u2192\u30fb\x00\x7f" + "\U0001f600\u200d\U0001f468\u0378\ue000\U0010ffff\ufffd"
-)
-CONTRACTIONS = [
-    quote + tail
-    for quote in ("'", "\u2019", "''")
-    for tail in [
-        *"stmdSTMDrvl\u017f\ufb06",
-        "re",
-        "ve",
-        "ll",
-        "RE",
-        "Ve",
-        "rE",
-        "lL",
-        "rs",
-        "\u017ft",
-        "vE\u0301",
-        "r\u0435",
-    ]
-]
+NUMBERS = "0129\u00b2\u00bd\u0661\u0967\u2167\u3007\U0001d7d8"
+OTHERS = "!/\\.,'\"-_#\u2019\u00ab\u20ac\u2192\u30fb\x00\x7f\U0001f600\u200d\U0001f468\u0378\ue000\U0010ffff\ufffd"
+_TAILS = [*"stmdSTMDrvl\u017f\ufb06", "re", "ve", "ll", "RE", "Ve", "rE", "lL", "rs", "\u017ft", "vE\u0301", "r\u0435"]
+CONTRACTIONS = [quote + tail for quote in ("'", "\u2019", "''") for tail in _TAILS]
 LINES = ["\n", "\r\n", "\r", "\n\n", "\n \n", " \n", "\n ", "\r\n\r\n", ";\n//", "/\n", "\n/", "/\n/\n", "\t\n\t"]
-WORDS = [
-    "hello",
-    "World",
-    "HTML",
-    "iPhone",
-    "don't",
-    "WE'RE",
-    "x",
-    "naïve",
-    "中文字",
-    "हिन्दी",
-    "ДОМ",
-    "дом",
-    "Ǆ",
-    "x86",
-]
+_WORDS = "hello World HTML iPhone don't WE'RE x naïve 中文字 हिन्दी ДОМ дом Ǆ x86"
+WORDS = _WORDS.split()
 ALPHABETS = (LETTERS, MARKS, SPACES, NUMBERS, OTHERS)
 SEAMS = (1, 2, 3, 4, 29, 30, 31, 32, 33, 34, 60, 61, 62, 63, 64, 65, 66, 67, 95, 96, 97, 126, 127, 128, 129, 130)
-EASY = [
-    "the ",
-    "a ",
-    "of 12 ",
-    "I'm ",
-    "x = 1;\n",
-    "    ",
-    "Foo",
-    "barBaz ",
-    "(a, b)",
-    "2024-01-01",
-    "\n\n",
-    "...",
-    "it's",
-]
+EASY = ["the ", "of 12 ", "I'm ", "x = 1;\n", "    ", "Foo", "barBaz ", "(a, b)", "2024-01-01", "\n\n", "...", "it's"]
 
 
 def fragments(rng: random.Random) -> Iterator[str]:
@@ -242,44 +175,3 @@ def first_difference(
         agree = tiktoken_agrees(pattern, texts, found)
     wrong = [text for text, same in zip(texts, agree, strict=True) if not same]
     return min(wrong, key=len) if wrong else None
-
-
-def corpus_documents(directory: Path, size: int = 2048) -> Iterator[list[str]]:
-    """The texts of a directory of .txt.xz files, in documents of about `size` characters, some thousand at a time."""
-    for path in sorted(directory.glob("*.txt.xz")):
-        text = lzma.decompress(path.read_bytes()).decode()
-        documents = [text[at : at + size] for at in range(0, len(text), size)]
-        for at in range(0, len(documents), 1000):
-            yield documents[at : at + 1000]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--strings", type=int, default=100_000, help="generated texts for each pattern")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--corpus", type=Path, help="a directory of .txt.xz files to compare on as well")
-    options = parser.parse_args()
-    wrong = 0
-    for flavor in FLAVORS:
-        for pattern, family in spellings(flavor):
-            texts = list(hostile_texts(options.strings, options.seed))
-            batches = [texts[at : at + 1000] for at in range(0, len(texts), 1000)]
-            if options.corpus:
-                batches += corpus_documents(options.corpus)
-            failures = 0
-            for batch in batches:
-                difference = first_difference(
-                    batch, pattern, flavor, lambda data, f=family, v=flavor: agreed_scan(data, f, v)
-                )
-                if difference is not None:
-                    failures += 1
-                    print(f"DIFFERENT {flavor} {family} {difference!r}", flush=True)
-            wrong += failures
-            print(
-                f"{flavor} {family}: {sum(map(len, batches))} texts, {failures} batches differ: {pattern}", flush=True
-            )
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

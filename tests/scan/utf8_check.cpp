@@ -3,7 +3,7 @@
 //
 //     utf8_check [TEXTS]
 //
-// So many texts of each width, which is what test_utf8_writers.py does from Python; this one also runs on another
+// So many texts of each width, which is what test_utf8.py does from Python; this one also runs on another
 // machine or under an emulator. Prints the levels compared; exits with 1 when any differ.
 #include <cstdio>
 #include <cstdlib>

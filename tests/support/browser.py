@@ -6,10 +6,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+WIDTHS = (390, 768, 1280)
 LEAST_CONTRAST = 4.5
 """Of text with what is behind it, as WCAG asks for."""
 
@@ -75,3 +77,45 @@ def started() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
+    """A page in a context of its own; at the end nothing may have been said, gone wrong or been asked for."""
+    said: list[str] = []
+    asked: list[str] = []
+    context = browser.new_context(**options)
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: asked.append(request.url))
+    try:
+        page.goto(path.as_uri())
+        yield page
+        assert said == []
+        assert [url for url in asked if url != "data:,"] == [path.as_uri()]
+    finally:
+        context.close()
+
+
+def size(width: int) -> dict[str, int]:
+    return {"width": width, "height": 900}
+
+
+def ground(page: Any) -> str:
+    """The colour behind all."""
+    found: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return found
+
+
+def is_readable(page: Any, texts: int) -> None:
+    """In light and in dark: so many texts at least, each with enough contrast, on two grounds."""
+    grounds = set()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        grounds.add(ground(page))
+        contrasts = page.evaluate(CONTRAST)
+        assert len(contrasts) > texts
+        assert [each for each in contrasts if each[0] < LEAST_CONTRAST] == []
+    assert len(grounds) == 2

@@ -5,25 +5,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import struct
 import subprocess
 import sys
 import tempfile
-import unicodedata
-from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokenizers import AddedToken, Regex, Tokenizer, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer
 
 from crayon_hf import _core
 from tests.support import cartridge_reader as plain
 from tests.support.cartridge_reader import Section
 
 PAGE = Path(__file__).parents[2] / "docs" / "cartridge-format.md"
-FAMILIES = ("whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 TEXTS = (
     "",
     " ",
@@ -145,33 +141,6 @@ def signed(data: bytes | bytearray) -> bytes:
     return bytes(out)
 
 
-@cache
-def patterns() -> dict[str, str]:
-    """The families' patterns, from the page."""
-    block = re.search(r"```\n(gpt2 .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert block
-    return dict(line.split(maxsplit=1) for line in block[1].splitlines())
-
-
-def cutter(family: str) -> Callable[[bytes], list[int]]:
-    """The end offsets of pretokens, by the page's pattern of a family, or a pattern itself, and the reference's
-    regular expressions."""
-    pattern = patterns().get(family, family)
-    split = None if family == "whole" else pre_tokenizers.Split(Regex(pattern), "isolated")
-
-    def cut(data: bytes) -> list[int]:
-        if split is None:
-            return [len(data)] if data else []
-        text = data.decode()
-        return [len(text[:end].encode()) for _, (_, end) in split.pre_tokenize_str(text)]
-
-    return cut
-
-
-def nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
-
-
 def word_table(words: dict[bytes, tuple[int, ...]], buckets: int) -> bytes:
     table = [[bytes(32), bytes(32)] for _ in range(buckets)]
     for word, ids in words.items():
@@ -193,26 +162,21 @@ base = open(sys.argv[1], "rb").read() if len(sys.argv) > 1 else b""
 for line in sys.stdin:
     name, way, *rest = json.loads(line)
     try:
-        if way == "flip":
-            data = bytearray(base)
-            data[rest[0]] ^= 1 << rest[1]
-            _core.Engine.from_bytes(bytes(data))
-        elif way == "flip unverified":
-            data = bytearray(base)
-            data[rest[0]] ^= 1 << rest[1]
-            with open(rest[2], "wb") as file:
-                file.write(data)
-            _core.Engine.open(rest[2])
-        elif way == "cut":
-            _core.Engine.from_bytes(base[:rest[0]])
-        elif way == "cut unverified":
-            with open(rest[1], "wb") as file:
-                file.write(base[:rest[0]])
-            _core.Engine.open(rest[1])
+        if way in ("flip", "cut"):
+            at, bit, path = rest
+            data = bytearray(base[:at] if way == "cut" else base)
+            if way == "flip":
+                data[at] ^= 1 << bit
+            if path:
+                with open(path, "wb") as file:
+                    file.write(data)
+                _core.Engine.open(path)
+            else:
+                _core.Engine.from_bytes(bytes(data))
         else:
-            engine = _core.Engine.open(rest[0], verify=way != "open")
+            engine = _core.Engine.open(rest[0], verify={"open": False, "memory": "memory"}.get(way, True))
         verdict = "accepted"
-        if way == "use":
+        if way in ("use", "memory"):
             encodings = [engine.encode(text) for text in rest[1]]
             verdict += " " + json.dumps([[e.ids, e.offsets, engine.encode_ids(t)] for e, t in zip(encodings, rest[1])])
     except CartridgeError as error:

@@ -24,27 +24,19 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
     sections, digest = parsed(small)
     (first,) = struct.unpack_from("<I", small, 64)
     name = plain.NAMES[first]
-    cases = {
-        "file_size 0": (patched((8, "Q", 0)), "header says 0"),
-        "file_size 2^64 - 1": (patched((8, "Q", 2**64 - 1)), "header says"),
-        "257 sections": (patched((16, "I", 257)), "257 sections"),
-        "2^32 - 1 sections": (patched((16, "I", 2**32 - 1)), "sections"),
-        "no sections": (patched((16, "I", 0)), "section program"),
-        "offset not aligned": (patched((72, "Q", 65)), f"section {name} "),
-        "offset outside": (patched((72, "Q", len(small) + 64)), f"section {name} "),
-        "offset near 2^64": (patched((72, "Q", 2**64 - 64)), f"section {name} "),
-        "size outside": (patched((80, "Q", len(small))), f"section {name} "),
-        "size near 2^64": (patched((80, "Q", 2**64 - 1)), f"section {name} "),
-        "offset and size wrap": (patched((72, "Q", 64), (80, "Q", 2**64 - 64)), f"section {name} "),
-        "a section twice": (plain.write_cartridge([*sections, sections[4]], digest), "appears twice"),
-        "n_ids too large": (rewritten(small, {"program": program(small, n_ids=2**21)}), "larger than"),
-        "n_ids 2^32 - 1": (rewritten(small, {"program": program(small, n_ids=2**32 - 1)}), "larger than"),
-        "n_merges too large": (rewritten(small, {"program": program(small, n_merges=2**22)}), "larger than"),
-        "n_ids one more": (
-            rewritten(small, {"program": program(small, n_ids=read_program(small)["n_ids"] + 1)}),
-            "token",
-        ),
+    patches: dict[str, tuple[tuple[tuple[int, str, int], ...], str]] = {
+        **{f"file_size {size}": (((8, "Q", size),), "header says") for size in (0, 2**64 - 1)},
+        **{f"{count} sections": (((16, "I", count),), "sections") for count in (257, 2**32 - 1)},
+        "no sections": (((16, "I", 0),), "section program"),
+        **{f"offset {at}": (((72, "Q", at),), f"section {name} ") for at in (65, len(small) + 64, 2**64 - 64)},
+        **{f"size {size}": (((80, "Q", size),), f"section {name} ") for size in (len(small), 2**64 - 1)},
+        "offset and size wrap": (((72, "Q", 64), (80, "Q", 2**64 - 64)), f"section {name} "),
     }
+    cases = {title: (patched(*changes), says) for title, (changes, says) in patches.items()}
+    cases["a section twice"] = (plain.write_cartridge([*sections, sections[4]], digest), "appears twice")
+    one_more = read_program(small)["n_ids"] + 1
+    for field, value, says in (("n_ids", 2**21, "larger"), ("n_merges", 2**22, "larger"), ("n_ids", one_more, "token")):
+        cases[f"{field} {value}"] = (rewritten(small, {"program": program(small, **{field: value})}), says)
     contents = sections_of(small)
     for section in sections:
         title = plain.NAMES[section.type]
@@ -56,15 +48,11 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
         if title not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens"):
             cases[f"{title} empty"] = (rewritten(small, {title: b""}), rf"section {title}\b")
             cases[f"{title} missing"] = (rewritten(small, {title: None}), rf"section {title}\b")
-    for count in (0, 3):
-        filters = rewritten(small, {"pair_filter": b"\xff" * 8 * count})
-        cases[f"pair_filter of {count}"] = (filters, "section pair_filter ")
-    three = {"pair_table": contents[10][:24], "word_table": contents[12][:192]}
+    three = {"pair_table": contents[10][:24], "word_table": contents[12][:192], "pair_filter": b"\xff" * 24}
     cases |= {f"{title} of three": (rewritten(small, {title: data}), title) for title, data in three.items()}
-    for count in (0, 1, 767, 768, 771, 774):
+    for count in (767, 768, 771):
         words = rewritten(small, {"byte_cuts": contents[24].ljust(8 * 774, b"\0")[: 8 * count]})
         cases[f"byte_cuts of {count} words"] = (words, "section byte_cuts ")
-    cases["pair_table of one slot"] = (rewritten(small, {"pair_table": b"\xff" * 8}), "section pair_table ")
     return cases
 
 
@@ -123,10 +111,8 @@ def reachable_lies(
         name: ("reachable_slots", array(data, "reachable_slots", "Q", changes)) for name, changes in wrong.items()
     } | {
         "no merges that happen": ("reachable_slots", b"\xff" * 8 * len(c.reachable_slots)),
-        "reachable_slots of three": ("reachable_slots", contents["reachable_slots"][:24]),
         "reachable_slots of 2^23": ("reachable_slots", b"\xff" * 2**26),
         "one pilot": ("reachable_pilots", bytes(2)),
-        "three pilots": ("reachable_pilots", bytes(6)),
         "pilots of zeros": ("reachable_slots", {"reachable_pilots": bytes(len(contents["reachable_pilots"]))}),
         "twice as many pilots": ("reachable_slots", {"reachable_pilots": contents["reachable_pilots"] * 2}),
     }
@@ -166,41 +152,32 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     for field, value in wrong.items():
         case(f"program with {field} {value}", "program", program(small, **{field: value}))
     case("both flags", "program", program(small, flags=plain.IGNORE_MERGES | plain.TEXT_TOKENS))
-    for index in range(9):
-        reserved = tuple(int(i == index) for i in range(9))
-        case(f"reserved word {index}", "program", program(small, reserved))
+    case("a reserved word", "program", program(small, (0,) * 8 + (1,)))
     case("ignore_merges, which tables do not know", "word_table", {"program": program(small, flags=1)})
     case("text_tokens over byte tables", "token_flags", {"program": program(small, flags=2)})
-    case("max_token_bytes 0", "program", program(small, max_token_bytes=0))
-    case("max_token_bytes 2^32 - 1", "program", program(small, max_token_bytes=2**32 - 1))
-
     # tokens
     offsets = c.token_offsets
     case("first offset not 0", "token_offsets", array(small, "token_offsets", "I", {0: 1}))
     case("last offset too large", "token_offsets", array(small, "token_offsets", "I", {-1: offsets[-1] + 1}))
     swapped = {300: offsets[301], 301: offsets[300]}
     case("offsets fall", "token_offsets", array(small, "token_offsets", "I", swapped))
-    for name, value in {"a little": offsets[-1] + 1, "far": 2**31, "to the end of 32 bits": 2**32 - 1}.items():
-        # The token before the jump is raw and its bytes come last, so that they are read as text to the end and on.
-        jump = {
-            "token_offsets": array(small, "token_offsets", "I", {raw + 1: value}),
-            "program": program(small, max_token_bytes=2**32 - 1),
-            "token_bytes": contents["token_bytes"],
-        }
-        case(f"an offset jumps {name}", "token_offsets", jump)
+    # The token before the jump is raw and its bytes come last, so that they are read as text to the end and on.
+    jump = {
+        "token_offsets": array(small, "token_offsets", "I", {raw + 1: 2**32 - 1}),
+        "program": program(small, max_token_bytes=2**32 - 1),
+        "token_bytes": contents["token_bytes"],
+    }
+    case("an offset jumps", "token_offsets", jump)
     case("token_bytes is shorter", "token_offsets", {"token_bytes": contents["token_bytes"][:-1]})
-    case("token_bytes is empty", "token_offsets", {"token_bytes": b""})
     case("another token's bytes", "trie", {"token_bytes": b"\0" + contents["token_bytes"][1:]})
     case("a flag that is not known", "token_flags", flags(a, c.token_flags[a] | 128))
     case("flags of a hole", "token_flags", flags(hole, plain.PRESENT))
-    case("present, of no vocabulary", "token_flags", flags(hole, plain.PRESENT | plain.RAW))
     case("special, not added", "token_flags", flags(a, c.token_flags[a] | plain.SPECIAL))
     case("raw, but spells bytes", "token_flags", flags(whole, plain.PRESENT | plain.MODEL | plain.RAW))
     case("a token goes missing", "token_flags", flags(whole, 0))
     case("not whole, but is", "token_flags", flags(whole, c.token_flags[whole] & ~plain.WHOLE))
-    for name in ("theq", "internationalizationalism"):
+    for name in ("theq", "internationalizationalism", "中文"):
         case(f"{name} is whole", "token_flags", flags(vocab[name], c.token_flags[vocab[name]] | plain.WHOLE))
-    case("a raw token is whole", "token_flags", flags(raw, c.token_flags[raw] | plain.WHOLE))
     case("not merged, but is", "token_flags", flags(whole, c.token_flags[whole] & ~plain.MERGED))
     for name in ("theq", "中文"):
         case(f"{name} is merged", "token_flags", flags(vocab[name], c.token_flags[vocab[name]] | plain.MERGED))
@@ -216,7 +193,6 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("raw_tokens not sorted", "raw_tokens", struct.pack(f"<{len(raws)}I", *reversed(raws)))
     case("raw_tokens with one twice", "raw_tokens", array(small, "raw_tokens", "I", {0: raws[1]}))
     case("raw_tokens lacks one", "raw_tokens", contents["raw_tokens"][:-4])
-    case("raw_tokens is empty", "raw_tokens", b"")
     case("raw_tokens out of range", "raw_tokens", array(small, "raw_tokens", "I", {0: n}))
     case("raw_tokens names another", "raw_tokens", array(small, "raw_tokens", "I", {0: a}))
 
@@ -233,20 +209,17 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
 
     without_empty = {i: slot for i, other in enumerate(table) if other == plain.EMPTY_PAIR}
     case("pair_table without an empty slot", "pair_table", pairs(without_empty))
-    for size in (2, 8192):
-        case(f"{size} full slots", "pair_table", struct.pack("<Q", slot) * size)
+    case("full slots", "pair_table", struct.pack("<Q", slot) * 8192)
     case("a long chain", "pair_table", struct.pack("<Q", slot) * (2**14 - 1) + b"\xff" * 8)
     case("a rank out of range", "pair_table", pairs({full: slot | (2**22 - 1)}))
     case("a left id out of range", "pair_table", pairs({full: slot | (2**21 - 1) << 43}))
     case("a right id out of range", "pair_table", pairs({full: slot | (2**21 - 1) << 22}))
     case("a pair where no search finds it", "pair_table", pairs({full: plain.EMPTY_PAIR, lonely: slot}))
     case("a pair twice", "pair_table", pairs({lonely: slot}))
-    case("an empty pair_table", "byte_pair_ranks", {"pair_table": b"\xff" * 128})
     bit = plain.pair_home(slot >> 43, slot >> 22 & 2**21 - 1, 64 * len(c.pair_filter))
     lacking = c.pair_filter[bit // 64] & ~(1 << bit % 64)
     case("pair_filter lacks a pair", "pair_filter", array(small, "pair_filter", "Q", {bit // 64: lacking}))
     case("pair_filter of zeros", "pair_filter", bytes(len(contents["pair_filter"])))
-    case("a small pair_filter of zeros", "pair_filter", bytes(8))
     rank, left, right, _ = next(m for m in c.merges() if len(c.bytes_of(m[3])) == 2)
     pair = 256 * c.bytes_of(left)[0] + c.bytes_of(right)[0]
     for name, changes in {
@@ -269,8 +242,6 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         case(f"byte_cuts: {name}", "byte_cuts", array(small, "byte_cuts", "Q", changes))
     case("byte_cuts: nothing can be cut", "byte_cuts", b"\xff" * len(contents["byte_cuts"]))
     case("byte_cuts: all can be cut", "byte_cuts", bytes(len(contents["byte_cuts"])))
-    case("byte_cuts: a larger table", "byte_cuts", contents["byte_cuts"] + bytes(8 * (len(cuts) - 768)))
-    case("byte_cuts: one word", "byte_cuts", contents["byte_cuts"][: 8 * 769])
 
     for name, (section, changes) in reachable_lies(small, c, contents).items():
         case(name, section, changes)
@@ -301,7 +272,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("an id out of range", "word_table", entry(two, 16, struct.pack("<I", n)))
     case("an id of other bytes", "word_table", entry(two, 16, struct.pack("<I", c.byte_ids[0])))
     case("an unused id", "word_table", entry(two, 24, struct.pack("<I", 1)))
-    for count in (0, 1, 3, 5, 15):
+    for count in (0, 1, 3, 5):
         case(f"{count} ids for two", "word_table", entry(two, 15, bytes([len(two) | count << 4])))
     for size in (0, 1, 15):
         case(f"a length of {size}", "word_table", entry(two, 15, bytes([size | 2 << 4])))
@@ -315,8 +286,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         empty[at] = 1
         case(f"an empty entry with {name}", "word_table", bytes(empty))
     filled = contents["word_table"][entry_of(two) :][:32]
-    for size in (2, 2 * buckets):
-        case(f"{size} full entries", "word_table", filled * size)
+    case("full entries", "word_table", filled * 2 * buckets)
     case("a long chain of words", "word_table", filled * (2**13 - 1) + bytes(32))
 
     # tries
@@ -333,11 +303,8 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
             "base of the root": {0: 2},
             "check of the root": {m: 0},
             "a parent out of range": {m + leaf: m},
-            "a parent below -1": {m + leaf: -2},
-            "a node that is its own parent": {m + leaf: leaf, leaf: leaf},
             "a cycle": {m + parent: leaf, leaf: parent},
             "a value out of range": {2 * m + leaf: value},
-            "a value of 2^31 - 1": {2 * m + leaf: 2**31 - 1},
             "a value below -1": {2 * m + leaf: -2},
             "a key less": {2 * m + leaf: -1},
             "the empty key": {2 * m: trie.values[leaf]},
@@ -346,7 +313,6 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         case(f"{name}: another value", name, array(small, name, "i", {2 * m + leaf: (trie.values[leaf] + 1) % 2}))
         case(f"{name}: one key more", name, trie_of(values | {b"a key that was never in it": min(values.values())}))
         case(f"{name}: the same keys otherwise", name, trie_of({key[::-1]: i for key, i in values.items()}))
-        case(f"{name}: empty", name, b"")
         case(f"{name}: not three arrays", name, contents[name][:-4])
     long_whole = max((i for i in word_ids), key=lambda i: len(c.bytes_of(i)))
     case("trie: a long token for a short word", "trie", trie_of(c.trie.items() | {b"x" * 16: long_whole}))
@@ -402,18 +368,15 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
     a, b = c.byte_ids[ord("a")], c.byte_ids[ord("b")]
     keys = c.trie.items()
     cases: dict[str, tuple[dict[str, bytes | None], str]] = {}
-    for flags in (3, 5, 6, 7, 8, 12):
+    for flags in (3, 5, 6, 8):
         cases[f"flags {flags}"] = ({"program": program(longest, flags=flags)}, "section (program|pair_table) ")
     for flags in (0, 1):
         cases[f"flags {flags}, without merges"] = ({"program": program(longest, flags=flags)}, "section pair_table ")
     cases["text tables"] = ({"program": program(longest, flags=2)}, "section ")
-    for name in ("pair_table", "pair_filter", "byte_pair_ranks", "word_table", "byte_cuts"):
-        both = ("pair_table", "pair_filter") if name.startswith("pair") else (name,)
-        cases[f"with {name}"] = ({other: merging[other] for other in both}, f"section {both[0]} .* longest match")
+    for name in ("byte_pair_ranks", "word_table", "byte_cuts"):
+        cases[f"with {name}"] = ({name: merging[name]}, f"section {name} .* longest match")
     products = {"merge_products": merging["merge_products"]}
     cases["with products"] = (products, "section merge_products ")
-    counted = program(longest, n_merges=read_program(small)["n_merges"])
-    cases["with products, counted"] = (products | {"program": counted}, "section merge_products .* longest match")
     for name, token, bit in (
         ("no token is whole", a, 0),
         ("a raw token is whole", raw, plain.WHOLE),
@@ -421,22 +384,16 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
     ):
         flags = c.token_flags[token] & ~plain.WHOLE | bit
         cases[name] = ({"token_flags": array(longest, "token_flags", "B", {token: flags})}, "section token_flags ")
-    swapped = keys | {b"a": b, b"b": a}
-    cases["two keys swapped"] = ({"trie": trie_of(swapped)}, "section trie ")
-    cases["a key more"] = ({"trie": trie_of(keys | {b"no token": a})}, "section trie ")
+    cases["two keys swapped"] = ({"trie": trie_of(keys | {b"a": b, b"b": a})}, "section trie ")
     cases["a key less"] = ({"trie": trie_of({key: i for key, i in keys.items() if key != b"theq"})}, "section trie ")
-    cases["no keys"] = ({"trie": b""}, r"section trie\b")
-    cases["a byte of another"] = ({"byte_ids": array(longest, "byte_ids", "I", {97: b})}, "section byte_ids ")
-    whole = {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**53}
+    most: dict[str, Any] = {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**53}
     for name, value in {
         "no model": None,
         "BPE": {"type": "BPE"},
-        "no type": {"continuing_subword_prefix": "", "max_input_chars_per_word": 2**53},
-        "a prefix": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 2**53},
-        "a limit": {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**48 - 1},
-        "a number": 7,
-        "no unknown token": whole | {"unk_token": None},
-        "an unknown token that is a number": whole | {"unk_token": 5},
+        "no type": most | {"type": None},
+        "a prefix": most | {"continuing_subword_prefix": "##"},
+        "a limit": most | {"max_input_chars_per_word": 2**48 - 1},
+        "no unknown token": most | {"unk_token": None},
     }.items():
         cases[f"{name}"] = ({"components": components(longest, "model", value=value)}, "section components")
     known = json.loads(sections_of(longest)[plain.TYPES["components"]])["model"]
@@ -452,11 +409,8 @@ def component_cases(small: bytes) -> dict[str, bytes]:
     _, template = post["processors"]
     broken: dict[str, dict[tuple[str, ...], Any]] = {}
     for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
-        broken[f"{member} that nobody knows"] = {(member,): {"type": "Unheard"}}
-        broken[f"{member} without a type"] = {(member,): {}}
-        broken[f"{member} a number"] = {(member,): 7}
-        broken[f"{member} a list"] = {(member,): [known[member]]}
-        broken[f"{member} of another kind"] = {(member,): {"type": "BPE"}}
+        for wrong in ({"type": "Unheard"}, {}, 7, {"type": "BPE"}):
+            broken[f"{member} {wrong}"] = {(member,): wrong}
     broken["no pre_tokenizer"] = {("pre_tokenizer",): None}
     broken["a pre_tokenizer without ByteLevel"] = {("pre_tokenizer",): {"type": "Whitespace"}}
     after = {"type": "Sequence", "pretokenizers": [pre, {"type": "Whitespace"}]}
@@ -464,30 +418,20 @@ def component_cases(small: bytes) -> dict[str, bytes]:
     split = {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated", "invert": False}
     broken["a pattern that is none"] = {("pre_tokenizer",): {"type": "Sequence", "pretokenizers": [split, pre]}}
     broken["a normalizer that spells bytes"] = {("normalizer",): {"type": "ByteLevel"}}
-    gone = {"type": "Replace", "pattern": {"String": "crayon"}, "content": ""}
-    broken["a normalizer that leaves nothing of a token"] = {("normalizer",): gone}
     for option, value in {
         "byte_fallback": True,
         "ignore_merges": True,
         "dropout": 0.5,
-        "continuing_subword_prefix": "##",
-        "end_of_word_suffix": "</w>",
     }.items():
         broken[f"the model with {option}"] = {("model", option): value}
     for name, changes in {
         "sequence C": {"single": [{"Sequence": {"id": "C", "type_id": 0}}]},
-        "a piece of two kinds": {"single": [template["single"][0] | template["single"][1]]},
         "a special token that is not defined": {"special_tokens": {}},
         "a negative id": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [-1], "tokens": ["<mask>"]}}},
-        "an id of 2^31": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [2**31], "tokens": ["<mask>"]}}},
         "more tokens than ids": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [1], "tokens": ["a", "b"]}}},
-        "no pair": {"pair": None},
     }.items():
         broken[f"a template with {name}"] = {("post_processor",): template | changes}
-    roberta = {"type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": True, "cls": ["a", 1]}
-    broken["a sep of no id"] = {("post_processor",): roberta | {"sep": ["b", None]}}
-    for count in (65, 20_000):
-        broken[f"{count} steps"] = {("post_processor",): {"type": "Sequence", "processors": [template] * count}}
+    broken["20,000 steps"] = {("post_processor",): {"type": "Sequence", "processors": [template] * 20_000}}
     out = {}
     for name, changes in broken.items():
         document = copy.deepcopy(known)

@@ -39,9 +39,7 @@ class Cases:
         return components(self.data, *path, value=value)
 
 
-MAY_BE_EMPTY = frozenset(
-    ("trie", "added_trie", "added_trie_normalized", "added_tokens", "merge_products", "score_ulps")
-)
+MAY_BE_EMPTY = ("trie", "added_trie", "added_trie_normalized", "added_tokens", "merge_products", "score_ulps")
 
 
 def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
@@ -69,14 +67,10 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
         {"program": program(cases.data, flags=0)},
     )
     if cases.contents.get("char_pairs"):
-        words = cases.contents["char_pairs"]
-        for count in (1, 256, 257, 257 + 3, 257 + 6):
-            cut = words.ljust(8 * 263, b"\0")[: 8 * count]
+        for count in (256, 257 + 3):
+            cut = cases.contents["char_pairs"].ljust(8 * 263, b"\0")[: 8 * count]
             cases.say(f"char_pairs of {count} words", "char_pairs|sections of the BPE model", {"char_pairs": cut})
-        for count in (1, 3):
-            slots = b"\xff" * 8 * count
-            cases.add(f"pair_table of {count} slots", "pair_table", slots)
-        cases.add("pair_filter of three", "pair_filter", b"\xff" * 24)
+        cases.add("pair_table of three", "pair_table", b"\xff" * 24)
     return cases.files
 
 
@@ -108,29 +102,14 @@ def token_cases(cases: Cases) -> None:
         "raw": plain.RAW,
         "whole": plain.WHOLE,
         "merged": plain.MERGED,
-        "unknown": 128,
-        "special, not added": 16,
     }.items():
         flags = c.token_flags[token] | value
         cases.add(f"a token that is {title}", "token_flags", cases.array("token_flags", "B", {token: flags}))
-    gone = cases.array("token_flags", "B", {token: 0})
-    cases.add("a token goes missing", "token_flags", gone)
-    for hole in holes[:1]:
-        flags = cases.array("token_flags", "B", {hole: plain.PRESENT | plain.MODEL})
-        cases.say("a token in a hole", "section (program|token_flags|scores) ", {"token_flags": flags})
-    for field in ("model_size", "vocab_size", "max_token_bytes"):
-        for change in (1, -1):
-            value = read_program(cases.data)[field] + change
-            cases.add(f"{field} {change:+}", "program", {"program": program(cases.data, **{field: value})})
-    cases.say("both flags", "section program", {"program": program(cases.data, flags=3)})
     bad = bytearray(cases.contents["token_bytes"])
     bad[c.token_offsets[token]] = 0xFF
     cases.add("a token is not UTF-8", "token_bytes", {"token_bytes": bytes(bad)})
     offsets = {token: c.token_offsets[token + 1] + 1}
     cases.add("offsets fall", "token_offsets", cases.array("token_offsets", "I", offsets))
-    for title, index in {"leading": token, "trailing": c.n_ids + token}.items():
-        value = (c.leading + c.trailing)[index] + 1
-        cases.add(f"token_trim {title}", "token_trim", cases.array("token_trim", "H", {index: value}))
     cases.add("raw_tokens has one", "raw_tokens", struct.pack("<I", token))
     keys = c.trie.items()
     value = c.bytes_of(token)
@@ -138,63 +117,33 @@ def token_cases(cases: Cases) -> None:
         "a key less": {key: i for key, i in keys.items() if key != value},
         "a key more": keys | {b"a key that was never in it": token},
         "another's id": keys | {value: other},
-        "swapped": keys | {value: other, c.bytes_of(other): token},
-        "a key otherwise": {key + b"x" if key == value else key: i for key, i in keys.items()},
         "the id of a hole or of none": keys | {value: (holes or [c.n_ids])[0]},
     }.items():
         cases.add(f"trie: {title}", "trie", trie_of(new))
-    for title, at, number in (
-        ("base of the root", 0, 2),
-        ("check of the root", len(c.trie.check), 0),
-        ("a value below -1", 2 * len(c.trie.check) + next(i for i, v in enumerate(c.trie.values) if v >= 0), -2),
-    ):
-        cases.add(f"trie: {title}", "trie", cases.array("trie", "i", {at: number}))
-    cases.add("trie: empty", "trie", b"")
-    if c.added_tokens:
-        cases.add("added_tokens: one less", "added_tokens", cases.contents["added_tokens"][:-8])
-    if len(c.added_tokens) > 1:
-        twice = cases.contents["added_tokens"][-8:] * len(c.added_tokens)
-        cases.add("added_tokens: an id twice", "added_tokens", twice)
     for section in ("added_trie", "added_trie_normalized"):
-        indices = getattr(c, section).items()
-        more = indices | {b"a key that was never in it": 0}
-        if c.added_tokens and indices:
+        if c.added_tokens:
+            more = getattr(c, section).items() | {b"a key that was never in it": 0}
             cases.add(f"{section}: a key more", section, trie_of(more))
-            cases.add(f"{section}: empty", section, b"")
-        elif c.added_tokens:
-            cases.add(f"{section}: a key where none is looked for", section, trie_of(more))
 
 
 def component_cases(cases: Cases) -> None:
-    for title, text in {"nothing": b"", "a list": b"[]", "cut": b'{"a":', "not UTF-8": b'{"a":"\xff"}'}.items():
-        cases.add(f"components is {title}", "components", text)
-        cases.add(f"metadata is {title}", "metadata", text)
-    for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
-        for value in ({"type": "Unheard"}, {}, 7, [], "NFC"):
-            content = cases.components(member, value=value)
-            cases.add(f"{member} {value}", "components", content)
-    for value in (None, {}, 7, {"type": "Unheard"}, {"vocab": {}}, {"type": 1}):
+    cases.add("components is not UTF-8", "components", b'{"a":"\xff"}')
+    for value in (None, {"type": "Unheard"}):
         cases.add(f"model {value}", "components", cases.components("model", value=value))
-    wrong = {
-        "BPE": {"dropout": 2, "unk_token": 1, "fuse_unk": "a", "byte_fallback": 1, "continuing_subword_prefix": []},
+    wrong: dict[str, dict[str, Any]] = {
+        "BPE": {"dropout": 2, "unk_token": 1, "byte_fallback": 1, "continuing_subword_prefix": []},
         "WordPiece": {"unk_token": None, "max_input_chars_per_word": -1, "continuing_subword_prefix": None},
         "WordLevel": {"unk_token": None},
         "Unigram": {"byte_fallback": "a", "unk_id": -1},
     }
-    for option, value in wrong[cases.cartridge.components["model"]["type"]].items():  # type: ignore[attr-defined]
-        content = cases.components("model", option, value=value)
-        cases.add(f"the model's {option} {value!r}", "components", content)
+    for option, value in wrong[cases.cartridge.components["model"]["type"]].items():
+        cases.add(f"the model's {option} {value!r}", "components", cases.components("model", option, value=value))
 
 
 def other_merge_cases(cases: Cases) -> None:
     """Tables of BPE in another model."""
-    filled = {"pair_table": b"\xff" * 128, "pair_filter": bytes(8), "char_pairs": bytes(8 * 258)}
-    for section, content in filled.items():
-        changes: dict[str, bytes | None] = {section: content}
-        if section == "pair_table":
-            changes["pair_filter"] = filled["pair_filter"]
-        pattern = rf"only a BPE model has merges|section {section}\b"
-        cases.say(f"{section} of another model", pattern, changes)
+    pattern = r"only a BPE model has merges|section char_pairs\b"
+    cases.say("char_pairs of another model", pattern, {"char_pairs": bytes(8 * 258)})
     one = {"merge_products": struct.pack("<I", 0), "program": program(cases.data, n_merges=1)}
     cases.say("merge_products of another model", "only a BPE model has merges|section merge_products ", one)
     lone = {"pair_filter": bytes(8)}
@@ -222,36 +171,18 @@ def merge_cases(cases: Cases) -> None:
     model = [i for i in range(c.n_ids) if c.token_flags[i] & plain.MODEL]
     not_model = next((i for i in range(c.n_ids) if not c.token_flags[i] & plain.MODEL), c.n_ids)
     rank = slot & 2**22 - 1
-
-    def pairs(changes: dict[int, int]) -> bytes:
-        return cases.array("pair_table", "Q", dict(changes))
-
-    for title, content in {
-        "without an empty slot": pairs({i: slot for i, other in enumerate(table) if other == plain.EMPTY_PAIR}),
-        "of full slots": struct.pack("<Q", slot) * 8192,
-        "with a long chain": struct.pack("<Q", slot) * (2**14 - 1) + b"\xff" * 8,
-        "with a rank out of range": pairs({full[0]: slot | (2**22 - 1)}),
-        "with a left id out of range": pairs({full[0]: slot | (2**21 - 1) << 43}),
-        "with a right id out of range": pairs({full[0]: slot | (2**21 - 1) << 22}),
-        "with a pair where no search finds it": pairs({full[0]: plain.EMPTY_PAIR, lonely: slot}),
-        "with a pair twice": pairs({lonely: slot}),
-    }.items():
-        cases.add(f"pair_table {title}", "pair_table", content)
+    twice = cases.array("pair_table", "Q", {lonely: slot})
+    cases.add("pair_table with a pair twice", "pair_table", twice)
+    cases.add("pair_table of full slots", "pair_table", struct.pack("<Q", slot) * 8192)
     for title, value in {
         "out of range": c.n_ids,
-        "2^32 - 1": 2**32 - 1,
         "no model token": not_model,
         "of another string": next(i for i in model if c.bytes_of(i) != c.bytes_of(c.merge_products[rank])),
     }.items():
         content = cases.array("merge_products", "I", {rank: value})
         cases.add(f"a product {title}", "merge_products", content)
-    cases.add("pair_filter of zeros", "pair_filter", bytes(len(cases.contents["pair_filter"])))
-    for title, (section, changed) in reachable_lies(cases.data, c, cases.contents).items():
+    for title, (section, changed) in list(reachable_lies(cases.data, c, cases.contents).items())[:4]:
         cases.add(title, section, changed)
-    bit = plain.pair_home(slot >> 43, slot >> 22 & 2**21 - 1, 64 * len(c.pair_filter))
-    lacking = c.pair_filter[bit // 64] & ~(1 << bit % 64)
-    content = cases.array("pair_filter", "Q", {bit // 64: lacking})
-    cases.add("pair_filter lacks a pair", "pair_filter", content)
     ascii_word = next(i for i in range(256) if words[i])
     content = cases.array("char_pairs", "Q", {ascii_word: words[ascii_word] & (words[ascii_word] - 1)})
     cases.add("char_pairs: an ASCII pair less", "char_pairs", content)
@@ -273,14 +204,12 @@ def score_cases(cases: Cases) -> None:
         "no number": {0: math.nan},
         "the last is no number": {last: math.nan},
         "the last is not the least": {last: c.scores[last] / 2},
-        "the last is less than the least": {last: c.scores[last] - 1e300},
         "one is less than the last": {0: c.scores[last] * 2 - 1},
     }.items():
         cases.add(f"scores: {title}", "scores", cases.array("scores", "d", dict(changes)))
     for title, content in {
         "one less": cases.contents["scores"][8:],
         "one more": cases.contents["scores"][-8:] + cases.contents["scores"],
-        "the last alone": cases.contents["scores"][-8:],
     }.items():
         cases.say(f"scores: {title}", "section score(s|_ulps) ", {"scores": content})
         cases.say(f"scores: {title}, alone", "section scores ", {"scores": content, "score_ulps": None})

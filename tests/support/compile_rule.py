@@ -23,18 +23,8 @@ QWEN_SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 MERGES = [(b" ", b"a"), (b"a", b"b"), (b" a", b"b"), (b"ab", b"ab"), (b"e", b"\xcc"), (b"\xc3", b"\xa9"), (b"1", b"2")]
-TEXTS = (
-    "",
-    " ",
-    "ab",
-    " abab ab",
-    "ab1212 12",
-    "<s>ab <s> a</s>ab",
-    "e\u0301 \u00e9",
-    "a'll  ab\n\n ab",
-    "x<m>  ab",
-    "\U0001f642",
-)
+TEXTS = ("", " ", "ab", " abab ab", "ab1212 12", "<s>ab <s> a</s>ab", "e\u0301 \u00e9", "a'll  ab\n\n ab", "x<m>  ab")
+TEXTS += ("\U0001f642",)
 
 
 def document(**parts: Any) -> reference_impl.Document:

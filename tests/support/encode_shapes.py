@@ -93,93 +93,15 @@ def opened(shape: str, cpu: str) -> reference_impl.Both:
     return both
 
 
-PIECES = [
-    *(
-        "the",
-        "The",
-        " THE",
-        "tion",
-        " a",
-        "I",
-        "e",
-        "nation's",
-        "it's",
-        "IT'S",
-        "we'LL",
-        "\u2019s",
-        "'\u017f",
-        "'",
-        "don't",
-        "x'd've",
-    ),
-    *("1", "12", "123", "1234", "3.14", "0x1F", "\u0663\u0664", "\u00bd", "\u00b2", "\u2167", "\U0001d7d8"),
-    *(
-        " ",
-        "  ",
-        "   ",
-        "\n",
-        "\r\n",
-        "\r",
-        "\n\n",
-        " \n ",
-        "\t",
-        "\x0b",
-        "\x0c",
-        "\x85",
-        "\xa0",
-        "\u2003",
-        "\u2028",
-        "\u3000",
-        "\u200b",
-        "\ufeff",
-    ),
-    *("!", "...", "--", "://", "/", "\\", "_", "#include <a.h>", "{}", "()", "=>", "\u00bf", "\u3002", "\uff0c"),
-    *(
-        "\u00e9",
-        "e\u0301",
-        "\u0301",
-        "\u0323\u0307",
-        "\u212b",
-        "\u1100\u1161\u11a8",
-        "\uac00",
-        "\u0915\u094d\u0937",
-        "\u09c7\u09be",
-    ),
-    *(
-        "\u4e2d",
-        "\u4e2d\u6587",
-        "\u3042",
-        "\u30ab\u30bf",
-        "\ud55c\uae00",
-        "\u0430\u0431",
-        "\u0410\u0431\u0412",
-        "\u01c5",
-        "\u02b0",
-        "\ufb01",
-    ),
-    *(
-        "\U0001f642",
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467",
-        "\U0001f1e9\U0001f1ea",
-        "\u2764\ufe0f",
-        "\U0001f44d\U0001f3fd",
-    ),
-    *(
-        "\x00",
-        "\x01",
-        "\x7f",
-        "\x1b",
-        "\ufffd",
-        "\ufffe",
-        "\ue000",
-        "\U0010fffd",
-        "\u0378",
-        "\U000e0001",
-        "\u202e",
-        "\u0627\u0644",
-    ),
-    *("<|begin|>", "<|end|>", "<|begin", "|>", "<mask>", " <mask> ", "\u0120", "\u010a"),
-]
+_PIECES = """the The tion I e nation's it's IT'S we'LL \u2019s '\u017f ' don't x'd've 1 12 123 1234 3.14 0x1F
+\u0663\u0664 \u00bd \u00b2 \u2167 \U0001d7d8 \u200b \ufeff ! ... -- :// / \\ _ {} () => \u00bf \u3002 \uff0c \u00e9
+e\u0301 \u0301 \u0323\u0307 \u212b \u1100\u1161\u11a8 \uac00 \u0915\u094d\u0937 \u09c7\u09be \u4e2d \u4e2d\u6587
+\u3042 \u30ab\u30bf \ud55c\uae00 \u0430\u0431 \u0410\u0431\u0412 \u01c5 \u02b0 \ufb01 \U0001f642
+\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea \u2764\ufe0f \U0001f44d\U0001f3fd \x00 \x01 \x7f \x1b
+\ufffd \ufffe \ue000 \U0010fffd \u0378 \U000e0001 \u202e \u0627\u0644 <|begin|> <|end|> <|begin |> <mask> \u0120
+\u010a"""
+_SPACES = [*" \n\r\t\x0b\x0c\x85\xa0\u2003\u2028\u3000", "  ", "   ", "\r\n", "\n\n", " \n "]
+PIECES = [*_PIECES.split(), *_SPACES, " THE", " a", "#include <a.h>", " <mask> "]
 
 
 SURROGATES = ["\ud800", "a\udfffb", "\udc00\ud800", "\ud83d", "x\ud83d y", "\ud83d\ud83d\ude42", "\u00e9\udc80"]

@@ -5,14 +5,11 @@ from __future__ import annotations
 HALVES = (r"\ud800", r"\udfff", r"\ud83d\ud83d\ude42", r"\ude42\ud83d", r"\ud83dx", r"\ud83d\n", r"\ud83d\u0041")
 """Escapes with half a surrogate pair."""
 
-NO_NUMBERS = (
+_NO_NUMBERS = (
     *("01", "-", "+1", "1.", ".5", "1e", "1e+", "1.e5", "0x1", "1_0", "--1", "-01", "1e5.5", "1a", "\u0661", "'a'"),
     *("NaN", "Infinity", "-Infinity", "-nan", "nul", "True", "nulll", "truefalse", "9" * 5000, "1." + "0" * 700),
 )
-"""No values, or too rare ones."""
-
-INVALID = ("80", "c0af", "c3", "e08080", "eda080", "f4908080", "f09f99", "ff", "fe", "c3c3a9", "f8888080", "e28082e2")
-"""Bytes that are no UTF-8, in hexadecimal."""
+_INVALID = ("80", "c0af", "c3", "e08080", "eda080", "f4908080", "f09f99", "ff", "fe", "c3c3a9", "f8888080", "e28082e2")
 
 _PRINTABLE = rb"""
 {}
@@ -88,4 +85,17 @@ UNSURE_LINES = (
     b'{"te\x01xt": 1, "text": "a"}',
     b'{"text": "a\tb"}',
     b'{"text": "a", "b": "\x1f"}',
+    *(f'{{"text": "x{half}y"}}'.encode() for half in HALVES),
+    *(
+        line.replace("?", number).encode()
+        for number in _NO_NUMBERS
+        for line in ('{"text": "a", "b": ?}', '{"b": [?], "text": "a"}')
+    ),
+    *(
+        line % (b"x" * n + bytes.fromhex(bad))
+        for bad in _INVALID
+        for n in (0, 1, 30, 40)
+        for line in (b'{"text": "%s"}', b'{"%s": 1, "text": "a"}', b'{"text": "\\n", "b": ["%s"]}', b'%s{"text": "a"}')
+    ),
+    *(b'{"text": "\\n", "b": "%s"}' % (b"x" * n + bytes([c]) + b"y" * 40) for n in (0, 31, 33) for c in range(9)),
 )

@@ -137,6 +137,12 @@ def byte_level_document(
     return document | parts
 
 
+def stock_with(**parts: Any) -> Tokenizer:
+    """A tokenizer of the library whose only token is every word, with these components."""
+    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+    return Tokenizer.from_str(json.dumps({"added_tokens": [], "model": model} | parts))
+
+
 def random_merges(
     rng: random.Random, letters: Sequence[bytes], count: int, *, longest: int = 12, ordered: bool = True
 ) -> list[Merge]:
@@ -184,17 +190,8 @@ def train(tokenizer: Tokenizer, text: Sequence[str], size: int = 1500, special_t
 
 # -- comparison
 
-RECORD = (
-    "ids",
-    "type_ids",
-    "tokens",
-    "offsets",
-    "attention_mask",
-    "special_tokens_mask",
-    "word_ids",
-    "sequence_ids",
-    "n_sequences",
-)
+_RECORD = "ids type_ids tokens offsets attention_mask special_tokens_mask word_ids sequence_ids n_sequences"
+RECORD = tuple(_RECORD.split())
 
 
 def record(encoding: Any) -> dict[str, Any]:
@@ -340,26 +337,7 @@ SCRIPTS = (
     "\u0905\u0915\u0916\u0917\u091a\u0924\u0928\u092a\u092e\u0930\u0932\u0938\u093e\u093f\u0940\u094d\u0902",
     "\u0627\u0628\u062a\u062c\u062d\u062f\u0631\u0633\u0639\u0641\u0642\u0643\u0644\u0645\u0646\u0647\u0648\u064a",
 )
-SEPARATORS = (
-    " ",
-    " ",
-    " ",
-    " ",
-    " ",
-    ", ",
-    ". ",
-    "\n",
-    "\n\n",
-    " - ",
-    "; ",
-    "'s ",
-    "'ll ",
-    "(",
-    ") ",
-    "\t",
-    "  ",
-    "    ",
-)
+SEPARATORS = [*" " * 5, ", ", ". ", "\n", "\n\n", " - ", "; ", "'s ", "'ll ", "(", ") ", "\t", "  ", "    "]
 
 
 def generated_text(rng: random.Random, size: int) -> str:

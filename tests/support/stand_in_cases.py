@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from tests.support.versions import IS_BESIDE_1
 
 CORPUS = (
     "The quick brown fox jumps over the lazy dog; it's what they've said, isn't it?",
@@ -150,3 +154,38 @@ _KINDS: dict[str, Callable[[], tokenizers.Tokenizer]] = {
     "llama": _llama,
 }
 KINDS = tuple(_KINDS)
+
+
+def check(reference: Any, ours: Any, texts: tuple[str, ...] = TEXTS) -> None:
+    """Hold two tokenizers against each other in everything but saving."""
+    for text in texts:
+        for add_special_tokens in (True, False):
+            expected = fields(reference.encode(text, add_special_tokens=add_special_tokens))
+            assert fields(ours.encode(text, add_special_tokens=add_special_tokens)) == expected, text
+    assert fields(ours.encode(*texts[2:4])) == fields(reference.encode(*texts[2:4]))
+    batch = [*texts, texts[2:4]]
+    assert plain(ours.encode_batch(batch)) == plain(reference.encode_batch(batch))
+    ids = reference.encode(texts[3]).ids
+    for skip in (True, False):
+        assert ours.decode(ids, skip) == reference.decode(ids, skip)
+        assert ours.decode_batch([ids, []], skip) == reference.decode_batch([ids, []], skip)
+    for with_added_tokens in (True, False):
+        assert ours.get_vocab(with_added_tokens) == reference.get_vocab(with_added_tokens)
+        assert ours.get_vocab_size(with_added_tokens) == reference.get_vocab_size(with_added_tokens)
+    assert plain(ours.get_added_tokens_decoder()) == plain(reference.get_added_tokens_decoder())
+    for is_pair in (True, False):
+        assert ours.num_special_tokens_to_add(is_pair) == reference.num_special_tokens_to_add(is_pair)
+    for name in ("truncation", "padding", "encode_special_tokens"):
+        assert getattr(ours, name) == getattr(reference, name)
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        assert type(getattr(ours, name)).__name__ == type(getattr(reference, name)).__name__
+        assert IS_BESIDE_1 or type(getattr(ours, name)) is type(getattr(reference, name))
+        assert plain(getattr(ours, name)) == plain(getattr(reference, name))
+
+
+def check_saving(reference: Any, ours: Any) -> None:
+    for pretty in (False, True):
+        assert ours.to_str(pretty) == reference.to_str(pretty)
+    for twin in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours), copy.copy(ours)):
+        assert twin.to_str() == ours.to_str()
+        assert plain(twin.encode_batch(list(TEXTS))) == plain(ours.encode_batch(list(TEXTS)))

@@ -11,50 +11,13 @@ from crayon_hf import _core
 
 Spans = npt.NDArray[np.int64]
 
-PIECES = (
-    *(
-        "the",
-        "The",
-        " a",
-        "tion",
-        "'s",
-        "'re",
-        " 'VE",
-        "'",
-        "''l",
-        "\u2019s",
-        "'\u017f",
-        "ABC",
-        "aBcD",
-        "ABCd",
-        "\u01c5",
-    ),
-    *(
-        "\u01c5",
-        "1",
-        "12",
-        "123",
-        "1234",
-        "\u00bd",
-        "\u0663",
-        "!",
-        "...",
-        "--",
-        "/",
-        "/\n",
-        "\\",
-        "_",
-        "{}",
-        "`",
-        "``",
-        ":)",
-    ),
-    *(" ", " ", "  ", "   ", "\n", "\r\n", "\r", "\n\n", "\t", " \n ", "\u3000", "\xa0", "\u200b", "\u0600"),
-    *("e\u0301", "\u0301", "\u0323", "\u0323\u0307", "\u212b", "\u1100\u1161\u11a8", "\uac00", "\u0915\u094d\u0937"),
-    *("\u4e2d\u6587", "\u3002", "\uff0c", "\u3042", "\U0001f469\u200d\U0001f4bb", "\u0130", "\ufb01", "\u2163"),
-    *("<|endoftext|>", "<s>", "</s>", "<unk>", "<mask>", " <mask> ", "[X]", "<0x41>", "\u2581", "\u2581b"),
-    *("wor", "aa", "aaa", "a b", "<a", "a<", "th", "E", "of the", "a"),
-)
+_PIECES = """the The tion 's 're ' ''l \u2019s '\u017f ABC aBcD ABCd \u01c5 1 12 123 1234 \u00bd \u0663 ! ... -- / \\ _
+{} ` `` :) \u200b \u0600 e\u0301 \u0301 \u0323 \u0323\u0307 \u212b \u1100\u1161\u11a8 \uac00
+\u0915\u094d\u0937 \u4e2d\u6587 \u3002 \uff0c \u3042 \U0001f469\u200d\U0001f4bb \u0130 \ufb01 \u2163
+<|endoftext|> <s> </s> <unk> <mask> [X] <0x41> \u2581 \u2581b wor aa aaa <a a< th E a"""
+_SPACES = (*" \n\r\t\u3000\xa0", " ", "  ", "   ", "\r\n", "\n\n", " \n ", " a", " 'VE", "/\n", " <mask> ", "a b")
+_SPACES += ("of the",)
+PIECES = (*_PIECES.split(), *_SPACES)
 """What goes wrong at the edges of windows."""
 
 

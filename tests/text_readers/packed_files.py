@@ -13,9 +13,6 @@ from crayon_hf.text_readers.compression import unpacking
 
 BLOCK = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\6\0BC\2\0"
 """How a block of BGZF begins; its size follows, in two bytes and less one."""
-END_OF_BGZF = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-CHECKED_FRAME = bytes.fromhex("28b52ffd240d69000068656c6c6f2c20776f726c640a4c1ff9f1")
-"""Of b"hello, world\\n", with a checksum: the last four bytes."""
 
 
 def member(data: bytes, flags: int = 0, fields: bytes = b"", level: int = 6) -> bytes:

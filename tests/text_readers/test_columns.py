@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import pytest
 
 from crayon_hf import BadRecordError, CorpusError
 from crayon_hf.corpora import InputFile, Reading, find_inputs, read_documents
-from crayon_hf.text_readers.arrow_spans import spans_of
 from tests.text_readers.reading_reference import at_most, contents, read, row_records, texts_of
 
 pa = pytest.importorskip("pyarrow")
@@ -99,25 +98,32 @@ def test_columns(kind: str, stored: str, tmp_path: Path) -> None:
 def test_many_rows(tmp_path: Path) -> None:
     """More than are read at once; row groups and record batches of all sizes, empty ones, too."""
     rows: list[dict[str, bytes | None]] = [{"text": b"%d" % i * (i % 5)} for i in range(5000)]
-    for stored in ("parquet", "file", "stream"):
-        for size in (5000, 1024, 999):
-            path = tmp_path / ("a.parquet" if stored == "parquet" else "a.arrow")
-            for batch_bytes in (5000, 50_000, 1 << 24):
-                file = write(path, rows, "string", stored, size)
-                found = read(file, Reading(batch_bytes=batch_bytes), every=5)
-                assert found.documents == [row["text"] for row in rows]
-    table = pa.table({"text": pa.array(["a", "b"])})
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
-        for part in (table[:0], table[:1], table[:0], table[1:], table[:0]):
-            writer.write_table(part) if len(part) else writer.write_batch(pa.RecordBatch.from_pylist([], table.schema))
+    for stored in STORED[:3]:
+        path = tmp_path / ("a.parquet" if stored == "parquet" else "a.arrow")
+        for size, batch_bytes in ((5000, 5000), (1024, 1 << 24), (999, 50_000)):
+            file = write(path, rows, "string", stored, size)
+            assert read(file, Reading(batch_bytes=batch_bytes), every=5).documents == [row["text"] for row in rows]
+        assert list(read_documents(write(path, [], "string", stored, 10), Reading())) == []
+    schema = pa.schema([("text", pa.string())])
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for part in ([], ["a"], [], ["b"], []):
+            writer.write_batch(pa.record_batch([pa.array(part, pa.string())], schema=schema))
     batches = read_documents(find_inputs([path])[0], Reading())
     assert [text for batch in batches for text in texts_of(batch)] == [b"a", b"b"]
 
 
-def test_no_rows(tmp_path: Path) -> None:
-    for stored in STORED:
-        file = write(tmp_path / f"a.{'parquet' if stored == 'parquet' else 'arrow'}", [], "string", stored, 10)
-        assert list(read_documents(file, Reading())) == []
+def test_names(tmp_path: Path) -> None:
+    """A column ``a.b`` is not a part of a column ``a``; a name is one column's."""
+    table = pa.table({"a": [{"b": "inner"}], "a.b": ["own"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
+    for name, each in (("b.arrow", table), ("c.arrow", twice)):
+        with pa.OSFile(str(tmp_path / name), "wb") as file, pa.ipc.new_stream(file, each.schema) as writer:
+            writer.write_table(each)
+    for file in find_inputs([tmp_path / "a.parquet", tmp_path / "b.arrow"]):
+        assert read(file, Reading(column="a.b")).documents == [b"own"]
+    with pytest.raises(CorpusError, match="more than one column 'text'"):
+        list(read_documents(find_inputs([tmp_path / "c.arrow"])[0], Reading()))
 
 
 @pytest.mark.parametrize("stored", STORED)
@@ -134,41 +140,16 @@ def test_what_is_wrong_with_a_file(stored: str, tmp_path: Path) -> None:
         with pytest.raises(CorpusError, match=rf"{path.name}:? {message}"):
             list(read_documents(file, reading))
     whole = path.read_bytes()
-    step = max(1, len(whole) // 100)
-    ends_well, messages = [], []
-    for size in [*range(0, len(whole), step), len(whole) - 9, len(whole) - 1]:
+    for size in [*range(0, len(whole), max(1, len(whole) // 100)), len(whole) - 9, len(whole) - 1]:
         path.write_bytes(whole[:size])
-        (cut,) = find_inputs([path])
-        try:
-            texts = [text for batch in read_documents(cut, Reading()) for text in texts_of(batch)]
-        except CorpusError as error:
-            messages.append(str(error))
-        else:
-            ends_well.append((size, len(texts)))
-    assert all(path.name in message for message in messages)
-    # A stream may end without its mark of the end, but only behind a record batch; nothing else is whole.
-    assert all("stream" in stored and texts % 20 == 0 for _, texts in ends_well)
+        texts: list[bytes] = []
+        with contextlib.suppress(CorpusError):
+            texts = read(find_inputs([path])[0], Reading()).documents
+        # A stream may end without its mark of the end, but only behind a record batch.
+        assert not texts or ("stream" in stored and len(texts) % 20 == 0)
     path.write_bytes(whole + b"more of it")
     with pytest.raises(CorpusError, match=path.name):
         list(read_documents(find_inputs([path])[0], Reading()))
-
-
-def test_two_columns_of_a_name(tmp_path: Path) -> None:
-    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
-    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table)
-    with pytest.raises(CorpusError, match="more than one column 'text'"):
-        list(read_documents(find_inputs([tmp_path])[0], Reading()))
-
-
-def test_names_with_dots(tmp_path: Path) -> None:
-    """A column ``a.b`` is not a part of a column ``a``."""
-    table = pa.table({"a": [{"b": "inner"}], "a.b": ["own"]})
-    parquet.write_table(table, tmp_path / "a.parquet")
-    with pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table)
-    for file in find_inputs([tmp_path]):
-        assert read(file, Reading(column="a.b")).documents == [b"own"]
 
 
 def test_damaged_offsets(tmp_path: Path) -> None:
@@ -200,26 +181,6 @@ def test_damaged_offsets(tmp_path: Path) -> None:
                     list(read_documents(find_inputs([path])[0], Reading(bad_records="skip")))
 
 
-def test_columns_without_strings() -> None:
-    with pytest.raises(CorpusError, match=re.escape("is list<item: string>, expected string")):
-        spans_of(pa.array([["a"]]))
-    with pytest.raises(CorpusError, match="is binary, expected string; cast it"):
-        spans_of(pa.array([b"a"]))
-
-
-def test_a_large_dictionary_of_which_little_is_used(tmp_path: Path) -> None:
-    words = [f"word {i} " * 10 for i in range(3000)]
-    indices = pa.array([(i * 7) % 3000 for i in range(2000)], pa.int32())
-    table = pa.table({"text": pa.DictionaryArray.from_arrays(indices, pa.array(words))})
-    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=10)
-    expected = [words[(i * 7) % 3000].encode() for i in range(2000)]
-    for batch_bytes in (1000, 1 << 20):
-        batches = list(read_documents(find_inputs([tmp_path])[0], Reading(batch_bytes=batch_bytes)))
-        assert [text for batch in batches for text in texts_of(batch)] == expected
-        assert all(len(batch.begins) == 1 or len(batch.data) < 400_000 for batch in batches)
-
-
 def test_pages_with_checksums(tmp_path: Path) -> None:
     """Where a file says what its bytes should be, other bytes are never another text."""
     path = tmp_path / "a.parquet"
@@ -239,21 +200,3 @@ def test_pages_with_checksums(tmp_path: Path) -> None:
         else:
             assert [text.decode() for text in found] == texts
     assert noticed > 30
-
-
-@pytest.mark.parametrize("stored", STORED)
-def test_a_file_that_changes(stored: str, tmp_path: Path) -> None:
-    """Written to while it is read. (A mapped file that is cut is the end of the process: only parquet is cut here.)"""
-    path = tmp_path / f"a.{'parquet' if stored == 'parquet' else 'arrow'}"
-    rows: list[dict[str, bytes | None]] = [{"text": b"text %d" % i} for i in range(3000)]
-    for change in ("grown", "cut") if stored == "parquet" else ("grown",):
-        batches = read_documents(write(path, rows, "string", stored, 1000), Reading(batch_bytes=1000))
-        next(batches)
-        with path.open("r+b") as file:
-            file.truncate(path.stat().st_size + (1 if change == "grown" else -5000))
-        with pytest.raises(CorpusError, match=path.name):
-            list(batches)
-    file_found = write(path, rows, "string", stored, 1000)
-    write(path, rows[:-1], "string", stored, 1000)
-    with pytest.raises(CorpusError, match=rf"{path.name} has changed since it was found"):
-        list(read_documents(file_found, Reading()))

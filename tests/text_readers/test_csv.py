@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from crayon_hf import BadRecordError, CorpusError, Tokenizer, tokenize_corpus, train_bpe
+from crayon_hf import BadRecordError, CorpusError, train_bpe
 from crayon_hf.text_readers.addresses import find_inputs
 from crayon_hf.text_readers.documents import Position, Reading
 from crayon_hf.text_readers.files import read_documents
@@ -61,66 +59,53 @@ def test_rows_and_places(kind: str, seed: int, tmp_path: Path) -> None:
     assert template == [f"{i}: {text}" for i, text in enumerate(texts)]
 
 
-def test_packed(tmp_path: Path) -> None:
-    import gzip
-
-    data, texts = table("csv", 1)
-    path = tmp_path / "x.csv.gz"
-    path.write_bytes(gzip.compress(data))
-    found, places, _ = read(path, batch_bytes=500)
-    assert found == texts
-    assert read(path, places[1])[0] == texts[places[1].number :]
-
-
 BAD = b'text,n\ngood,1\nshort\nfine,2\n"a"b,3\n\nbad \xff byte,4\nlong' + b"g" * 99 + b',5\nlast,6\n"never closed,7\n'
 
 
 def test_bad_rows(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_bytes(BAD)
-    with pytest.raises(BadRecordError, match=r"x.csv, row 2: has 1 fields, and there are 2 columns"):
-        read(path)
-    for batch in (1 << 20, 1):
-        texts, _, bad = read(path, bad_records="skip", max_document_bytes=100, batch_bytes=batch)
-        assert texts == ["good", "fine", "last"]
-        assert [each.partition(": ")[0] for each in bad] == ["row 2", "row 4", "row 5", "row 6", "row 8"]
-        assert "',' expected after '\"'" in bad[1]
-        assert "not UTF-8: invalid byte at offset 4" in bad[2]
-        assert "has 103 bytes, more than max_document_bytes (100)" in bad[3]
-        assert "unexpected end of data" in bad[4]
-        texts = read(path, bad_records="replace", max_document_bytes=100, batch_bytes=batch)[0]
-        assert texts == ["good", "", "fine", "", "bad \ufffd byte", "", "last", ""]
-
-
-def test_columns_that_are_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
     for data, says in (
-        (b"a,b\n1,2\n", r"x.csv has no column 'text'; it has 'a', 'b' \(--column says which is the text\)"),
-        (b"text,text\n1,2\n", "more than one column 'text'"),
-        (b"", "it has no line with names"),
+        (b"a,b\n1,2\n", "no column 'text'"),
+        (b"text,text\n1,2\n", "more than one"),
+        (b"", "it has none"),
     ):
         path.write_bytes(data)
         with pytest.raises(CorpusError, match=says):
             read(path)
     path.write_bytes(b"text\n")
     assert read(path)[0] == []
+    path.write_bytes(BAD)
+    with pytest.raises(BadRecordError, match=r"x.csv, row 2: has 1 fields, and there are 2 columns"):
+        read(path)
+    for batch in (1 << 20, 1):
+        texts, _, bad = read(path, bad_records="skip", max_document_bytes=100, batch_bytes=batch)
+        assert texts == ["good", "fine", "ab", "last"]
+        assert [each.partition(": ")[0] for each in bad] == ["row 2", "row 5", "row 6", "row 8"]
+        assert "not UTF-8: invalid byte at offset 4" in bad[1]
+        assert "has 103 bytes, more than max_document_bytes (100)" in bad[2]
+        assert "has 1 fields, and there are 2 columns" in bad[3]
+        texts = read(path, bad_records="replace", max_document_bytes=100, batch_bytes=batch)[0]
+        assert texts == ["good", "", "fine", "ab", "bad \ufffd byte", "", "last", ""]
 
 
-def test_a_job_and_a_training_of_them(gpt2_like: Path, tmp_path: Path) -> None:
-    data, texts = table("csv", 3)
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "x.csv").write_bytes(data)
-    (tmp_path / "in" / "y.tsv").write_bytes(table("tsv", 3)[0])
-    summary = tokenize_corpus([tmp_path / "in"], tmp_path / "out", "npy", tokenizer=str(gpt2_like), workers=1)
-    assert summary.counts.documents == 2 * len(texts)
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    ids = np.concatenate([np.load(path) for path in sorted((tmp_path / "out").glob("*[0-9].npy"))])
-    expected = [id for encoding in tokenizer.encode_batch(texts * 2, add_special_tokens=False) for id in encoding.ids]
-    assert sorted(ids.tolist()) == sorted(expected)
-    lines = tmp_path / "x.jsonl"
-    lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    ours = train_bpe(tmp_path / "in" / "x.csv", vocab_size=300)
-    assert ours.get_vocab() == train_bpe(lines, vocab_size=300).get_vocab()
-    (tmp_path / "in" / "x.csv").write_bytes(b"text,n\nx\n")
-    with pytest.raises(CorpusError, match="row 1 has 1 fields"):
-        train_bpe(tmp_path / "in" / "x.csv")
+@pytest.mark.parametrize("seed", range(100))
+def test_hostile_files_as_python_reads_them(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quotes inside of fields, behind quotes and never closed, and line ends of every kind."""
+    source = random.Random(seed)
+    kind = source.choice(("csv", "tsv"))
+    pieces = ('"', '"', ",", "\t", "\n", "\r\n", "\r", "a", "é", " ", '""', "\\")
+    path = tmp_path / f"x.{kind}"
+    path.write_bytes(("text\n" + "".join(source.choices(pieces, k=source.randrange(1, 40)))).encode())
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.reader(file, delimiter="," if kind == "csv" else "\t") if row][1:]
+    texts = [row[0] if len(row) == 1 else "" for row in rows]
+    bad = [number for number, row in enumerate(rows, 1) if len(row) != 1]
+    for batch, block in ((1 << 20, 1 << 18), (1, 3), (1, 1)):
+        monkeypatch.setattr("crayon_hf.text_readers.csv_rows._READ", block)
+        found, places, said = read(path, bad_records="replace", batch_bytes=batch)
+        assert found == texts
+        assert [each.partition(":")[0] for each in said] == [f"row {number}" for number in bad]
+        for place in places:
+            assert read(path, place, bad_records="replace")[0] == texts[place.number :]
+    if not bad and any(texts):
+        assert train_bpe(path, vocab_size=300).get_vocab() == train_bpe(texts, vocab_size=300).get_vocab()

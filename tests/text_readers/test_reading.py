@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from crayon_hf import BadRecordError, CorpusError
 from crayon_hf.corpora import InputFile, Position, Reading, find_inputs, read_documents
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL
+from crayon_hf.text_readers.files import check_files
 from tests.text_readers.reading_reference import Contents, at_most, contents, json_records, read, text_records, texts_of
 
 
@@ -152,19 +153,6 @@ def test_text(
         assert read(file, reading) == contents(text_records(data, reading), policy)
 
 
-def test_what_is_a_document_of_a_text_file(tmp_path: Path) -> None:
-    for data, expected in {
-        b"": [],
-        b"|": [b""],
-        b"a": [b"a"],
-        b"a|": [b"a"],
-        b"|a||\r\nb|": [b"", b"a", b"", b"\r\nb"],
-        b"\xef\xbb\xbfa|\xef\xbb\xbf": [b"\xef\xbb\xbfa", b"\xef\xbb\xbf"],  # a byte order mark is text like any other
-    }.items():
-        assert read(file_of(tmp_path, "a.txt", data), Reading(separator=b"|")).documents == expected
-        assert read(file_of(tmp_path, "a.txt", data), Reading()).documents == ([data] if data else [])
-
-
 @pytest.mark.parametrize("packing", QUICK)
 def test_packings(packing: str, tmp_path: Path) -> None:
     """Larger than what is unpacked at once, and in several members."""
@@ -203,8 +191,8 @@ def test_damaged_files(packing: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"{", r"is not JSON: .*format='text'"),
-        (b"[1]", r"is a JSON list, expected an object with 'text'"),
+        (b"{", "format='text'"),
+        (b"[1]", "JSON list"),
         (b'{"a": 1, "b": 2}', r"has no 'text'; it has 'a', 'b'"),
         (b'{"text": null}', r"'text' is None, expected str"),
         (b'{"text": 5}', r"'text' is int, expected str"),
@@ -222,7 +210,7 @@ def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> N
     file = file_of(tmp_path, f"bad.jsonl{packing}", PACKERS[packing](data))
     for batch_bytes in (5, 40, 1 << 20):
         reading = Reading(batch_bytes=batch_bytes, max_document_bytes=150_000)
-        with pytest.raises(BadRecordError, match=rf"bad\.jsonl{packing}, line 4: {message}"):
+        with pytest.raises(BadRecordError, match=rf"bad\.jsonl{packing}, line 4: .*{message}"):
             list(read_documents(file, reading))
         for policy, expected in (("skip", [b"one", b"two"]), ("replace", [b"one", None, b"two"])):
             batches = list(read_documents(file, reading._replace(bad_records=policy)))
@@ -231,23 +219,8 @@ def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> N
             assert texts == [replacement if text is None else text for text in expected]
             (bad,) = (bad for batch in batches for bad in batch.bad)
             assert (bad.address, bad.number, bad.what) == (file.address, 4, "line")
-            with pytest.raises(BadRecordError, match=rf"line 4: {message}"):
+            with pytest.raises(BadRecordError, match=rf"line 4: .*{message}"):
                 raise bad.error()
-
-
-def test_bad_texts(tmp_path: Path) -> None:
-    file = file_of(tmp_path, "bad.txt", b"one|tw\xe6\xbco\xff|" + b"x" * 50 + b"|four")
-    with pytest.raises(BadRecordError, match=r"bad\.txt, document 2: is not UTF-8: invalid byte at offset 2"):
-        list(read_documents(file, Reading(separator=b"|")))
-    for batch_bytes in (1, 1 << 20):
-        reading = Reading(separator=b"|", bad_records="replace", batch_bytes=batch_bytes, max_document_bytes=49)
-        batches = list(read_documents(file, reading))
-        texts = [text.decode() for batch in batches for text in texts_of(batch)]
-        assert texts == ["one", "tw\ufffdo\ufffd", "", "four"]
-        assert [(bad.number, bad.what, bad.reason) for batch in batches for bad in batch.bad] == [
-            (2, "document", "is not UTF-8: invalid byte at offset 2"),
-            (3, "document", "has 50 bytes, more than max_document_bytes (49)"),
-        ]
 
 
 def test_every_document_at_the_limit(tmp_path: Path) -> None:
@@ -269,69 +242,75 @@ def test_every_document_at_the_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.jsonl", "a.txt", "a.jsonl.gz"])
 def test_a_file_that_changes(name: str, tmp_path: Path) -> None:
     """Before it is read, and while it is."""
-    data = b'{"text": "a"}\n' * 1000
-    packing = Path(name).suffix if name.endswith("gz") else ""
     reading = Reading(separator=b"\n", batch_bytes=100)
 
     def version(count: int) -> bytes:
-        return PACKERS[packing](b'{"text": "a%d"}\n' % count * count)
+        return PACKERS[".gz" if name.endswith("gz") else ""](b'{"text": "a%d"}\n' % count * count)
 
     file = file_of(tmp_path, name, version(1000))
     path = Path(file.address)
-    path.write_bytes(version(1001))
-    with pytest.raises(CorpusError, match=rf"{name} has changed since it was found"):
-        list(read_documents(file, reading))
     for change in (version(999), version(1500), b""):
-        file = file_of(tmp_path, name, version(1000))
+        path.write_bytes(version(1000))
+        os.utime(path, ns=(int(file.mark), int(file.mark)))
         batches = read_documents(file, reading)
         next(batches)
         path.write_bytes(change)
-        with pytest.raises(CorpusError, match=rf"{name}"):
+        with pytest.raises(CorpusError, match=name):
             list(batches)
-    file = file_of(tmp_path, name, PACKERS[packing](data))
+        with pytest.raises(CorpusError, match="has changed since it was found"):
+            list(read_documents(file, reading))
+    path.write_bytes(version(1000))
     os.utime(path, ns=(1, 1))
     with pytest.raises(CorpusError, match="written to"):
         list(read_documents(file, reading))
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    file = file_of(tmp_path, "a.jsonl", b"{}")
-    Path(file.address).unlink()
-    with pytest.raises(CorpusError, match=r"a\.jsonl: No such file"):
-        list(read_documents(file, Reading()))
-    Path(file.address).mkdir()
-    with pytest.raises(CorpusError, match=r"a\.jsonl: Is a directory"):
-        list(read_documents(file, Reading()))
-
-
-def test_settings_that_make_no_sense(tmp_path: Path) -> None:
-    file = file_of(tmp_path, "a.jsonl", b"")
-    assert list(read_documents(file, Reading())) == []
-    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({"format": "xml"}, ValueError, "format is 'xml', expected one of text, jsonl, csv, tsv, parquet, arrow"),
-        ({"bad_records": "ignore"}, ValueError, "bad_records is 'ignore', expected one of stop, skip, replace"),
-        ({"batch_bytes": 0}, ValueError, "batch_bytes is 0"),
-        ({"max_document_bytes": -1}, OverflowError, "max_document_bytes is -1"),
-        ({"threads": "2"}, TypeError, "threads is str"),
-        ({"separator": b""}, ValueError, "separator is b''"),
-        ({"separator": "\n"}, ValueError, "separator is .*expected bytes"),
-        ({"column": 1}, TypeError, "column is int"),
-        ({"template": "{a"}, ValueError, "template '{a': expected '}' before end of string"),
-        ({"template": "{}"}, ValueError, "expected the name of a column between braces"),
-        ({"template": "{a!r}"}, ValueError, "expected the name of a column between braces"),
-        ({"template": "{a:>9}"}, ValueError, "expected the name of a column between braces"),
+@pytest.mark.parametrize(
+    ("setting", "error", "message"),
+    [
+        ({"format": "xml"}, ValueError, "format"),
+        ({"bad_records": "ignore"}, ValueError, "bad_records"),
+        ({"batch_bytes": 0}, ValueError, "batch_bytes"),
+        ({"max_document_bytes": -1}, OverflowError, "max_document_bytes"),
+        ({"threads": "2"}, TypeError, "threads"),
+        ({"separator": b""}, ValueError, "separator"),
+        ({"separator": "\n"}, ValueError, "separator"),
+        ({"separator": b"\n", "format": "jsonl"}, ValueError, "separator"),
+        ({"column": 1}, TypeError, "column"),
+        ({"column": "body", "format": "text"}, ValueError, "column"),
+        ({"template": "{a"}, ValueError, "expected '}'"),
+        ({"template": "{}"}, ValueError, "between braces"),
+        ({"template": "{a!r}"}, ValueError, "between braces"),
+        ({"template": "{a:>9}"}, ValueError, "between braces"),
         ({"template": "a {{b}}"}, ValueError, "names no column"),
-        ({"template": "{text}", "format": "text"}, ValueError, "template are for files with columns"),
-    ]
-    for setting, error, message in cases:
-        with pytest.raises(error, match=message):
-            read_documents(file, Reading(**setting))
-    with pytest.raises(CorpusError, match=r"a\.xml: its name does not say its format"):
-        read_documents(InputFile("a.xml", 0), Reading())
-    with pytest.raises(CorpusError, match=r"a\.parquet\.gz: it holds a parquet file"):
-        read_documents(InputFile("a.parquet.gz", 0), Reading())
-    with pytest.raises(CorpusError, match=r"a\.jsonl.* go on at 5"):
-        list(read_documents(file, Reading(), Position(5, 0, 1)))
+        ({"template": "{text}", "format": "text"}, ValueError, "template"),
+    ],
+)
+def test_settings_that_make_no_sense(
+    setting: dict[str, Any], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        read_documents(InputFile("a.jsonl", 0), Reading(**setting))
+
+
+def test_settings_and_the_files_that_they_are_for(tmp_path: Path) -> None:
+    """By names alone: none of these files is there."""
+    text, lines, other = (InputFile(name, 1) for name in ("a.txt.gz", "b.jsonl", "z.bin"))
+    check_files([text, lines], Reading(separator=b"\n", column="body"))
+    check_files([text], Reading(separator=b"\n"))
+    check_files([lines], Reading(template="{a}{b}"))
+    check_files([InputFile("a", 1)], Reading(format="text", separator=b"\n"))
+    for files, reading, message in (
+        ([lines], Reading(separator=b"\n"), "separator is for text files"),
+        ([text], Reading(column="body"), "column 'body' is for files with columns"),
+        ([lines, text], Reading(template="{a}"), r"a\.txt\.gz: a template"),
+        ([lines, other], Reading(), r"z\.bin: the name has no known ending"),
+        ([InputFile("c.parquet.gz", 1)], Reading(), "unpack it first"),
+    ):
+        with pytest.raises(CorpusError, match=message):
+            check_files(files, reading)
+    with pytest.raises(CorpusError, match=r"go on at 5"):
+        list(read_documents(file_of(tmp_path, "a.jsonl", b""), Reading(), Position(5, 0, 1)))
 
 
 def test_templates(tmp_path: Path) -> None:

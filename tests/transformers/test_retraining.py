@@ -15,7 +15,6 @@ import crayon_hf
 from crayon_hf import DelegatedWarning, _core
 
 TEXTS = [["hello hello world\n", "the quick brown fox the the"], ["  spaced   out é ü 漢字 "]] * 5
-PUBLISHED = ("gpt2", "llama3", "roberta-base", "llama2", "qwen", "whisper-tiny", "phi-2")
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "more special tokens": {"new_special_tokens": ["<new>", AddedToken("<lazy>", lstrip=True)]},
@@ -77,28 +76,6 @@ def _known(tokenizer: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {} if unigram and "min_frequency" in options else dict(options)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published(name: str, native: list[str], shared: Path) -> None:
-    classes = (transformers.AutoTokenizer, crayon_hf.AutoTokenizer)
-    pair = [cls.from_pretrained(shared / "vocab" / name) for cls in classes]
-    for options in ("plain", "more special tokens", "renamed"):
-        stock, ours = (facts(retrain(tokenizer, **OPTIONS[options])) for tokenizer in pair)
-        assert native == ["bpe"], options
-        assert ours == stock, options
-        native.clear()
-
-
-def test_wordpiece_where_it_is_determined(repositories: dict[str, Path]) -> None:
-    """The whole vocabulary, when every part of a word is a special token."""
-    inside = [f"##{letter}" for letter in sorted(set("".join(text for texts in TEXTS for text in texts)) - set(" \n"))]
-    made = [
-        facts(retrain(cls.from_pretrained(repositories["bert"]), new_special_tokens=inside))
-        for cls in (transformers.AutoTokenizer, crayon_hf.AutoTokenizer)
-    ]
-    assert made[0] == made[1]
-
-
 def test_the_result_is_ours(repositories: dict[str, Path], tmp_path: Path, native: list[str]) -> None:
     ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
     before = ours._tokenizer.to_str()
@@ -111,13 +88,3 @@ def test_the_result_is_ours(repositories: dict[str, Path], tmp_path: Path, nativ
     assert transformers.AutoTokenizer.from_pretrained(tmp_path)("the fox").data == made("the fox").data
     again = retrain(made)
     assert again.get_vocab() == made.get_vocab()
-
-
-def test_an_iterator_that_raises(repositories: dict[str, Path]) -> None:
-    def texts() -> Any:
-        yield TEXTS[0]
-        raise RuntimeError("mine")
-
-    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
-    with pytest.raises(RuntimeError, match="mine"):
-        ours.train_new_from_iterator(texts(), 400)

@@ -49,12 +49,6 @@ def test_save_pretrained(pair: tuple[Any, Any], tmp_path: Path) -> None:
     assert plain(reopened(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
 
 
-def test_save_with_a_prefix(pair: tuple[Any, Any], tmp_path: Path) -> None:
-    for tokenizer, place in zip(pair, ("stock", "ours"), strict=True):
-        tokenizer.save_pretrained(tmp_path / place, filename_prefix="mine")
-    assert files(tmp_path / "ours") == files(tmp_path / "stock")
-
-
 def test_a_cartridge_that_is_there_is_made_anew(pair: tuple[Any, Any], tmp_path: Path) -> None:
     _, ours = pair
     for prefix in ("", "mine-"):
@@ -65,19 +59,6 @@ def test_a_cartridge_that_is_there_is_made_anew(pair: tuple[Any, Any], tmp_path:
         cartridge = tmp_path / f"{prefix}tokenizer.dat"
         assert names[-1] == str(cartridge)
         assert crayon_hf.Tokenizer.from_file(cartridge).encode(TEXT).ids == ours.backend_tokenizer.encode(TEXT).ids
-
-
-def test_a_stale_cartridge_is_not_used(repositories: dict[str, Path], tmp_path: Path) -> None:
-    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
-    ours.backend_tokenizer.save(tmp_path / "tokenizer.dat")
-    old = (tmp_path / "tokenizer.dat").read_bytes()
-    ours.add_tokens(["quick"])
-    ours.save_pretrained(tmp_path)
-    (tmp_path / "tokenizer.dat").write_bytes(old)
-    expected = plain(AutoTokenizer.from_pretrained(tmp_path)(TEXT))
-    assert plain(crayon_hf.AutoTokenizer.from_pretrained(tmp_path)(TEXT)) == expected
-    (tmp_path / "tokenizer.dat").write_bytes(old[:100])
-    assert plain(crayon_hf.AutoTokenizer.from_pretrained(tmp_path)(TEXT)) == expected
 
 
 def test_added_tokens(pair: tuple[Any, Any], tmp_path: Path) -> None:
@@ -103,36 +84,6 @@ def test_added_tokens(pair: tuple[Any, Any], tmp_path: Path) -> None:
     assert files(tmp_path / "ours") == files(tmp_path / "stock")
 
 
-def test_changing_the_backend(pair: tuple[Any, Any]) -> None:
-    from tokenizers import normalizers, processors
-
-    for tokenizer in pair:
-        backend = tokenizer.backend_tokenizer
-        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.Replace("quick", "slow")])
-        backend.post_processor = processors.TemplateProcessing(
-            single=f"$A {tokenizer.pad_token}", special_tokens=[(tokenizer.pad_token, tokenizer.pad_token_id)]
-        )
-    stock, ours = pair
-    assert plain(ours(TEXT)) == plain(stock(TEXT))
-    assert plain(ours([TEXT])) == plain(stock([TEXT]))
-
-
-def test_copies(pair: tuple[Any, Any]) -> None:
-    stock, ours = pair
-    ours.add_tokens(["quick"])
-    stock.add_tokens(["quick"])
-    expected = plain(stock(TEXT, TEXT))
-    for twin in (copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
-        assert type(twin) is type(ours)
-        assert isinstance(twin._tokenizer, crayon_hf.Tokenizer)
-        assert plain(twin(TEXT, TEXT)) == expected
-        assert vars(twin).keys() == vars(ours).keys()
-    deep = copy.deepcopy(ours)
-    deep.add_tokens(["brown"])
-    assert len(deep) == len(ours) + 1
-    assert pickle.loads(pickle.dumps(type(ours))) is type(ours)
-
-
 def cached(tokenizer: Any) -> Any:
     """What servers make of a tokenizer: an instance of a class that is derived on the spot and pickles as a call."""
 
@@ -149,26 +100,11 @@ def cached(tokenizer: Any) -> Any:
     return twin
 
 
-class Counted(crayon_hf.CrayonTokenizerFast):
-    """One that says itself what is pickled."""
-
-    def __getstate__(self) -> Any:
-        return vars(self) | {"pickles": vars(self).get("pickles", 0) + 1}
-
-
 def test_subclasses_say_how_they_are_pickled(pair: tuple[Any, Any]) -> None:
     for tokenizer in pair:
         for twin in (pickle.loads(pickle.dumps(cached(tokenizer))), copy.deepcopy(cached(tokenizer))):
             assert type(twin).__qualname__ == "cached.<locals>.Cached"
             assert plain(twin(TEXT)) == plain(tokenizer(TEXT))
-    _, ours = pair
-    counted = copy.copy(ours)
-    counted.__class__ = Counted
-    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):  # with 0 and 1 transformers' cannot be pickled, either
-        twin = pickle.loads(pickle.dumps(counted, protocol))
-        assert (type(twin), twin.pickles) == (Counted, 1)
-        assert plain(twin(TEXT)) == plain(ours(TEXT))
-        assert plain(pickle.loads(pickle.dumps(ours, protocol))(TEXT)) == plain(ours(TEXT))
 
 
 def test_pickled_batches(pair: tuple[Any, Any]) -> None:
@@ -200,25 +136,6 @@ def test_chat_templates(repositories: dict[str, Path]) -> None:
                 stock.apply_chat_template(both, **arguments)
             )
     assert ours.get_chat_template() == stock.get_chat_template()
-
-
-def test_training_a_new_one(pair: tuple[Any, Any], training_text: list[str], tmp_path: Path) -> None:
-    made = []
-    for tokenizer in pair:
-        batches = [training_text[:100], training_text[100:]]
-        made.append(
-            tokenizer.train_new_from_iterator(batches, 420, new_special_tokens=["<fresh>"], show_progress=False)
-        )
-    stock, ours = made
-    assert type(ours) is type(pair[1])
-    assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
-    if stock._tokenizer.to_str().count('"merges"'):  # the other trainers depend on the order of a hash table
-        assert ours.get_vocab() == stock.get_vocab()
-    assert ours.special_tokens_map == stock.special_tokens_map
-    ours.save_pretrained(tmp_path)
-    twin = AutoTokenizer.from_pretrained(tmp_path)
-    assert plain(ours(TEXT + "<fresh>")) == plain(twin(TEXT + "<fresh>"))
-    assert "<fresh>" in ours.tokenize("a<fresh>b")
 
 
 def test_target_mode_classes(tmp_path: Path, repositories: dict[str, Path]) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertConfig, LlamaConfig
 
 import crayon_hf
 from crayon_hf.transformers import loading
+from crayon_hf.transformers.classes import class_for
 
 TEXT = "w17 w99999 unknown w3"
 
@@ -71,11 +75,60 @@ def test_a_configuration_that_is_given(
         opening(mistral, config=LlamaConfig(**plain, vocab_size=7))
 
 
-def test_a_configuration_that_cannot_be_read(mistral: Path) -> None:
-    class Odd(LlamaConfig):
-        def to_dict(self) -> dict[str, Any]:
-            raise TypeError("no")
+def files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "tokenizer.dat"}
 
-    stock = AutoTokenizer.from_pretrained(mistral, config=Odd())
-    ours = crayon_hf.AutoTokenizer.from_pretrained(mistral, config=Odd())
-    assert ours(TEXT) == stock(TEXT)
+
+@pytest.mark.parametrize("count", [7, 1024])
+def test_extra_special_tokens(
+    repository: Path, settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """However many: Florence-2 has a location for each of 1,000 coordinates."""
+    stock = AutoTokenizer.from_pretrained(repository)
+    of_4 = "additional_special_tokens"
+    named = of_4 if of_4 in stock.SPECIAL_TOKENS_ATTRIBUTES else "extra_special_tokens"
+    stock.add_special_tokens({named: [f"<loc_{number}>" for number in range(count)]})
+    saved = tmp_path / "saved"
+    stock.save_pretrained(saved)
+    stock = AutoTokenizer.from_pretrained(saved)
+    first = crayon_hf.AutoTokenizer.from_pretrained(saved)
+    monkeypatch.setattr(loading, "adopt", None)  # only a snapshot gives the second
+    second = crayon_hf.AutoTokenizer.from_pretrained(saved)
+    stock.save_pretrained(tmp_path / "stock")
+    for number, ours in enumerate((first, second, pickle.loads(pickle.dumps(second)), copy.copy(second))):
+        assert getattr(ours, named) == getattr(stock, named)
+        assert len(getattr(ours, named)) >= count
+        assert ours.special_tokens_map == stock.special_tokens_map
+        assert ours.all_special_ids == stock.all_special_ids
+        ours.save_pretrained(tmp_path / str(number))
+        assert files(tmp_path / str(number)) == files(tmp_path / "stock")
+
+
+@pytest.mark.parametrize("name", ["AlbertTokenizer", "FNetTokenizer"])
+def test_only_a_model_file(
+    name: str, settled: Path, tmp_path: Path, training_text: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """These classes keep the rules of the normalizer as bytes."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    kind = getattr(transformers, name if hasattr(transformers, "TokenizersBackend") else f"{name}Fast")
+    home = tmp_path / "home"
+    home.mkdir()
+    with open(home / "spiece.model", "wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(training_text),
+            model_writer=file,
+            vocab_size=300,
+            hard_vocab_limit=False,
+            user_defined_symbols=["[CLS]", "[SEP]", "<pad>", "[MASK]"],
+            minloglevel=2,
+        )
+    stock = kind.from_pretrained(home)
+    ours: Any = class_for(kind)
+    first = ours.from_pretrained(home)
+    monkeypatch.setattr(loading, "adopt", None)  # only a snapshot gives the second
+    second = ours.from_pretrained(home)
+    stock.save_pretrained(tmp_path / "stock")
+    for number, tokenizer in enumerate((first, second)):
+        assert tokenizer("\uff34he déjà w3").input_ids == stock("\uff34he déjà w3").input_ids
+        tokenizer.save_pretrained(tmp_path / str(number))
+        assert files(tmp_path / str(number)) == files(tmp_path / "stock")

@@ -1,36 +1,49 @@
 """Chunkers beside ours, and our adapters in the libraries that they are for: `make chunkers`.
 
-It installs the libraries in an environment of its own, runs ``tests/budgets/test_adapters.py`` in it, and then the
-comparison (``chunkers.comparison``), whose table it prints. The exit status is 1 when a test fails.
+It installs the libraries in an environment below ``build/``, a gigabyte, runs ``tests/budgets/test_adapters.py`` in it,
+and then the comparison (``chunkers.comparison``), whose table it prints: its arguments are those of this command. The
+exit status is 1 when one fails.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from chunkers.environment import ROOT, environment
+from parity.environments import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = (
+    "semchunk==4.1.1",
+    "semantic-text-splitter==0.33.1",
+    "chonkie==1.7.0",
+    "langchain-text-splitters==1.1.3",
+    "llama-index-core==0.14.25",
+    "haystack-ai==3.4.1",
+    "tokenizers==0.23.3",
+    "tiktoken==0.14.0",
+    "icu4py==1.2.0",
+)
+OTHERS = [
+    "markdown-it-py>=3",
+    "tree-sitter>=0.24",
+    "tree-sitter-json",
+    "tree-sitter-python",
+    "numpy",
+    "pytest",
+    "hypothesis",
+]
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m chunkers", description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", choices=("tests", "comparison"), help="one of the two (default: both)")
-    parser.add_argument("rest", nargs="*", metavar="-- ARGUMENTS", help="arguments of the comparison (-- --help)")
-    options = parser.parse_args(arguments)
-    python = environment()
+    python = str(environment(ROOT / "build" / "chunkers", [*VERSIONS, *OTHERS]))
     found = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tools")])}
-    failed = 0
-    if options.only != "comparison":
-        tests = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests/budgets/test_adapters.py"]
-        failed |= subprocess.run(tests, cwd=ROOT, env=found).returncode
-    if options.only != "tests":
-        failed |= subprocess.run(
-            [str(python), "-m", "chunkers.comparison", *options.rest], cwd=ROOT, env=found
-        ).returncode
-    return int(bool(failed))
+    tests = ["pytest", "-p", "no:cacheprovider", "-rs", "tests/budgets/test_adapters.py"]
+    commands = (tests, ["chunkers.comparison", *sys.argv[1:]])
+    return max(subprocess.run([python, "-m", *command], cwd=ROOT, env=found).returncode for command in commands)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from chunkers.__main__ import VERSIONS
 from chunkers.candidates import candidates
-from chunkers.environment import VERSIONS
 from chunkers.measures import Measured, measure
 from clients import texts
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -77,11 +76,6 @@ class Kit:
     def model(self, name: str) -> str:
         """A directory with a small random model, as `clients.models` makes them, and its tokenizer."""
         return str(self.cache / "models" / name)
-
-    @property
-    def has_rank_files(self) -> bool:
-        """Whether tiktoken finds its published files without a network."""
-        return "TIKTOKEN_CACHE_DIR" in os.environ
 
     def texts(self, count: int, size: int = 2048, kind: str = "english") -> list[str]:
         """Different documents of so many bytes or some less: ``english``, ``code`` or ``multi``."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
 import os
-import re
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -20,6 +16,7 @@ from typing import Any
 
 from clients.client import Client
 from clients.comparison import first_difference
+from own_tests import put_rank_files
 
 __all__ = ["Outcome", "Task", "measure"]
 
@@ -39,8 +36,6 @@ class Task:
     """What both sides raise."""
     unsteady: bool = False
     """Whether the result changes from one call to the next, in one process: only the first ones are compared."""
-    stock: float = 0.0
-    """Seconds of the processor, the median of all rounds."""
     ratio: float = 0.0
     """How many times as long stock takes: the median of the rounds' ratios."""
     spread: tuple[float, float] = (0.0, 0.0)
@@ -62,7 +57,6 @@ class Outcome:
     version: str = ""
     not_run: str = ""
     engines: dict[str, int] = field(default_factory=dict)
-    warned: list[str] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
@@ -93,7 +87,7 @@ class _Child:
             "TOKENIZERS_PARALLELISM": "true",
             "PYTHONHASHSEED": "0",
             "PYTHONPATH": "",
-            **_rank_files(cache),
+            "TIKTOKEN_CACHE_DIR": _rank_files(cache),
             **client.environ,
         }
         self.process = subprocess.Popen(
@@ -137,28 +131,20 @@ class ChildError(Exception):
 
 
 def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:
-    """Run the script on both sides; compare what they give, and time them in turn.
-
-    They are timed in two pairs of processes: where memory lies makes a tenth and more for as long as a process lives.
-    """
+    """Run the script on both sides; compare what they give, and time them in turn."""
     (cache / "logs").mkdir(exist_ok=True)
     outcome = Outcome(client.name, client.put_in, client.note)
-    count = -(-(client.rounds if rounds is None else rounds) // 2)
+    count = client.rounds if rounds is None else rounds
     try:
         with _pair(client, script, python, cache) as (stock, ours, work):
             outcome.version, said = stock.read()["version"], ours.read()
-            outcome.engines, outcome.warned = said["engines"], said["warned"]
+            outcome.engines = said["engines"]
             theirs, mine = (
                 json.loads((work / side / f"{side}.json").read_text(encoding="utf-8")) for side in ("stock", "ours")
             )
             outcome.tasks = [_compared(name, theirs, mine, str(work)) for name in {**theirs, **mine}]
             timed = [task for task in outcome.tasks if not (task.failed or task.difference)]
-            seen = _time(timed, stock, ours, count)
-        if seen:
-            with _pair(client, script, python, cache) as (stock, ours, _):
-                stock.read(), ours.read()
-                seen += _time(timed, stock, ours, count)
-        _sum_up(timed, seen)
+            _sum_up(timed, _time(timed, stock, ours, count))
     except ChildError as error:
         outcome.not_run = str(error)
     return outcome
@@ -214,22 +200,12 @@ def _sum_up(tasks: list[Task], seen: list[tuple[dict[str, Any], dict[str, Any]]]
         pairs = [(theirs["times"][task.name], mine["times"][task.name]) for theirs, mine in seen]
         task.unsteady = any(task.name in each["unsteady"] for both in seen for each in both)
         ratios = [theirs / max(mine, 1e-9) for theirs, mine in pairs]
-        task.stock = statistics.median(theirs for theirs, _ in pairs)
         task.ratio, task.spread = statistics.median(ratios), (min(ratios), max(ratios))
 
 
-def _rank_files(cache: Path) -> dict[str, str]:
-    """tiktoken's cache, with the rank files of CRAYON_SHARED by the names that the library looks for."""
-    shared = os.environ.get("CRAYON_SHARED")
-    if not shared:
-        return {}
-    from tiktoken_ext import openai_public
-
+def _rank_files(cache: Path) -> str:
+    """A cache of tiktoken's, with the rank files of CRAYON_SHARED."""
     directory = cache / "rank-files"
     directory.mkdir(exist_ok=True)
-    for url in re.findall(r"https://[^\"]+\.tiktoken", inspect.getsource(openai_public)):
-        path = Path(shared, "vocab", Path(url).stem, Path(url).name)
-        target = directory / hashlib.sha1(url.encode()).hexdigest()
-        if path.is_file() and not target.exists():
-            shutil.copy(path, target)
-    return {"TIKTOKEN_CACHE_DIR": str(directory)}
+    put_rank_files(directory)
+    return str(directory)

@@ -38,34 +38,13 @@ def make(directory: Path, vocabularies: Path) -> None:
             transformers.GPT2Config(vocab_size=size, n_embd=32, n_layer=1, n_head=2, n_positions=1024)
         )
 
-    def whisper() -> Any:
-        ids = {"decoder_start_token_id": found["<|startoftranscript|>"]}
-        ids |= dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), found["<|endoftext|>"])
-        sizes: dict[str, Any] = {
-            f"{part}_{what}": 1 for part in ("encoder", "decoder") for what in ("layers", "attention_heads")
-        }
-        width = {"d_model": 32, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32}
-        model = transformers.WhisperForConditionalGeneration(
-            transformers.WhisperConfig(vocab_size=size, **sizes, **width, **ids, suppress_tokens=None)
-        )
-        said: Any = model.generation_config
-        said._from_model_config = False  # so that these are read again
-        said.no_timestamps_token_id = found["<|notimestamps|>"]
-        said.is_multilingual, said.return_timestamps = True, True
-        said.lang_to_id, said.task_to_id = {"<|en|>": found["<|en|>"]}, {"transcribe": found["<|transcribe|>"]}
-        said.alignment_heads = [[0, 0]]
-        said.max_length, said.max_initial_timestamp_index = 60, 50
-        return model
-
     kinds: dict[str, tuple[str, Callable[[], Any]]] = {
         "llama": ("llama3", llama),
         "gpt2": ("gpt2", gpt2),
         "bert": ("bert-cased", lambda: bert("")),
         "bert-classes": ("bert-cased", lambda: bert("SequenceClassification", num_labels=3)),
         "bert-mask": ("bert-cased", lambda: bert("MaskedLM")),
-        "bert-answers": ("bert-cased", lambda: bert("QuestionAnswering")),
         "bert-tokens": ("bert-cased", tokens),
-        "whisper": ("whisper-tiny", whisper),
     }
     for name, (vocabulary, build) in kinds.items():
         home = directory / name
@@ -74,11 +53,9 @@ def make(directory: Path, vocabularies: Path) -> None:
         shutil.copytree(vocabularies / vocabulary, home, dirs_exist_ok=True)
         (home / "config.json").unlink()
         tokenizer = transformers.AutoTokenizer.from_pretrained(vocabularies / vocabulary)
-        found, size = tokenizer.get_vocab(), len(tokenizer)
+        size = len(tokenizer)
         torch.manual_seed(1)
         model = build()
-        if name == "whisper":
-            transformers.WhisperFeatureExtractor().save_pretrained(home)
         model.save_pretrained(home)
 
 

@@ -112,6 +112,7 @@ class PyDeviceEncoder {
         out["merged_bytes"] = all.merged_bytes;
         out["host_pretokens"] = all.host_pretokens;
         out["host_documents"] = all.host_documents;
+        out["longest_walk"] = all.longest_walk;
         if (device_->measured() != nullptr) add_measures(measures, &out);
         return out;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "bpe/memo.h"
 #include "bpe/merge_batch.h"
 #include "bpe/word_cache.h"
 #include "bpe/word_kernels.h"
@@ -18,18 +19,6 @@
 #endif
 
 namespace crayon {
-
-// In place of an entry's number of ids.
-constexpr uint32_t kInRing = 15;    // place_in_ring says where
-constexpr uint32_t kUncached = 14;  // re-encoded when its ids are written
-constexpr uint32_t kTask = 13;      // the first word says which task makes it; not outside of one block's making
-
-inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
-    return {{key.lo, key.hi | uint64_t(kind) << 60}, {uint32_t(value), uint32_t(value >> 32), 0, 0}};
-}
-inline uint64_t place_in_ring(const WordEntry& entry) {
-    return entry.ids[0] | uint64_t(entry.ids[1]) << 32;
-}
 
 // By the size of a word, 16 standing for all that is longer: which of 16 bytes are its own, and what is the key's last
 // byte. Empty and oversized pretokens get a key that matches no entry: it has no size, but is not zero as in an empty
@@ -135,6 +124,14 @@ struct WordBlock {
         return n_missed;
     }
 
+    // Before a block: takes up what other threads have begun, and forgets what names records that are gone.
+    void refresh(MemoReader& memo, WordCache& cache) {
+        if (!memo.refresh()) return;
+        cache.drop_unless(memo);
+        for (WordEntry& entry : made)
+            if (word_ids(entry) == kRecorded && !memo.has_record(entry)) entry = {};
+    }
+
     // Puts what was made into the cache. Only when the block is written: an insertion may take the place of an entry
     // that was found.
     void keep_made(size_t n_missed, WordCache* cache) {
@@ -155,10 +152,10 @@ struct WordBlock {
 // What a block's missed words need on their way through a byte-level BPE; index j is that of WordBlock::missed.
 template <size_t kBlock>
 struct MissedWords {
-    uint64_t hashes[kBlock];        // the word table's, then the ring's
-    uint32_t longs[kBlock];         // those of more than kWordKeyBytes
-    uint32_t waiting[kBlock];       // those that are merged
-    const MergeTask* task[kBlock];  // of those of the waiting that go into the ring: what made them
+    uint64_t hashes[kBlock];   // of the word table and the memo
+    uint32_t longs[kBlock];    // those of more than kWordKeyBytes
+    uint32_t fresh[kBlock];    // those of up to kWordKeyBytes that the memo did not have
+    uint32_t waiting[kBlock];  // those that are merged
 };
 
 }  // namespace crayon

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "bpe/memo.h"
 #include "bpe/word_table.h"
 #include "support/zeroed_memory.h"
 
@@ -15,8 +16,8 @@ namespace crayon {
 
 class WordCache {
   public:
-    // Small at first, so that a thread's first text costs little; larger each time that a quarter as many entries as
-    // there is room for were lost to newer ones.
+    // Small at first, so that a thread's first text costs little; larger each time that half as many entries as there
+    // is room for were lost to newer ones.
     static constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
     static constexpr uint64_t kMostBuckets = uint64_t(1) << 17;   // 8 MiB
 
@@ -32,37 +33,29 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
-    // By one key, wherever it is; null when it is not.
+    // By one key; null where it is not.
     const WordEntry* find(uint64_t at, WordKey key) const {
         for (const WordEntry& entry : buckets_[at].entries)
             if (word_matches(entry, key)) return &entry;
-        return find_displaced(at, key);
-    }
-    // Where entries go that have to leave a bucket.
-    const Bucket* neighbour_bucket(uint64_t at) const { return buckets_ + (at ^ 1); }
-    // An entry that had to leave its bucket for a newer one, if it is still in the bucket beside it; else null.
-    const WordEntry* find_displaced(uint64_t at, WordKey key) const {
-        const Bucket* const other = neighbour_bucket(at);
-        for (const WordEntry* entry : {other->entries, other->entries + 1})
-            if (word_matches(*entry, key)) return entry;
         return nullptr;
     }
-    // Puts an entry that was missed into its bucket. Those found before may be elsewhere after, or gone.
+    // Puts an entry that was missed into its bucket, in place of the older one.
     void insert(uint64_t at, const WordEntry& entry) {
         WordEntry* const bucket = buckets_[at].entries;
-        WordEntry* const beside = buckets_[at ^ 1].entries;
         const WordKey key = key_of(entry);
         if (word_matches(bucket[0], key) || word_matches(bucket[1], key)) return;  // missed twice in a block
-        const WordEntry oldest = bucket[1];
+        lost_ += bucket[1].key[1] != 0;
         bucket[1] = bucket[0];
         bucket[0] = entry;
-        if (oldest.key[1] == 0) return;
-        WordEntry& place = word_matches(beside[0], key) || beside[0].key[1] == 0 ? beside[0] : beside[1];
-        lost_ += place.key[1] != 0 && !word_matches(place, key);
-        place = oldest;
+    }
+    // Forgets entries that name records that are gone.
+    void drop_unless(const MemoReader& memo) {
+        for (Bucket* bucket = buckets_; bucket < buckets_ + size_; ++bucket)
+            for (WordEntry& entry : bucket->entries)
+                if (word_ids(entry) == kRecorded && !memo.has_record(entry)) entry = {};
     }
     void grow_if_crowded() {
-        if (lost_ > size_ / 2 && size_ < most_) grow();
+        if (lost_ > size_ && size_ < most_) grow();
     }
     // How far it may grow from now on, a power of two; it does not shrink.
     void grow_up_to(uint64_t buckets) { most_ = buckets; }

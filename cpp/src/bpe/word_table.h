@@ -31,6 +31,20 @@ inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
     return {half[0], half[1] | uint64_t(size) << 56};
 }
 
+// Of a word of more than kWordKeyBytes.
+inline uint64_t long_word_hash(Bytes word) {
+    const auto load = [](const uint8_t* p) {
+        uint64_t value;
+        std::memcpy(&value, p, sizeof value);
+        return value;
+    };
+    const uint8_t* p = word.data;
+    const uint8_t* const last = word.end() - 16;
+    uint64_t h = word.size;
+    for (; p < last; p += 16) h = word_hash(load(p) ^ h, load(p + 8));
+    return word_hash(load(last) ^ h, load(last + 8));
+}
+
 inline uint32_t word_ids(const WordEntry& entry) {
     return uint32_t(entry.key[1] >> 60);
 }

@@ -114,13 +114,13 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     if (header.version == 2) fail("a version 2 (CRAYON) cartridge: it holds no merges, only greedy mode can use it");
     if (header.version != kVersion)
         fail("cartridge version " + std::to_string(header.version) + " is not supported (only 3 is): compile it again");
-    if (file.size < sizeof(Header)) fail("truncated: the header is cut");
+    if (file.size < sizeof(Header)) fail("truncated: the header is cut: download or compile it again");
     if (header.revision != kRevision)
         fail("cartridge revision " + std::to_string(header.revision) + " is not supported (only " +
              std::to_string(kRevision) + " is): compile it again");
     if (header.file_size != file.size)
         fail("truncated or extended: the file has " + std::to_string(file.size) + " bytes, its header says " +
-             std::to_string(header.file_size));
+             std::to_string(header.file_size) + ": download or compile it again");
     const size_t count = header.section_count;
     if (count > kMaxSections || sizeof(Header) + count * sizeof(SectionEntry) > file.size)
         fail("the section table does not fit: " + std::to_string(count) + " sections");

@@ -253,7 +253,8 @@ class SequenceDecoder : public Decoder {
     const Step* step_at(size_t i) const {
         return i < steps_.size() ? dynamic_cast<const Step*>(steps_[i].get()) : nullptr;
     }
-    // What files of Llama and its like say: Replace of a mark by a space, ByteFallback, Fuse, Strip at the beginning.
+    // What files of Llama and its like say: Replace of a mark by a space, ByteFallback, Fuse, Strip at the beginning;
+    // those of models without tokens for bytes leave ByteFallback out.
     // Those of SentencePiece's own files replace more in tokens before, and literals in the text after.
     void find_joiner() {
         size_t i = 0;
@@ -268,7 +269,9 @@ class SequenceDecoder : public Decoder {
             joined_.spaced = step_at<ReplaceDecoder>(0)->literal();
             joined_.replaces.clear();
         }
-        if (step_at<ByteFallbackDecoder>(i++) == nullptr || step_at<FuseDecoder>(i++) == nullptr) return;
+        joined_.has_bytes = step_at<ByteFallbackDecoder>(i) != nullptr;
+        if (joined_.has_bytes) ++i;
+        if (step_at<FuseDecoder>(i++) == nullptr) return;
         if (const auto* strip = step_at<StripDecoder>(i)) {
             if (strip->stop() != 0) return;
             joined_.stripped = strip->content();

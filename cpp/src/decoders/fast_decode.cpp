@@ -142,7 +142,7 @@ class FallbackJoiner : public TokenJoiner {
     }
     // A token in which something becomes a space is not the name of a byte, before nor after.
     int byte_named(Bytes token) const {
-        if (token.size != 6 || token[0] != '<') return -1;
+        if (!steps_.has_bytes || token.size != 6 || token[0] != '<') return -1;
         const int byte = crayon::byte_of(token.view());
         const std::string& spaced = steps_.spaced;
         return byte >= 0 && !spaced.empty() && token.view().find(spaced) != std::string_view::npos ? -1 : byte;

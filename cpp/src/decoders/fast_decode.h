@@ -30,8 +30,9 @@ class TokenJoiner {
 std::unique_ptr<TokenJoiner> make_word_piece_joiner(const std::string& prefix, bool cleanup);
 std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacement, bool drops_first);
 
-// Steps of a sequence: ByteFallback, Fuse, and what may stand around them.
+// Steps of a sequence: Fuse, and what may stand around it.
 struct FallbackSteps {
+    bool has_bytes = false;  // a ByteFallback before it
     // Of `spaced` and `replaces` one is empty.
     std::string spaced;                                         // Replace of this by a space
     std::vector<const Decoder*> replaces;                       // any steps for each token, which outlive the joiner

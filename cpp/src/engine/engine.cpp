@@ -250,6 +250,7 @@ Scratch& Engine::Lease::operator*() const {
         if (model != nullptr && scratch_->model == nullptr) {
             scratch_->model = model->make_scratch();
             scratch_->model->level = engine_.impl_->level;
+            scratch_->model->memos = scratch_->memos;
         }
     }
     return *scratch_;

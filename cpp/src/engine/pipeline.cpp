@@ -6,6 +6,7 @@
 
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
+#include "engine/piece_facts.h"
 #include "models/model_common.h"
 #include "post/post_process_json.h"
 
@@ -166,8 +167,10 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
         throw Error(ErrorKind::unsupported, "a pipeline without ByteLevel at its end, over byte-level tables");
 
     Pipeline out;
-    if (given(normalizer)) out.normalizer = make_normalizer(*normalizer);
-    if (given(pre_tokenizer)) {
+    OwnParts own = own_parts(cartridge, root, specials == nullptr);
+    out.normalizer = std::move(own.normalizer);
+    if (given(normalizer) && out.normalizer == nullptr) out.normalizer = make_normalizer(*normalizer);
+    if (given(pre_tokenizer) && !own.takes_whole_text) {
         // Made in any case, so that what is malformed is found.
         PreTokenizerOptions options;
         options.raw_bytes = on_bytes;
@@ -190,7 +193,10 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
     } else {
         if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
         check_text_model(*model, cartridge);
-        if (specials == nullptr) {
+        if (own.model != nullptr) {
+            out.model = std::move(own.model);
+            out.match = LongestMatch(cartridge.trie);
+        } else if (specials == nullptr) {
             out.model = make_model(*model, cartridge, level);
             out.match = LongestMatch(cartridge.trie);
         } else {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "bpe/memo.h"
 #include "bpe/merge.h"
 #include "bpe/merge_batch.h"
-#include "bpe/piece_ring.h"
 #include "bpe/word_block.h"
 #include "bpe/word_cache.h"
 #include "crayon/models/models.h"
@@ -23,10 +23,14 @@ class Scratch {
   public:
     static constexpr size_t kBlock = 256;  // pretokens looked up together
 
+    // `memos`: two, of words as they are and of words in another spelling; or null.
+    explicit Scratch(Memo* memos) : memos(memos), memo(memos) {}
+
+    Memo* const memos;
+    MemoReader memo;
     Merger merger;
     WordCache cache;
     std::optional<WordCache> parts;  // of what merging makes of parts of long pretokens
-    PieceRing ring;
     size_t ends[kBlock + 1];
     WordBlock<kBlock> block;
     MissedWords<kBlock> missed;
@@ -42,7 +46,13 @@ class Scratch {
     IdBuffer ids;
 
     // For the pool: where it lies between calls, and how much it held when it last came back.
-    size_t slot = 0, held = 0;
+    size_t slot = 0, held = 0, held_with_memos = 0;
+
+    // Between calls it holds nothing of the memo.
+    void rest() {
+        memo.rest();
+        if (model != nullptr) model->rest();
+    }
 
     // Gives back what an unusually large input made grow.
     void trim() {
@@ -64,7 +74,7 @@ class Scratch {
 
     // The memory that it holds, but for what is small.
     size_t bytes() const {
-        size_t bytes = sizeof *this + cache.bytes() + ring.bytes() + merger.bytes() + 4 * ids.capacity();
+        size_t bytes = sizeof *this + cache.bytes() + merger.bytes() + 4 * ids.capacity();
         if (parts) bytes += parts->bytes();
         if (model != nullptr) bytes += model->bytes();
         for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})

@@ -1,5 +1,7 @@
 #include "engine/scratch_pool.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -7,11 +9,12 @@
 #include <malloc.h>
 #endif
 
+#include "bpe/memo.h"
 #include "crayon/engine/working_memory.h"
-#include "crayon/support/cores.h"
 #include "crayon/support/kept_blocks.h"
 #include "engine/scratch.h"
 #include "support/coarse_clock.h"
+#include "support/memory_limit.h"
 #include "support/spare_tables.h"
 
 namespace crayon {
@@ -26,6 +29,8 @@ struct ScratchShelf {
         std::atomic<int64_t> since{0};
     };
     Slot slots[ScratchPool::kSlots];
+    static constexpr size_t kMemos = 2;
+    Memo memos[kMemos];
     std::atomic<bool> has_owner{true};
     ScratchShelf* next = nullptr;
 };
@@ -36,7 +41,6 @@ using Slot = ScratchShelf::Slot;
 
 std::atomic<ScratchShelf*> shelves{nullptr};
 std::atomic<uint64_t> made{0};
-std::atomic<size_t> set_limit{0};
 std::atomic<int64_t> idle_milliseconds{kIdleMilliseconds};
 std::atomic<int64_t> next_look{0};
 
@@ -74,24 +78,32 @@ void for_each_kept(Visit&& visit) {
             if (slot.scratch.load(std::memory_order_relaxed) != nullptr) visit(slot);
 }
 
-constexpr size_t kLimit = size_t(64) << 20, kLimitOfCore = size_t(16) << 20;
+size_t memo_bytes() {
+    size_t total = 0;
+    for (ScratchShelf* shelf = shelves.load(std::memory_order_acquire); shelf != nullptr; shelf = shelf->next)
+        for (const Memo& memo : shelf->memos) total += memo.bytes();
+    return total;
+}
 
-size_t limit_of_all() {
-    if (const size_t limit = set_limit.load(std::memory_order_relaxed); limit != 0) return limit;
-    return kLimit + usable_cores() * kLimitOfCore;
+// A memo goes with the last scratch that reads it.
+void clear_unread_memos() {
+    for (ScratchShelf* shelf = shelves.load(std::memory_order_acquire); shelf != nullptr; shelf = shelf->next) {
+        const auto is_kept = [](const Slot& slot) { return slot.scratch.load(std::memory_order_relaxed) != nullptr; };
+        if (std::any_of(std::begin(shelf->slots), std::end(shelf->slots), is_kept)) continue;
+        for (Memo& memo : shelf->memos)
+            if (!memo.is_read()) memo.clear();
+    }
 }
 
 size_t kept_bytes() {
-    size_t total = 0;
+    size_t total = memo_bytes();
     for_each_kept([&](Slot& slot) { total += slot.bytes.load(std::memory_order_relaxed); });
     return total;
 }
 
 // Frees what was not used for longest until the rest keeps to the limit.
 void keep_to_limit() {
-    // How many cores there are, only the system knows: it is not asked in each call that needs a little more.
-    if (set_limit.load(std::memory_order_relaxed) == 0 && kept_bytes() <= kLimit) return;
-    const size_t limit = limit_of_all();
+    const size_t limit = memory_limit(kept_bytes());
     while (kept_bytes() > limit) {
         Slot* oldest = nullptr;
         int64_t since = 0;
@@ -105,6 +117,7 @@ void keep_to_limit() {
         });
         if (oldest == nullptr) return;
         take_from(*oldest);
+        clear_unread_memos();
     }
 }
 
@@ -115,6 +128,7 @@ void free_idle(int64_t now) {
     for_each_kept([&](Slot& slot) {
         if (slot.since.load(std::memory_order_relaxed) + idle <= now) take_from(slot);
     });
+    clear_unread_memos();
     free_spare_tables();
     free_kept_blocks();
 }
@@ -135,6 +149,7 @@ ScratchPool::~ScratchPool() {
     ScratchShelf* const shelf = shelf_.load();
     if (shelf == nullptr) return;
     for (Slot& slot : shelf->slots) take_from(slot);
+    for (Memo& memo : shelf->memos) memo.clear();
     shelf->has_owner.store(false, std::memory_order_release);
 }
 
@@ -145,7 +160,8 @@ std::unique_ptr<Scratch> ScratchPool::take(size_t worker) {
         for (Slot& slot : shelf->slots)
             if (auto scratch = take_from(slot)) return scratch;
     }
-    auto scratch = std::make_unique<Scratch>();
+    ScratchShelf* const own = shelf();
+    auto scratch = std::make_unique<Scratch>(own == nullptr ? nullptr : own->memos);
     scratch->slot = worker % kSlots;
     made.fetch_add(1, std::memory_order_relaxed);
     return scratch;
@@ -153,20 +169,25 @@ std::unique_ptr<Scratch> ScratchPool::take(size_t worker) {
 
 void ScratchPool::give(std::unique_ptr<Scratch> scratch) {
     scratch->trim();
-    const size_t before = scratch->held, held = scratch->bytes();
-    scratch->held = held;
+    scratch->rest();
+    const size_t before = scratch->held_with_memos;
+    scratch->held = scratch->bytes();
+    scratch->held_with_memos = scratch->held;
+    for (size_t i = 0; i < ScratchShelf::kMemos && scratch->memos != nullptr; ++i)
+        scratch->held_with_memos += scratch->memos[i].bytes();
+    const bool holds_more = scratch->held_with_memos > before;
     ScratchShelf* const own = shelf();
     if (own == nullptr) return;
     const int64_t now = coarse_milliseconds();
     bool is_kept = put_into(own->slots[scratch->slot], scratch.get(), now);
     for (size_t i = 0; i < kSlots && !is_kept; ++i) is_kept = put_into(own->slots[i], scratch.get(), now);
     if (is_kept) (void)scratch.release();
-    if (held > before) keep_to_limit();
+    if (holds_more) keep_to_limit();
     free_idle(now);
 }
 
 WorkingMemory working_memory() {
-    WorkingMemory out = {spare_table_bytes() + kept_block_bytes.load(), 0, limit_of_all(), made.load()};
+    WorkingMemory out = {memo_bytes() + spare_table_bytes() + kept_block_bytes.load(), 0, memory_limit(), made.load()};
     for_each_kept([&](Slot& slot) {
         out.bytes += slot.bytes.load(std::memory_order_relaxed);
         ++out.scratches;
@@ -176,6 +197,7 @@ WorkingMemory working_memory() {
 
 void free_working_memory() {
     for_each_kept([](Slot& slot) { take_from(slot); });
+    clear_unread_memos();
     free_spare_tables();
     free_kept_blocks();
 #if defined(__GLIBC__)
@@ -184,7 +206,7 @@ void free_working_memory() {
 }
 
 void set_working_memory(size_t limit, int64_t milliseconds) {
-    set_limit.store(limit);
+    set_memory_limit(limit);
     idle_milliseconds.store(milliseconds);
     next_look.store(0);
 }

@@ -25,62 +25,65 @@ size_t encode_long(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
     return merge_parts(t, word, s, out);
 }
 
-// The entry of a pretoken of more than kWordKeyBytes and up to PieceRing::kLongest bytes.
+// The entry of a pretoken of more than kWordKeyBytes and up to Memo::kLongest bytes.
 WordEntry make_long(const SegmentTables& t, Bytes word, uint64_t hash, WordKey key, Scratch& s) {
-    uint32_t ids[PieceRing::kLongest + kWordIds];
-    uint64_t at = s.ring.find(word, hash);
-    size_t count;
-    if (at != PieceRing::kNone) {
-        count = s.ring.count(at);
-        if (count <= kWordIds) s.ring.copy(at, ids);
+    const WordKey long_key = MemoReader::key_of(word, hash);
+    WordEntry entry;
+    if (s.memo.find(long_key, hash, word, &entry)) {
+        const MemoReader::Record& record = s.memo.record_of(entry);
+        if (record.count() <= kWordIds) return make_word_entry(key, record.ids(), record.count());
     } else {
-        count = encode_long(t, word, s, ids);
-        at = s.ring.insert(word, hash, ids, count);
+        uint32_t ids[Memo::kLongest + kWordIds];
+        const size_t count = encode_long(t, word, s, ids);
+        entry = s.memo.keep(long_key, hash, word, ids, count);
+        if (count <= kWordIds) return make_word_entry(key, ids, count);
     }
-    if (count <= kWordIds) return make_word_entry(key, ids, count);
-    return at != PieceRing::kNone ? entry_of_kind(key, kInRing, at) : entry_of_kind(key, kUncached);
+    entry.key[0] = key.lo;
+    entry.key[1] = key.hi | uint64_t(word_ids(entry)) << 60;
+    return entry;
 }
 
-// The entry of a pretoken of up to kWordKeyBytes that a task made more ids of than an entry has room for.
-WordEntry keep_in_ring(const MergeTask& task, Bytes word, uint64_t hash, Scratch& s) {
-    uint64_t at = s.ring.find(word, hash);
-    if (at == PieceRing::kNone) at = s.ring.insert(word, hash, task.out, task.count);
-    return at != PieceRing::kNone ? entry_of_kind(task.word, kInRing, at) : entry_of_kind(task.word, kUncached);
-}
-
-// Makes entries for what the cache did not have: for short pretokens from the cache's other places or from the word
-// table, and what is not there by merging, all together; then for long ones.
+// Makes entries for what the cache did not have: for short pretokens from the memo, from the cartridge's word table, or
+// by merging, all together; then for long ones.
 template <typename WordAt>
 void resolve_misses(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratch& s) {
     auto& b = s.block;
     auto& m = s.missed;
     const WordEntry* const words = t.cartridge.word_table.data;
     const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
+    size_t n_new = 0, n_tasks = 0, n_waiting = 0, n_long = 0;
     for (size_t j = 0; j < n_missed; ++j) {
-        const WordKey key = b.keys[b.missed[j]];
-        m.hashes[j] = word_hash(key.lo, key.hi);
-        prefetch(s.cache.neighbour_bucket(b.buckets[b.missed[j]]));
-        prefetch(words + 2 * (m.hashes[j] & bucket_mask));
+        const Bytes word = word_at(b.missed[j]);
+        if (word.size - 1 >= Memo::kLongest) continue;
+        m.hashes[j] = word.size <= kWordKeyBytes ? MemoReader::hash_of(b.keys[b.missed[j]]) : MemoReader::hash_of(word);
+        s.memo.prefetch_place(m.hashes[j]);
     }
-    size_t n_tasks = 0, n_waiting = 0, n_long = 0;
     for (size_t j = 0; j < n_missed; ++j) {
         const size_t i = b.missed[j];
         const WordKey key = b.keys[i];
-        const size_t size = word_at(i).size;
+        const Bytes word = word_at(i);
         WordEntry& made = b.made[j];
         b.entries[i] = &made;
-        if (size - 1 >= kWordKeyBytes) {
-            made = {};
-            if (size > 0) m.longs[n_long++] = uint32_t(j);
-            continue;
+        if (word.size - 1 >= kWordKeyBytes) {
+            made = entry_of_kind({0, 0}, word.size > 0 ? kUncached : 0);
+            if (word.size - 1 >= Memo::kLongest) continue;
+            s.memo.prefetch_record(MemoReader::key_of(word, m.hashes[j]), m.hashes[j]);
+            m.longs[n_long++] = uint32_t(j);
+        } else if (!s.memo.find(key, m.hashes[j], {}, &made)) {
+            prefetch(words + 2 * (m.hashes[j] & bucket_mask));
+            m.fresh[n_new++] = uint32_t(j);
         }
+    }
+    for (size_t k = 0; k < n_new; ++k) {
+        const size_t j = m.fresh[k];
+        const WordKey key = b.keys[b.missed[j]];
+        WordEntry& made = b.made[j];
         uint16_t& recent = b.recent[m.hashes[j] % b.kRecent];
         if (word_matches(b.made[recent], key)) {
             made = b.made[recent];
-        } else if (const WordEntry* displaced = s.cache.find_displaced(b.buckets[i], key)) {
-            made = *displaced;
         } else if (const WordEntry* known = find_word(words, bucket_mask, m.hashes[j], key)) {
             made = *known;
+            s.memo.keep(made, m.hashes[j]);
         } else {
             made = entry_of_kind(key, kTask, n_tasks);
             s.tasks[n_tasks] = {key, s.merged[n_tasks], 0};
@@ -90,47 +93,29 @@ void resolve_misses(const SegmentTables& t, size_t n_missed, WordAt word_at, Scr
         n_waiting += word_ids(made) == kTask;
         recent = uint16_t(j);
     }
-    // From here on m.hashes has those of the ring.
-    const auto ask_ring = [&](size_t j) {
-        m.hashes[j] = PieceRing::hash(word_at(b.missed[j]));
-        s.ring.prefetch_slots(m.hashes[j]);
-    };
     t.merges.batch(t.merges, s.tasks, n_tasks);
-    // First without the ring: if there is no memory for it, nothing is left waiting.
-    size_t n_kept = 0;
     for (size_t k = 0; k < n_waiting; ++k) {
         const size_t j = m.waiting[k];
         WordEntry& made = b.made[j];
         const MergeTask& task = s.tasks[made.ids[0]];
         if (task.count <= kWordIds) {
             made = make_word_entry(task.word, task.out, task.count);
-            continue;
+            s.memo.keep(made, m.hashes[j]);
+        } else if (!s.memo.find(task.word, m.hashes[j], {}, &made)) {  // a word of two of the missed
+            made = s.memo.keep(task.word, m.hashes[j], {}, task.out, task.count);
         }
-        made = entry_of_kind(task.word, kUncached);
-        ask_ring(j);
-        m.task[n_kept] = &task;
-        m.waiting[n_kept++] = uint32_t(j);
-    }
-    for (size_t k = 0; k < n_long; ++k)
-        if (word_at(b.missed[m.longs[k]]).size <= PieceRing::kLongest) ask_ring(m.longs[k]);
-    for (size_t k = 0; k < n_kept; ++k) {
-        const size_t j = m.waiting[k];
-        b.made[j] = keep_in_ring(*m.task[k], word_at(b.missed[j]), m.hashes[j], s);
     }
     for (size_t k = 0; k < n_long; ++k) {
         const size_t j = m.longs[k], i = b.missed[j];
-        const Bytes word = word_at(i);
-        b.made[j] = word.size <= PieceRing::kLongest ? make_long(t, word, m.hashes[j], b.keys[i], s)
-                                                     : entry_of_kind({0, 0}, kUncached);
+        b.made[j] = make_long(t, word_at(i), m.hashes[j], b.keys[i], s);
     }
 }
 
 // Writes what an entry does not hold itself.
 size_t write_kept(const SegmentTables& t, Bytes word, const WordEntry& entry, Scratch& s, int32_t* out) {
     uint32_t* const ids = reinterpret_cast<uint32_t*>(out);
-    const uint64_t at = place_in_ring(entry);
-    if (word_ids(entry) == kInRing && s.ring.is_live(at)) return s.ring.copy(at, ids);
-    return encode_long(t, word, s, ids);
+    if (word_ids(entry) != kRecorded) return encode_long(t, word, s, ids);
+    return s.memo.record_of(entry).copy(ids);
 }
 
 // The tokens of one pretoken. Every byte has one.
@@ -156,6 +141,7 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, Words wor
         return;
     }
     auto& b = s.block;
+    b.refresh(s.memo, s.cache);
     const auto word_at = [&](size_t i) { return text.slice(words.start(i), words.end(i)); };
     b.make_keys(text, n, words, s.cache, t.kernels);
     const size_t n_missed = b.look_up(n, s.cache, t.kernels);

@@ -107,10 +107,12 @@ class Parser {
     }
 
   private:
-    [[noreturn]] void fail(const char* reason) const { fail_at(p_, reason); }
+    [[noreturn]] void fail(const char* reason) const {
+        fail_at(p_, p_ == end_ ? std::string("the text is cut short: ") + reason : reason);
+    }
 
     // Columns count characters, as an editor does.
-    [[noreturn]] void fail_at(const char* where, const char* reason) const {
+    [[noreturn]] void fail_at(const char* where, const std::string& reason) const {
         size_t line = 1, column = 1;
         for (const char* p = begin_; p < where; ++p) {
             if (*p == '\n') {
@@ -141,7 +143,7 @@ class Parser {
     }
 
     Value value(int depth) {
-        if (p_ == end_) fail("the text ends, expected a value");
+        if (p_ == end_) fail("expected a value");
         Value result;
         switch (*p_) {
             case '{':
@@ -238,7 +240,7 @@ class Parser {
     void skip_plain() {
         for (;;) {
             while (end_ - p_ >= 8 && !any_special(p_)) p_ += 8;
-            if (p_ == end_) fail("the text ends inside a string");
+            if (p_ == end_) fail("a string has no end");
             const uint8_t c = uint8_t(*p_);
             if (c == '"' || c == '\\') return;
             if (c < 0x20) fail("a control character in a string must be escaped");
@@ -246,7 +248,10 @@ class Parser {
                 ++p_;
             } else {
                 const size_t length = utf8_length(p_, end_);
-                if (length == 0) fail("invalid UTF-8");
+                if (length == 0) {
+                    const size_t wanted = c < 0xC2 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+                    fail(size_t(end_ - p_) < wanted ? "the text is cut short: within a character" : "invalid UTF-8");
+                }
                 p_ += length;
             }
         }
@@ -271,7 +276,7 @@ class Parser {
     // What follows a backslash.
     void escape(std::string& text) {
         const char* start = p_ - 1;
-        if (p_ == end_) fail("the text ends inside a string");
+        if (p_ == end_) fail("a string has no end");
         const char letter = *p_++;
         if (const size_t i = letters.find(letter); i != std::string_view::npos) {
             text += escaped[i];

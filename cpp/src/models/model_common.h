@@ -67,4 +67,20 @@ std::unique_ptr<Model> make_word_piece(const ModelOptions& options, const Cartri
 std::unique_ptr<Model> make_word_level(const ModelOptions& options, const Cartridge& cartridge);
 std::unique_ptr<Model> make_unigram(const ModelOptions& options, const Cartridge& cartridge);
 
+// Which of SentencePiece's models a cartridge of its file asks for, and what a tokenizer.json does not say of pieces.
+enum class PieceModel { unigram, bpe, character, word };
+
+struct PieceFacts {
+    PieceModel model = PieceModel::unigram;
+    double raised = 0;          // of Unigram: what its scores were raised by for each character
+    std::vector<float> scores;  // by id; of Unigram, where those of the cartridge do not give them back: else none
+    std::vector<uint32_t> never, unused, user_defined;  // ids that no text becomes, that are taken apart, always found
+};
+
+// SentencePiece's own Unigram: sums of single precision.
+std::unique_ptr<Model> make_single_precision_unigram(const ModelOptions& options, const Cartridge& cartridge,
+                                                     const PieceFacts& facts);
+// Its other models, as they are.
+std::unique_ptr<Model> make_pieces(const ModelOptions& options, const Cartridge& cartridge, const PieceFacts& facts);
+
 }  // namespace crayon

@@ -25,13 +25,18 @@ size_t ModelScratch::bytes() const {
     return bytes;
 }
 
+void ModelScratch::rest() {
+    for (PieceIds* known : {plain_.get(), marked_.get()})
+        if (known != nullptr) known->rest();
+}
+
 PieceIds& ModelScratch::plain() {
-    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>(level);
+    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>(level, memos);
     return *plain_;
 }
 
 PieceIds& ModelScratch::marked() {
-    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>(level);
+    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>(level, memos == nullptr ? nullptr : memos + 1);
     return *marked_;
 }
 

@@ -1,8 +1,7 @@
 // Precompiled: sentencepiece's charsmap, applied cluster by cluster as tokenizers does.
 //
-// The charsmap is a Darts-clone double array over bytes (S. Yata, 2011) and the replacements, each ended by NUL. The
-// shortest key that a cluster of less than six bytes begins with decides what the whole cluster becomes; without one,
-// and in longer clusters, characters are looked up one by one. The trie is taken as it is: every step is checked.
+// The shortest key that a cluster of less than six bytes begins with decides what the whole cluster becomes; without
+// one, and in longer clusters, characters are looked up one by one.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -11,6 +10,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "normalizers/charsmap.h"
 #include "normalizers/normalizer_common.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/char_kinds.h"
@@ -22,72 +22,11 @@ namespace {
 
 constexpr ptrdiff_t kLongestCluster = 5;  // bytes
 
-[[noreturn]] void refuse(const char* why) {
-    throw Error(ErrorKind::vocabulary, std::string("normalizer Precompiled: ") + why);
-}
-
 size_t count_characters(const uint8_t* p, const uint8_t* end) {
     size_t n = 0;
     for (; p < end; p += character_at(p, end).size) ++n;
     return n;
 }
-
-class Charsmap {
-  public:
-    explicit Charsmap(const std::string& bytes) {
-        if (bytes.size() < 4) refuse("precompiled_charsmap ends inside its header");
-        const size_t units = unit_at(bytes, 0) / 4;
-        if (units > (bytes.size() - 4) / 4) refuse("precompiled_charsmap ends inside its trie");
-        units_.resize(units);
-        for (size_t i = 0; i < units; ++i) units_[i] = unit_at(bytes, 4 + 4 * i);
-        replacements_ = bytes.substr(4 + 4 * units);
-        const auto* text = reinterpret_cast<const uint8_t*>(replacements_.data());
-        if (utf8_error(text, replacements_.size()) != replacements_.size())
-            refuse("the replacements of precompiled_charsmap are not UTF-8");
-    }
-
-    bool empty() const { return units_.empty(); }
-
-    // The replacement of the shortest key that the characters begin with, or none.
-    bool find(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
-        size_t at = offset(unit(0));
-        for (; p < end && *p != 0; ++p) {
-            at ^= *p;
-            const uint32_t found = unit(at);
-            if ((found & (0x80000000u | 0xFF)) != *p) return false;
-            at ^= offset(found);
-            if (found & 0x100) {
-                *replacement = replacement_at(unit(at) & 0x7FFFFFFFu);
-                return true;
-            }
-        }
-        return false;
-    }
-
-  private:
-    static uint32_t unit_at(const std::string& bytes, size_t at) {
-        uint32_t value = 0;
-        for (size_t i = 0; i < 4; ++i) value |= uint32_t(uint8_t(bytes[at + i])) << (8 * i);
-        return value;
-    }
-
-    uint32_t unit(size_t at) const {
-        if (at >= units_.size()) refuse("the trie of precompiled_charsmap leads outside itself");
-        return units_[at];
-    }
-
-    static size_t offset(uint32_t unit) { return size_t(unit >> 10) << ((unit & 0x200) >> 6); }
-
-    std::string_view replacement_at(size_t at) const {
-        if (at > replacements_.size() || (at < replacements_.size() && (replacements_[at] & 0xC0) == 0x80))
-            refuse("the trie of precompiled_charsmap leads outside its replacements");
-        const size_t stop = replacements_.find('\0', at);
-        return std::string_view(replacements_).substr(at, stop == std::string::npos ? stop : stop - at);
-    }
-
-    std::vector<uint32_t> units_;
-    std::string replacements_;
-};
 
 // Writes what characters become, with the reference's account of how many old ones each new one replaces: characters
 // that are too few leave their surplus to the last one written, be it from another cluster; with none, it is forgotten.
@@ -148,7 +87,7 @@ class Precompiled final : public Normalizer {
             const auto byte = uint8_t(c);
             std::string_view replacement;
             try {
-                const bool is_key = map_.find(&byte, &byte + 1, &replacement);
+                const bool is_key = map_.find_shortest(&byte, &byte + 1, &replacement) != 0;
                 plain_[c] = c != '\r' && !is_key;
                 white_[c] = plain_[c] || (c != '\r' && is_white_space(c) && replacement == " ");
             } catch (const Error&) {
@@ -224,7 +163,7 @@ class Precompiled final : public Normalizer {
     bool replaces(uint32_t c, std::string_view* replacement) const {
         char bytes[4];
         const auto* p = reinterpret_cast<const uint8_t*>(bytes);
-        return map_.find(p, p + put_utf8(c, bytes), replacement);
+        return map_.find_shortest(p, p + put_utf8(c, bytes), replacement) != 0;
     }
 
     struct Match {
@@ -261,12 +200,12 @@ class Precompiled final : public Normalizer {
                     if (p == end) return {end, end, end, {}};
                 }
                 cluster = cluster_end(p, end);
-                if (cluster - p <= kLongestCluster && map_.find(p, cluster, &replacement))
+                if (cluster - p <= kLongestCluster && map_.find_shortest(p, cluster, &replacement) != 0)
                     return {p, cluster, cluster, replacement};
             }
             for (; p < cluster;) {
                 const uint8_t* stop = p + character_at(p, cluster).size;
-                if (map_.find(p, stop, &replacement)) return {p, stop, cluster, replacement};
+                if (map_.find_shortest(p, stop, &replacement) != 0) return {p, stop, cluster, replacement};
                 p = stop;
             }
         }

@@ -81,7 +81,11 @@ CRAYON_DEVICE inline P contraction_end(P p, E end) {
 
 // Passes some characters of a run at once, if the text can tell which: a GPU's can (gpu/text.h). White space, with the
 // start of its last character and the end of its last CR or LF; what can be in the capital part of a word, with the end
-// of its last letter without case.
+// of its last letter without case. And all of what punctuation takes behind it, line breaks and maybe slashes.
+template <bool slashes>
+inline void pass_breaks(const uint8_t*& p, const uint8_t* end) {
+    while (p < end && (*p == '\n' || *p == '\r' || (slashes && *p == '/'))) ++p;
+}
 inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
 inline void pass_capitals(const uint8_t*&, const uint8_t*, const uint8_t*&) {}
 
@@ -123,7 +127,7 @@ CRAYON_DEVICE inline P punctuation_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
     p = skip_set(p, end, kOthers);
     if constexpr (rules.breaks) {
-        while (p < end && (*p == '\n' || *p == '\r' || (rules.slashes && *p == '/'))) ++p;
+        pass_breaks<rules.slashes>(p, end);
     }
     return p;
 }

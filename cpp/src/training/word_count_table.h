@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "bpe/piece_ring.h"
 #include "bpe/word_table.h"
 #include "crayon/support/bytes.h"
 #include "crayon/training/training.h"
@@ -240,7 +239,7 @@ class WordCountTable {
   public:
     static constexpr size_t kShards = size_t(1) << WordCountShard::kBits;
 
-    static uint64_t hash_long(Bytes word) { return PieceRing::hash(word); }
+    static uint64_t hash_long(Bytes word) { return long_word_hash(word); }
     WordCountShard& shard_of(uint64_t hash) { return shards_[hash >> (64 - WordCountShard::kBits)]; }
     WordCountShard& shard(size_t i) { return shards_[i]; }
     const WordCountShard& shard(size_t i) const { return shards_[i]; }

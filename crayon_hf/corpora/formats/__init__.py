@@ -11,12 +11,11 @@ from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, V
 from crayon_hf.corpora.formats.datatrove import Datatrove
 from crayon_hf.corpora.formats.mds import Mds
 from crayon_hf.corpora.formats.megatron import Megatron
-from crayon_hf.corpora.formats.numpy_arrays import NumpyArrays
+from crayon_hf.corpora.formats.numpy_arrays import Arrays
 from crayon_hf.corpora.formats.output import remove_leftovers
 from crayon_hf.corpora.formats.parquet import Parquet
-from crayon_hf.corpora.formats.raw import Raw
 
-_ALL = (Megatron(), Datatrove(), NumpyArrays(), Raw(), Parquet(), Arrow(), Mds())
+_ALL = (Megatron(), Datatrove(), Arrays("npy"), Arrays("bin"), Parquet(), Arrow(), Mds())
 FORMATS: dict[str, Format] = {format.name: format for format in _ALL}
 """By name."""
 

@@ -8,13 +8,12 @@ metadata; ``pyarrow.ipc.open_stream`` reads it as well.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from crayon_hf.corpora.formats.base import ShardSettings, ShardWriter
 from crayon_hf.corpora.formats.groups import GroupedFormat, GroupedWriter, Groups, pyarrow_for
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _FEATURE = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "List"}
 

@@ -8,15 +8,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf.corpora.formats.output import Output, Spool, remove, remove_leftovers
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf.corpora.formats.output import Output, Spool, remove_leftovers
 from crayon_hf.errors import FormatError
 from crayon_hf.util.files import sync_directory
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    import numpy as np
-    import numpy.typing as npt
 
 
 class Vocabulary(NamedTuple):
@@ -106,16 +106,10 @@ class Format(ABC):
     @abstractmethod
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter: ...
 
-    def written(self, prefix: str, is_there: Callable[[str], bool] | None = None) -> list[str]:
+    def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
         """Paths of a shard's files that are there (in the directory where the format is one), the one that readers
-        look for first. `is_there`: asked instead of the file system."""
-        return [path for path in reversed(self.files(prefix)) if (is_there or os.path.lexists)(path)]
-
-    def remove(self, prefix: str) -> None:
-        """Remove a shard's files and leftovers, the one that readers look for first."""
-        for path in reversed(self.files(prefix)):
-            remove(path)
-        remove_leftovers(os.path.dirname(prefix) or ".", [os.path.basename(path) for path in self.files(prefix)])
+        look for first."""
+        return [path for path in reversed(self.files(prefix)) if is_there(path)]
 
     def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
         """Write what the format has over all shards of a directory, in this order (names of finished shards in it);
@@ -160,8 +154,6 @@ class ShardWriter(ABC):
                 Nothing of the call was written.
             OSError: Writing failed; the name of the file is in it. Only `abort` is left to do.
         """
-        import numpy as np
-
         self._must_be_open()
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise ValueError(f"ids has {ids.ndim} axes and is {ids.dtype}, expected one axis of integers")
@@ -229,9 +221,11 @@ class ShardWriter(ABC):
         for output in self._outputs:
             output.sync()
         directory = os.path.dirname(self.prefix) or "."
-        if len(self._outputs) > 1:  # an older index must never be beside the new tokens
+        # An older index must never be beside the new tokens. Another attempt at the same shard has the same bytes.
+        index = self._outputs[-1]
+        if len(self._outputs) > 1 and os.path.lexists(index.path) and not index.is_there_already():
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._outputs[-1].path)
+                os.unlink(index.path)
             sync_directory(directory)
         for output in self._outputs:
             output.place()
@@ -264,8 +258,6 @@ class ShardWriter(ABC):
             raise ValueError(f"{self.prefix}: the writer is {self._state}")
 
     def _fitting(self, ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        import numpy as np
-
         if ids.dtype != self.dtype and len(ids):
             low, high = int(ids.min()), int(ids.max())
             if low < 0 or high > _largest(self.dtype):
@@ -277,13 +269,9 @@ class ShardWriter(ABC):
 
 
 def _largest(dtype: np.dtype[Any]) -> int:
-    import numpy as np
-
     return int(np.iinfo(dtype).max)
 
 
 def unsigned(vocabulary: Vocabulary) -> np.dtype[Any]:
     """uint16 where it holds every id, else uint32: for formats whose readers are told the dtype."""
-    import numpy as np
-
     return np.dtype("<u2" if vocabulary.largest_id <= 0xFFFF else "<u4")

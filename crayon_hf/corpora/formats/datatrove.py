@@ -8,13 +8,12 @@ With sequences the index has the ends of the pieces in them, from which the read
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class Datatrove(Format):
@@ -24,8 +23,6 @@ class Datatrove(Format):
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """uint16 to 65536 tokens, else uint32."""
-        import numpy as np
-
         return np.dtype("<u2" if vocabulary.size <= 1 << 16 else "<u4")
 
     def files(self, prefix: str) -> list[str]:
@@ -44,8 +41,6 @@ class _Writer(ShardWriter):
         self._index, self._metadata, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        import numpy as np
-
         self._tokens.write(ids)
         self._index.write((self.tokens + np.cumsum(pieces)).astype("<u8"))
 

@@ -4,19 +4,17 @@ documents come in."""
 from __future__ import annotations
 
 import contextlib
+import io
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.output import Output
 from crayon_hf.util.extras import needed
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from crayon_hf.corpora.formats.base import ShardSettings
-    from crayon_hf.corpora.formats.output import Output
 
 COLUMN = "input_ids"
 """Of int32, as ``datasets`` has for a column of this name."""
@@ -37,8 +35,6 @@ class Groups:
         self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]
     ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
         """The groups that became full; each is ids, and the lengths of its documents."""
-        import numpy as np
-
         ends = np.cumsum(lengths)
         done = position = 0
         while done < len(lengths):
@@ -61,8 +57,6 @@ class Groups:
 
     def rest(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """The group that is not full; there is an empty one after it."""
-        import numpy as np
-
         ids, lengths = self._ids, self._lengths
         self._ids, self._lengths = [], []
         self._rows = self._tokens = 0
@@ -75,7 +69,6 @@ class Groups:
 
 def list_array(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> Any:
     """A ``pyarrow.ListArray`` over the ids themselves."""
-    import numpy as np
     import pyarrow
 
     offsets = np.zeros(len(lengths) + 1, np.int32)
@@ -105,8 +98,6 @@ class GroupedFormat(Format):
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """int32."""
-        import numpy as np
-
         return np.dtype("<i4")
 
     def files(self, prefix: str) -> list[str]:
@@ -152,8 +143,6 @@ class GroupedWriter(ShardWriter):
         self._writer.close()
 
     def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        import numpy as np
-
         columns = [list_array(ids, lengths)]
         if len(self.columns) > 1:
             pieces = np.concatenate(self._pieces)
@@ -169,10 +158,8 @@ class GroupedWriter(ShardWriter):
         super()._discard()
 
 
-class Sink:
-    """What pyarrow writes to: an output, or nothing any more. It is not pyarrow's to close."""
-
-    closed = False
+class Sink(io.RawIOBase):
+    """What pyarrow writes to: an output, or nothing any more. The output is not pyarrow's to close."""
 
     def __init__(self, output: Output) -> None:
         self._output: Output | None = output
@@ -182,27 +169,10 @@ class Sink:
         self._output = None
 
     def write(self, data: Any) -> int:
-        """All of it."""
         return self._output.write(data) if self._output else len(data)
 
     def tell(self) -> int:
-        """Bytes so far."""
         return self._output.size if self._output else 0
 
-    def flush(self) -> None:
-        """Nothing: `finish` does it."""
-
-    def close(self) -> None:
-        """Nothing: `finish` does it."""
-
-    def readable(self) -> bool:
-        """No."""
-        return False
-
     def writable(self) -> bool:
-        """Yes."""
         return True
-
-    def seekable(self) -> bool:
-        """No."""
-        return False

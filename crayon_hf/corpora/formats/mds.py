@@ -20,20 +20,17 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, WrittenFile
-from crayon_hf.corpora.formats.output import OutputDirectory, remove
-from crayon_hf.util.files import sync_directory, write_atomic
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from crayon_hf.corpora.formats.output import OutputDirectory, remove, write_whole
+from crayon_hf.util.files import sync_directory
 
 INDEX = "index.json"
-_FILE = re.compile(r"shard\.\d{5,}\.mds")
 _CONFIG: dict[str, Any] = {
     "column_encodings": ["ndarray:int32"],
     "column_names": ["tokens"],
@@ -58,22 +55,14 @@ class Mds(Format):
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """int32."""
-        import numpy as np
-
         return np.dtype("<i4")
 
     def files(self, prefix: str) -> list[str]:
         return [prefix]
 
-    def written(self, prefix: str, is_there: Callable[[str], bool] | None = None) -> list[str]:
-        if is_there is not None:  # files are numbered, and written in that order
-            index, row = os.path.join(prefix, INDEX), (os.path.join(prefix, _name(i)) for i in itertools.count())
-            return [*filter(is_there, [index]), *itertools.takewhile(is_there, row)]
-        try:
-            names = sorted(os.listdir(prefix)) if not os.path.islink(prefix) else []
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return [os.path.join(prefix, name) for name in names if name == INDEX or _FILE.fullmatch(name)]
+    def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
+        files = (os.path.join(prefix, _name(number)) for number in itertools.count())  # written in that order
+        return [*filter(is_there, [os.path.join(prefix, INDEX)]), *itertools.takewhile(is_there, files)]
 
     def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
         """``index.json``, as ``streaming.base.util.merge_index`` writes it: ``StreamingDataset(local=directory)``."""
@@ -85,7 +74,7 @@ class Mds(Format):
                 entry["raw_data"]["basename"] = f"{name}/{entry['raw_data']['basename']}"
             merged += entries
         data = json.dumps({"version": 2, "shards": merged}).encode()
-        write_atomic(os.path.join(directory, INDEX), data)
+        write_whole(os.path.join(directory, INDEX), [data])
         return [WrittenFile(INDEX, len(data))]
 
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
@@ -114,8 +103,6 @@ class _Writer(ShardWriter):
         self._directory.make()
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        import numpy as np
-
         ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4: its place among the offsets
         done = 0
         while done < len(lengths):
@@ -139,8 +126,6 @@ class _Writer(ShardWriter):
         self._takes_any = bool(self._shards)
 
     def _flush(self) -> None:
-        import numpy as np
-
         sizes = np.concatenate([np.zeros(1, np.int64), *self._sample_sizes])
         count = len(sizes) - 1
         offsets = np.cumsum(sizes) + 4 + 4 * (count + 1) + len(self._config_bytes)
@@ -176,15 +161,11 @@ def _name(number: int) -> str:
 
 def _sizes(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Bytes of each sample."""
-    import numpy as np
-
     return 5 + np.where(lengths < 1 << 8, 1, np.where(lengths < 1 << 16, 2, 4)) + 4 * lengths
 
 
 def _encode(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
     """Samples one after the other."""
-    import numpy as np
-
     sizes = _sizes(lengths)
     starts = np.cumsum(sizes) - sizes
     data = np.empty(int(sizes.sum()), np.uint8)

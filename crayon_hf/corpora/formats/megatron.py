@@ -15,13 +15,12 @@ The layout is that of ``megatron/core/datasets/indexed_dataset.py``, what become
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _CODES = {2: 8, 4: 4}
 """Of the dtype, by the bytes of a token."""
@@ -35,8 +34,6 @@ class Megatron(Format):
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """uint16 below 65500 tokens, else int32."""
-        import numpy as np
-
         return np.dtype("<u2" if vocabulary.size < 65500 else "<i4")
 
     def files(self, prefix: str) -> list[str]:
@@ -61,8 +58,6 @@ class _Writer(ShardWriter):
         self._sequences += int((lengths > 0).sum())
 
     def _end(self) -> None:
-        import numpy as np
-
         index, width = self._index, self.dtype.itemsize
         index.write(b"MMIDIDX\0\0" + struct.pack("<QB", 1, _CODES[width]))
         index.write(struct.pack("<QQ", self._sequences, self._lengths.count + 1))

@@ -1,4 +1,5 @@
-"""NumPy: ``.npy``, the tokens of all documents, and ``.row_splits.npy``, where each begins and the last one ends.
+"""NumPy: ``.npy``, the tokens of all documents, and ``.row_splits.npy``, where each begins and the last one ends. And
+bare tokens: ``.bin`` is for ``np.memmap(path, dtype, "r")``, as nanoGPT and OLMo read theirs, with the same row splits.
 
 ``np.load(path, mmap_mode="r")`` opens both without reading them. They are what ``np.save`` writes of the arrays.
 Sequences make an array of two axes, (sequences, tokens), and the row splits are those of the pieces of documents in all
@@ -8,31 +9,31 @@ of them.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, unsigned
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from crayon_hf.corpora.formats.output import Output
+from crayon_hf.corpora.formats.output import Output
 
 
-class NumpyArrays(Format):
+class Arrays(Format):
     """uint16 or uint32, by the largest id; document i is ``tokens[row_splits[i] : row_splits[i + 1]]``."""
 
-    name = "npy"
+    def __init__(self, name: str) -> None:
+        """``npy``, or ``bin``: its files do not say which dtype it is."""
+        self.name = name
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """uint16 where every id fits, else uint32."""
         return unsigned(vocabulary)
 
     def files(self, prefix: str) -> list[str]:
-        return [prefix + ".row_splits.npy", prefix + ".npy"]
+        return [prefix + ".row_splits.npy", f"{prefix}.{self.name}"]
 
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return SplitsWriter(self, prefix, dtype, settings.sequence_length, header=True)
+        return SplitsWriter(self, prefix, dtype, settings.sequence_length, header=self.name == "npy")
 
 
 class SplitsWriter(ShardWriter):
@@ -50,8 +51,6 @@ class SplitsWriter(ShardWriter):
             self._tokens.write(_header(self.dtype.str, self._shape(0, 0)))
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        import numpy as np
-
         self._tokens.write(ids)
         self._splits.write((self.tokens + np.cumsum(pieces)).astype("<i8"))
         self._pieces += len(pieces)

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.util.files import final_name, sync_directory, temporary_path, try_lock
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 ENDING = ".crayon-tmp"
 _GATHERED = 1 << 20
 """Smaller pieces are written together, in bytes."""
-_AT_ONCE = 1 << 30
-"""In one call: Linux takes no more than 2 GiB."""
 
 
 def remove_leftovers(directory: str, names: Iterable[str] | None = None) -> list[str]:
@@ -108,11 +106,9 @@ class Output:
         self.path = path
         self.size = 0
         """Bytes so far."""
-        self.closed = False
-        self._pieces: list[bytes] = []
-        self._gathered = 0
         self._temporary: str | None = None
         self._placed: os.stat_result | None = None
+        self._had_another = False
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         while True:
             temporary = temporary_path(path, ENDING)
@@ -122,82 +118,75 @@ class Output:
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 break
             os.close(descriptor)
-        self._temporary, self._descriptor = temporary, descriptor
+        self._temporary, self._file = temporary, os.fdopen(descriptor, "wb", _GATHERED)
 
     def write(self, data: Any) -> int:
         """Any buffer of bytes, numpy arrays too; all of it is written or the error says why not. How many bytes."""
-        if self.closed:  # its descriptor may be another file's by now
-            raise ValueError(f"{self.path} is closed")
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        with _named(self.path):
+            self._file.write(view)
         self.size += len(view)
-        if self._gathered + len(view) < _GATHERED:
-            self._pieces.append(bytes(view))
-            self._gathered += len(view)
-            return len(view)
-        self.flush()
-        self._write(view)
         return len(view)
-
-    def tell(self) -> int:
-        """Bytes so far."""
-        return self.size
-
-    def flush(self) -> None:
-        """Hand what was gathered to the system."""
-        pieces, self._pieces, self._gathered = self._pieces, [], 0
-        if pieces:
-            self._write(memoryview(b"".join(pieces)))
 
     def overwrite_start(self, data: bytes) -> None:
         """Put `data` over the first bytes of the file."""
-        self.flush()
         with _named(self.path):
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-        self._write(memoryview(data))
-        with _named(self.path):
-            os.lseek(self._descriptor, 0, os.SEEK_END)
+            self._file.seek(0)
+            self._file.write(data)
+            self._file.seek(0, os.SEEK_END)
 
     def sync(self) -> None:
         """Everything written reaches the disk, under the temporary name."""
-        self.flush()
         with _named(self.path):
-            os.fsync(self._descriptor)
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def place(self) -> None:
         """Give the file its name, after `sync`. The lock is held until it has it."""
         assert self._temporary is not None
         with _named(self.path):
-            self._placed = os.fstat(self._descriptor)
+            self._placed, self._had_another = os.fstat(self._file.fileno()), os.path.lexists(self.path)
             os.replace(self._temporary, self.path)
-        self._temporary = None
-        self._close()
+            self._temporary = None
+            self._file.close()
+
+    def place_new(self) -> bool:
+        """`place`, unless there is a file of that name: False then."""
+        assert self._temporary is not None
+        with _named(self.path):
+            try:
+                os.link(self._temporary, self.path)
+            except FileExistsError:
+                return False
+            except OSError:  # a file system without hard links
+                if os.path.lexists(self.path):
+                    return False
+                os.replace(self._temporary, self.path)
+                self._temporary = None
+        return True
+
+    def is_there_already(self) -> bool:
+        """Whether the file of this name has these bytes, after `sync`."""
+        assert self._temporary is not None
+        return _has_bytes_of(self._temporary, self.path)
 
     def withdraw(self) -> None:
-        """Remove the file that `place` gave its name, unless that is another's by now."""
+        """Remove the file that `place` gave its name, if that was a new one: another attempt at the same shard may
+        count on a file that was there."""
         with contextlib.suppress(OSError):
-            if self._placed is not None and os.path.samestat(self._placed, os.stat(self.path)):
+            if self._placed is None or self._had_another:
+                return
+            if os.path.samestat(self._placed, os.stat(self.path)):
                 os.unlink(self.path)
 
     def discard(self) -> None:
         """Remove the temporary file, whatever state it is in; after `place` this does nothing."""
-        self._pieces, self._gathered = [], 0
         with contextlib.suppress(OSError):
-            self._close()
+            self._file.close()
         if self._temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._temporary)
             self._temporary = None
-
-    def _write(self, view: memoryview) -> None:
-        with _named(self.path):
-            while len(view):
-                view = view[os.write(self._descriptor, view[:_AT_ONCE]) :]
-
-    def _close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            with _named(self.path):
-                os.close(self._descriptor)
 
 
 class OutputDirectory:
@@ -231,29 +220,30 @@ class OutputDirectory:
     def write(self, name: str, pieces: Iterable[Any]) -> int:
         """A file in the directory, synced to the disk; its size in bytes."""
         assert self._temporary is not None
-        final, size = os.path.join(self.path, name), 0
-        with _named(final), open(os.path.join(self._temporary, name), "xb", buffering=0) as file:
+        final = os.path.join(self.path, name)
+        with _named(final), open(os.path.join(self._temporary, name), "xb") as file:
             for piece in pieces:
-                view = memoryview(piece).cast("B") if len(piece) else memoryview(b"")
-                size += len(view)
-                while len(view):
-                    view = view[file.write(view[:_AT_ONCE]) or 0 :]
+                file.write(memoryview(piece).cast("B") if len(piece) else b"")
+            file.flush()
             os.fsync(file.fileno())
-        return size
+            return file.tell()
 
     def place(self) -> None:
-        """Give the directory its name; what had it is removed."""
+        """Give the directory its name; an older one is removed, and one with the same bytes stays."""
         assert self._temporary is not None
         sync_directory(self._temporary)
         with _named(self.path):
             while not self.is_placed:
-                remove(self.path)
                 try:
                     os.rename(self._temporary, self.path)
                     self.is_placed = True
-                except OSError as error:  # another attempt at the same shard was faster
-                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                         raise
+                    if _has_bytes_of(self._temporary, self.path):
+                        self.discard()
+                        return
+                    remove(self.path)
         self._temporary = None
         self._close()
 
@@ -271,13 +261,44 @@ class OutputDirectory:
             os.close(descriptor)
 
 
+def write_whole(path: str, parts: Iterable[Any], is_new: bool = False) -> bool:
+    """Write a file that appears whole, durably. With `is_new` a file that is there stays: False then."""
+    output = Output(path)
+    try:
+        for part in parts:
+            output.write(part)
+        output.sync()
+        if is_new:
+            is_written = output.place_new()
+        else:
+            output.place()
+            is_written = True
+    finally:
+        output.discard()
+    sync_directory(os.path.dirname(path) or ".")
+    return is_written
+
+
+def _has_bytes_of(path: str, other: str) -> bool:
+    """Whether two files, or two directories of files, are the same."""
+    if os.path.islink(other):
+        return False
+    try:
+        if not os.path.isdir(path):
+            return filecmp.cmp(path, other, shallow=False)
+        names = os.listdir(path)
+        return sorted(names) == sorted(os.listdir(other)) and all(
+            filecmp.cmp(os.path.join(path, name), os.path.join(other, name), shallow=False) for name in names
+        )
+    except OSError:
+        return False
+
+
 class Spool:
     """Numbers of one dtype that wait on the disk, in a file without a name: a killed process leaves nothing."""
 
     def __init__(self, path: str, dtype: npt.DTypeLike) -> None:
         """In the directory of `path`, which the errors name."""
-        import numpy as np
-
         self.count = 0
         self._path, self._dtype = path, np.dtype(dtype)
         directory, name = os.path.split(path)
@@ -292,13 +313,17 @@ class Spool:
 
     def blocks(self, size: int = 1 << 18) -> Iterator[npt.NDArray[np.int64]]:
         """All numbers from the first on, `size` at a time, as int64."""
-        import numpy as np
-
         with _named(self._path):
             self._file.seek(0)
             while data := self._file.read(size * self._dtype.itemsize):
                 yield np.frombuffer(data, self._dtype).astype(np.int64)
             self._file.seek(0, os.SEEK_END)
+
+    def mapped(self) -> npt.NDArray[Any]:
+        """All numbers, where they are on the disk."""
+        with _named(self._path):
+            self._file.flush()
+            return np.asarray(np.memmap(self._file, self._dtype, "r")) if self.count else np.zeros(0, self._dtype)
 
     def close(self) -> None:
         """Give the space back."""

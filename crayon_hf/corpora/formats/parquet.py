@@ -6,13 +6,12 @@ Packed with zstd, without a dictionary: half the time of a dictionary's, for fil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from crayon_hf.corpora.formats.base import ShardSettings, ShardWriter
 from crayon_hf.corpora.formats.groups import GroupedFormat, GroupedWriter, Groups, pyarrow_for
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class Parquet(GroupedFormat):

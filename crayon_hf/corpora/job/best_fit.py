@@ -10,11 +10,10 @@ found its best fit, the next ones of its length fit best into the same sequence,
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 
 def best_fit(lengths: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -22,8 +21,6 @@ def best_fit(lengths: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.
 
     `lengths` are those of the pieces, from 1 to `room`, which is how many tokens a sequence has.
     """
-    import numpy as np
-
     by_length = np.argsort(-lengths, kind="stable")
     descending = lengths[by_length]
     sequence_of = np.empty(len(lengths), np.int64)

@@ -16,18 +16,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora import storage
+from crayon_hf.corpora.job.job_spec import gone
+from crayon_hf.corpora.job.options import Options
 from crayon_hf.errors import JobError
 from crayon_hf.text_readers.addresses import is_local
 from crayon_hf.text_readers.documents import InputFile
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from crayon_hf.corpora.job.options import Options
 
 TAKEN, DUPLICATE, OTHER_SIDE, NOT_CHOSEN = range(4)
 _COPIED = 1 << 20
@@ -37,8 +36,6 @@ _PART = 1 << 25
 
 def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     """(documents, 2), of ``data[begins[i]:ends[i]]``."""
-    import numpy as np
-
     view, spans = memoryview(data), zip(begins.tolist(), ends.tolist(), strict=True)
     digests = b"".join([blake2b(view[begin:end], digest_size=16).digest() for begin, end in spans])
     return np.frombuffer(digests, "<u8").reshape(-1, 2)
@@ -46,8 +43,6 @@ def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int
 
 def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> npt.NDArray[np.uint8]:
     """TAKEN, OTHER_SIDE or NOT_CHOSEN, of a file of which `share` is taken."""
-    import numpy as np
-
     codes = np.zeros(len(hashes), np.uint8)
     if options.held_out is not None:
         is_held_out = hashes[:, 0] < np.uint64(options.held_out * 2.0**64)
@@ -79,9 +74,10 @@ class Choice:
 
 
 def _chosen(path: str) -> npt.NDArray[np.uint8]:
-    import numpy as np
-
-    return np.frombuffer(storage.of(path).read(f"{path}.chosen") or b"", np.uint8)
+    data = storage.of(path).read(f"{path}.chosen")
+    if data is None:
+        raise gone(f"{path}.chosen")
+    return np.frombuffer(data, np.uint8)
 
 
 def has_hashes(path: str) -> bool:
@@ -98,8 +94,6 @@ class Hashes:
     """The hashes of a task's documents, file by file, in a file that is there when all are in it."""
 
     def __init__(self, path: str, files: int) -> None:
-        import numpy as np
-
         self._path = f"{path}.hashes"
         self._counts = np.zeros(files, "<u8")
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
@@ -114,7 +108,7 @@ class Hashes:
         self._file.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
         self._file.seek(0)
         parts = iter(lambda: self._file.read(_COPIED), b"")
-        storage.of(self._path).place(self._path, parts, f"{self._path}.part")
+        storage.of(self._path).place(self._path, parts)
 
     def close(self) -> None:
         """Whatever became of it."""
@@ -127,8 +121,6 @@ def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -
     Of one text the first document is; a file that is read again has the same one again. Memory: 45 bytes for each of
     at most 2**25 documents, and 1 byte for each of all.
     """
-    import numpy as np
-
     numbers: dict[str, int] = {}
     read = []
     for path, files in tasks:
@@ -151,8 +143,6 @@ def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -
 
 def _compare(read: list[Any], part: int, parts: int) -> None:
     """Mark duplicates among the documents of one part."""
-    import numpy as np
-
     found = []
     for hashes, ids, counts, codes in read:
         places = np.flatnonzero((codes == TAKEN) & (hashes[:, 0] % np.uint64(parts) == part))
@@ -177,10 +167,10 @@ def _compare(read: list[Any], part: int, parts: int) -> None:
 
 def _read(path: str, files: int) -> tuple[Any, npt.NDArray[np.int64]]:
     """(hashes, documents of each file)."""
-    import numpy as np
-
     place = storage.of(path)
     size = place.size(path)
+    if size < 0:
+        raise gone(path)
     documents, odd = divmod(size - 8 * (files + 1), 16)
     if documents < 0 or odd:
         raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")

@@ -3,48 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import _core
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
-from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
-from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.encoder import JobTokenizer, job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.failures import Failure, failure_of, raise_for
+from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, gone, refuse, request_of
 from crayon_hf.corpora.job.mixture import sources_of
-from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
+from crayon_hf.corpora.job.options import BATCH_BYTES, CorpusOptions, Options, positive
 from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
+from crayon_hf.corpora.job.pool import run_here
 from crayon_hf.corpora.job.progress import JobProgress, Report
-from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, state_path
+from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, inputs_of, is_whole, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
-from crayon_hf.corpora.storage import waiting
-from crayon_hf.errors import CorpusError, JobError
-from crayon_hf.text_readers.documents import InputFile, format_of
+from crayon_hf.corpora.job.tasks import Runner
+from crayon_hf.errors import CorpusError, CrayonError, JobError
+from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.text_readers.files import check_files, read_documents
+from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation as checks
 
 if TYPE_CHECKING:
-    from crayon_hf.corpora.job.encoder import JobTokenizer
-    from crayon_hf.tokenizer import Tokenizer
+    from typing_extensions import Unpack
+
 
 _TRIED_BYTES = 1 << 16
-
-Runner = Callable[
-    [Sequence[Task], "JobTokenizer", Options, Callable[[Task, Counts], None]],
-    Iterator[tuple[Task, "ShardSummary | Failure | Exception"]],
-]
-"""What does tasks: `run_shard` for each, anywhere, in any order. It may tell how far a task is, and gives what came of
-each one; what it has not given when it ends is not done."""
-
-Here = Callable[[Sequence[Task], int, Callable[[Task, Counts], None]], list[Failure]]
-"""Does tasks on this machine, with the job's lock: what failed."""
 
 
 def tokenize_corpus(
@@ -53,37 +45,21 @@ def tokenize_corpus(
     format: str = "megatron",
     *,
     tokenizer: str | Tokenizer,
-    column: str = "text",
-    template: str | None = None,
-    separator: str | None = None,
-    input_format: str | None = None,
-    append_eos: bool = False,
-    eos: str | None = None,
-    add_special_tokens: bool = False,
-    bad_records: str = "stop",
-    shuffle: bool = False,
-    seed: int = 0,
-    max_tokens_per_shard: int | None = None,
-    sequence_length: int | None = None,
-    packing: str | None = None,
-    remainder: str | None = None,
-    pad_token: str | None = None,
-    deduplicate: bool = False,
-    held_out: float | None = None,
     batch_bytes: int = BATCH_BYTES,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
     group_bytes: int = GROUP_BYTES,
     workers: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     progress: Report | None = None,
     runner: Runner | None = None,
+    **options: Unpack[CorpusOptions],
 ) -> Summary:
     """Tokenize files into a directory: see `tokenize_shard`, which does each task, for the arguments that it has, too.
 
     Files are taken in order, small ones together; each such task gives ``OUT/00000`` and so on. At the end there is
     ``OUT/manifest.json``. A call that ended early, by an error or a kill, is made again and goes on; the bytes in the
-    end are those of a call that nothing happened to. A call for what is done does nothing.
+    end are those of a call that nothing happened to. A call for what is done does nothing. The same call may run twice
+    at once, on several machines: both end with the same files.
 
     Args:
         inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read. Or a mixture:
@@ -107,43 +83,36 @@ def tokenize_corpus(
 
     docs/corpora.md has examples.
     """
-    options = Options(
-        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records,
-        shuffle or isinstance(inputs, Mapping),
-        seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
-        deduplicate, held_out,
-    ).checked()  # fmt: skip
+    given: dict[str, Any] = {**options}
+    if isinstance(inputs, Mapping):
+        given["shuffle"] = given.get("shuffle") or True
+    how = Options.of("tokenize_corpus", format, given, CorpusOptions.__optional_keys__)
     group_bytes = positive(group_bytes, "group_bytes")
     batch_bytes = positive(batch_bytes, "batch_bytes")
     workers = None if workers is None else positive(workers, "workers")
     threads = None if threads is None else checks.unsigned(threads, "threads", 16)
     begin_anew = checks.flag(overwrite, "overwrite")
-    from crayon_hf.corpora.job.encoder import job_tokenizer
-
     opened = job_tokenizer(tokenizer)
     place = storage.normal(os.fspath(output))
     if isinstance(inputs, Mapping):
-        inputs, mixture = sources_of(inputs, lambda each: _outside(place, each, options.input_format))
-        options = options._replace(mixture=mixture)
+        inputs, mixture = sources_of(inputs, lambda each: _outside(place, each, how.input_format))
+        how = how._replace(mixture=mixture)
 
     def directory_of(path: str) -> Directory:
         return Directory(path, lambda request: [task.name for task in _planned(request, path)])
 
-    job = _Job(directory_of(place), inputs, options, opened, group_bytes, batch_bytes, progress)
+    job = _Job(directory_of(place), inputs, how, opened, group_bytes, batch_bytes, progress)
     sides = [job]
-    if options.held_out is not None:
+    if how.held_out is not None:
         directory = directory_of(os.path.join(place, HELD_OUT))
-        aside = options._replace(is_held_out=True)
-        if options.mixture is not None:  # nothing is held out twice
-            aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in options.mixture))
+        aside = how._replace(is_held_out=True)
+        if how.mixture is not None:  # nothing is held out twice
+            aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in how.mixture))
         sides.append(_Job(directory, job.files, aside, opened, group_bytes, batch_bytes, progress))
 
-    def here(side: _Job) -> Here:
-        return lambda tasks, lock, progress: _here(
-            tasks, opened, side.options, batch_bytes, workers, threads, lock, progress
-        )
-
-    made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner, here(side)) for side in sides]
+    if runner is None:
+        runner = functools.partial(run_here, batch_bytes=batch_bytes, workers=workers, threads=threads)
+    made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner) for side in sides]
     return made[0]._replace(held_out=made[1] if len(made) > 1 else None)
 
 
@@ -160,10 +129,8 @@ class _Job:
         batch_bytes: int,
         report: Report | None,
     ) -> None:
-        from crayon_hf.corpora.job.encoder import plan_encoding
-
         self._directory, self._tokenizer, self._report = directory, tokenizer, report
-        self.options = self._options = options
+        self._options = options
         self._storage = storage.of(directory.path)
         directory.check()
         encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
@@ -178,6 +145,7 @@ class _Job:
         self._input_bytes = sum(task.bytes for task in self._tasks)
         self._began = time.monotonic()
         self._counts: dict[str, Counts] = {}
+        self._done: dict[str, ShardSummary] = {}
         self._sum = self._before = Counts()
 
     def already_done(self) -> Summary | None:
@@ -186,31 +154,52 @@ class _Job:
             return None
         return self._found(done)
 
-    def run(self, overwrite: bool, runner: Runner | None, here: Here) -> Summary:
-        directory = self._directory
-        lock = directory.lock()
+    def run(self, overwrite: bool, runner: Runner) -> Summary:
+        self._directory.tidy_up()
         try:
-            done = None if overwrite else directory.manifest()
+            return self._begin(overwrite) or self._work(runner)
+        finally:
+            with contextlib.suppress(OSError):  # there may be an error to tell already
+                self._storage.remove_leftovers(self._directory.path)
+
+    def _work(self, runner: Runner) -> Summary:
+        """Do what is left; the summary, also where another process has done it meanwhile: then it has removed what is
+        needed to go on, so whatever went wrong here says nothing."""
+        try:
+            self._do(runner)
+            return self._finish()
+        except (CrayonError, OSError):
+            done = self._directory.manifest()
+            if done is None or (summary := self._found(done)) is None:
+                raise
+            self._directory.settle()
+            return summary
+
+    def _begin(self, overwrite: bool) -> Summary | None:
+        """Have the directory be this job's; the summary of one that is done."""
+        directory = self._directory
+        while True:
+            before = None if overwrite else directory.job()
+            done = None if overwrite else directory.manifest()  # the job file goes after it was written
             if done is not None and (summary := self._found(done)) is not None:
                 directory.settle()  # only what was needed to go on is there still
                 return summary
-            if overwrite or done is not None or (before := directory.job()) is None:
-                self._begin_anew()
-            elif not self._goes_on(before):
+            if before is not None and done is None:
+                if self._goes_on(before):
+                    return None
                 if any(state.shards for state in directory.states().values()):
                     refuse(directory.path, before, self._request)
-                self._begin_anew()
-            failures, undone = self._choose(runner, here, lock) if self._options.deduplicate else ([], 0)
-            if not failures:
-                failures, undone = self._do(runner, here, lock)
-            raise_for(failures, undone, len(self._tasks))
-            return self._finish()
-        except KeyboardInterrupt:
-            with waiting.in_haste():  # a store that does not answer is not asked again
-                directory.unlock()
-            raise
-        finally:
-            directory.unlock()
+            is_new = before is None and done is None and not overwrite
+            try:
+                if self._begin_anew(clear=not is_new):
+                    return None
+            except JobError:
+                if not is_new or (directory.job() is None and directory.manifest() is None):
+                    raise
+                continue  # a process has begun at the same time
+            if (other := directory.job()) is not None:  # of a process that began at the same time
+                refuse(directory.path, other, self._request)
+            overwrite = False
 
     def _found(self, done: dict[str, Any]) -> Summary | None:
         """The summary of this job, which is done. None for another one that has not one shard: nothing is lost then.
@@ -222,21 +211,23 @@ class _Job:
         if not shards and differences(before, now):
             return None
         refuse(self._directory.path, before, now)
+        self._must_be_whole(shards, "--overwrite (overwrite=True) makes everything anew")
+        return self._summary(done, True)
+
+    def _must_be_whole(self, shards: list[dict[str, Any]], hint: str) -> None:
+        """JobError where a file of a shard is gone or has another size."""
         wholes = self._storage.map(lambda shard: is_whole(self._directory.path, [shard]), shards)
         for shard, is_there in zip(shards, wholes, strict=True):
             if not is_there:
                 path = os.path.join(self._directory.path, shard["name"])
-                raise JobError(
-                    f"{path} was done, and is gone or has changed: --overwrite (overwrite=True) makes everything anew"
-                )
-        return self._summary(done, True)
+                raise JobError(f"{path} was done, and is gone or has changed: {hint}")
 
     # -- what is there
 
-    def _begin_anew(self) -> None:
-        """Whatever can be known to fail does so before anything is removed."""
+    def _begin_anew(self, clear: bool) -> bool:
+        """Whatever can be known to fail does so before anything is removed. False if another process has begun."""
         directory, options = self._directory, self._options
-        ours = set(directory.belongings())
+        ours = set(directory.belongings()) if clear else set()
         outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
         names = [MANIFEST, BAD_RECORDS, *FORMATS[options.format].merged_files]
         there = [name for name in names if self._storage.is_there(os.path.join(directory.path, name))]
@@ -244,10 +235,11 @@ class _Job:
         refuse_taken(directory.path, (name for name in there if name not in ours))
         if ours:
             self._try()
-        directory.clear()
+        if clear:
+            directory.clear()
         if options.held_out is None:
             directory.clear_held_out()
-        directory.begin(self._request)
+        return directory.begin(self._request)
 
     def _try(self) -> None:
         """Read the beginning of the first file: a column that is not there is noticed."""
@@ -281,7 +273,7 @@ class _Job:
             if state is not None:
                 forget_shard(task.output, state)
         if now != before:
-            self._directory.begin(now)
+            self._directory.go_on(now)
         self._request, self._tasks = now, tasks
         return True
 
@@ -290,59 +282,49 @@ class _Job:
 
     # -- tasks
 
-    def _choose(self, runner: Runner | None, here: Here, lock: int) -> tuple[list[Failure], int]:
-        """The first pass where duplicates are left out: hash all documents, and say which are taken."""
-        paths = [state_path(task.output) for task in self._tasks]
-        if all(self._storage.map(choosing.is_chosen, paths)):
-            return [], 0
-        hashed = self._storage.map(choosing.has_hashes, paths)
-        left = [task for task, is_hashed in zip(self._tasks, hashed, strict=True) if not is_hashed]
-        failures = list(self._run_tasks(left, runner, here, lock))
-        undone = sum(not is_hashed for is_hashed in self._storage.map(choosing.has_hashes, paths))
-        if not undone:
-            choosing.choose([(path, task.files) for path, task in zip(paths, self._tasks, strict=True)], self._options)
-        elif not failures:
-            failures.append(Failure("error", "a task has no hashes"))
-        return failures, undone
-
-    def _run_tasks(self, left: Sequence[Task], runner: Runner | None, here: Here, lock: int) -> Iterator[Failure]:
-        """Do some tasks; what failed."""
-        if not left:
-            return
-        self._tell()
-        if runner is None:
-            yield from here(left, lock, self._progress)
-            return
-        for task, result in runner(left, self._tokenizer, self._options, self._progress):
-            if isinstance(result, ShardSummary):
-                self._progress(task, result.counts)
-            else:
-                yield result if isinstance(result, Failure) else failure_of(result)
-
-    def _do(self, runner: Runner | None, here: Here, lock: int) -> tuple[list[Failure], int]:
-        """What failed, and how many tasks are not done."""
+    def _do(self, runner: Runner) -> None:
+        """Do the tasks that are left. Where duplicates are left out a task has to be done twice: it hashes its
+        documents, and when all are hashed it is known which ones are taken."""
         left = []
-        states = list(self._states(self._tasks))
+        states = list(self._storage.map(self._state, self._tasks))
         finished = self._storage.map(self._is_finished, states)
         for task, state, is_finished in zip(self._tasks, states, finished, strict=True):
             if state is not None:
                 self._counts[task.name] = state.counts
                 self._sum = self._sum.plus(state.counts)
-            if not is_finished:
+            if state is None or not is_finished:
                 left.append(task)
+            else:
+                self._done[task.name] = ShardSummary(task.output, state.shards, state.counts, None)
         self._before = self._sum
-        failures = list(self._run_tasks(left, runner, here, lock))
-        found = zip(left, self._states(left), strict=True)
-        undone = [task for task, state in found if state is None or not state.done]
-        if undone and not failures:
-            failures.append(Failure("error", f"task {undone[0].name} has no result"))
-        return failures, len(undone)
+        while left:
+            left = self._run_tasks(left, runner)
+            if left:
+                choosing.choose([(state_path(task.output), task.files) for task in self._tasks], self._options)
+
+    def _run_tasks(self, left: Sequence[Task], runner: Runner) -> list[Task]:
+        """Do some tasks; those that are hashed. Errors as `raise_for`."""
+        failures, has_result, hashed = [], set(), []
+        self._tell()
+        for task, result in runner(left, self._tokenizer, self._options, self._progress):
+            has_result.add(task.name)
+            if not isinstance(result, ShardSummary):
+                failures.append(result if isinstance(result, Failure) else failure_of(result))
+                continue
+            if result.counts != self._counts.get(task.name):
+                self._progress(task, result.counts)
+            if result.is_hashed:
+                hashed.append(task)
+            else:
+                self._done[task.name] = result
+        if not failures and len(has_result) < len(left):
+            name = next(task.name for task in left if task.name not in has_result)
+            failures.append(Failure("error", f"task {name} has no result"))
+        raise_for(failures, len(self._tasks) - len(self._done), len(self._tasks))
+        return hashed
 
     def _is_finished(self, state: State | None) -> bool:
         return state is not None and state.done and is_whole(self._directory.path, state.shards)
-
-    def _states(self, tasks: Sequence[Task]) -> Iterable[State | None]:
-        return self._storage.map(self._state, tasks)
 
     def _state(self, task: Task) -> State | None:
         return load(os.path.join(self._directory.place, f"{task.name}.json"))
@@ -363,23 +345,35 @@ class _Job:
         directory, format = self._directory, self._options.format
         tasks: list[dict[str, Any]] = []
         total = Counts()
-        for task, state in zip(self._tasks, self._states(self._tasks), strict=True):
-            assert state is not None
-            tasks.append({"inputs": [list(file[:2]) for file in task.files], "shards": list(state.shards)})
-            total = total.plus(state.counts)
-        shards = [shard["name"] for task in tasks for shard in task["shards"]]
-        merged = [file._asdict() for file in self._storage.merge(FORMATS[format], directory.path, shards)]
+        for task in self._tasks:
+            done = self._done[task.name]
+            tasks.append({"inputs": [list(file[:2]) for file in task.files], "shards": list(done.shards)})
+            total = total.plus(done.counts)
+        shards = [shard for task in tasks for shard in task["shards"]]
+        self._must_be_ours(shards)
+        merged = self._storage.merge(FORMATS[format], directory.path, [shard["name"] for shard in shards])
         if total.bad_records:
             directory.place_file(BAD_RECORDS, self._bad_records())
-        written = manifest(self._request, total, tasks, merged, self._facts)
+        written = manifest(self._request, total, tasks, [file._asdict() for file in merged], self._facts)
         directory.place_file(MANIFEST, _json(written))
         directory.settle()
         return self._summary(written, False)
 
+    def _must_be_ours(self, shards: list[dict[str, Any]]) -> None:
+        """JobError where another process has begun anew in the directory meanwhile."""
+        if (now := self._directory.job()) is None:
+            raise JobError(f"{self._directory.path}: another process has removed this job")
+        refuse(self._directory.path, now, self._request)
+        self._must_be_whole(shards, "has another process begun anew in the directory? The same command goes on")
+
     def _bad_records(self) -> Iterator[bytes]:
-        for task, state in zip(self._tasks, self._states(self._tasks), strict=True):
-            if state is not None and state.bad_bytes:
-                yield self._storage.read(os.path.join(self._directory.place, f"{task.name}.bad-records.jsonl")) or b""
+        for task in self._tasks:
+            if self._done[task.name].counts.bad_records:
+                path = f"{state_path(task.output)}.bad-records.jsonl"
+                data = self._storage.read(path)
+                if data is None:
+                    raise gone(path)
+                yield data
 
     def _summary(self, written: dict[str, Any], already_done: bool) -> Summary:
         counts = Counts(**written["counts"])
@@ -406,38 +400,8 @@ def _planned(request: dict[str, Any], directory: str) -> list[Task]:
     return plan(files, directory, request["group_bytes"], request["shuffle"], request["seed"], request.get("mixture"))
 
 
-def _here(
-    tasks: Sequence[Task],
-    tokenizer: JobTokenizer,
-    options: Options,
-    batch_bytes: int,
-    workers: int | None,
-    threads: int | None,
-    lock: int,
-    progress: Callable[[Task, Counts], None],
-) -> list[Failure]:
-    """Do tasks on this machine; what failed."""
-    from crayon_hf.corpora.job.workers import Pool
-
-    available = _core.usable_cores()
-    addresses = (address for task in tasks for address in (task.output, *(file.address for file in task.files)))
-    in_memory = any(address.startswith("memory:") for address in addresses)  # of this process
-    count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
-    each = max(1, available // count) if threads is None else threads
-    try:
-        with Pool(count, options, tokenizer, batch_bytes, each, lock) as pool:
-            return pool.run(tasks, progress, lambda line: print(f"crayon-hf: warning: {line}", file=sys.stderr))
-    except Exception as error:
-        interrupt = interrupt_behind(error)
-        if interrupt is not None:
-            raise interrupt from None
-        raise
-
-
 def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]:
     """The input files, but for those in the output directory."""
-    from crayon_hf.corpora.job.shard import inputs_of
-
     inside = os.path.join(os.path.realpath(directory), "")
     found = inputs_of(inputs, format)
     if not found:
@@ -446,12 +410,6 @@ def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]
     if not files:
         raise CorpusError(f"all inputs are in the output directory {directory}")
     return files
-
-
-def _workers(tasks: Sequence[Task], cores: int) -> int:
-    """One thread unpacks most files, so packed ones get a process for each core; else two cores share the reading."""
-    packed = any(format_of(file.address)[1] for task in tasks for file in task.files)
-    return cores if packed else (cores + 1) // 2
 
 
 def _json(value: Any) -> list[bytes]:

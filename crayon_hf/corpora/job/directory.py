@@ -7,7 +7,6 @@ Layout::
     OUT/held-out/                       such a directory of its own, with what was held out
     OUT/bad-records.jsonl               bad records, if there were any
     OUT/_crayon/job.json                what was asked for, while the job is not done
-    OUT/_crayon/lock                    held by the job and by each of its workers
     OUT/_crayon/removing.json           what is being removed, while it is
     OUT/_crayon/00000.json ...          states of tasks (`crayon_hf.corpora.job.state`)
 """
@@ -19,44 +18,37 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
-from crayon_hf.corpora.job.locks import lock
+from crayon_hf.corpora.formats.output import ENDING
 from crayon_hf.corpora.job.owned_files import listed, remove_listed
 from crayon_hf.corpora.job.shard import written
 from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.job.summary import SCHEMA
-from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.util.files import final_name
 
-_OURS = re.compile(
-    r"\d{5,}\.(json|lock|tokens|ends|hashes|hashes\.part|chosen|bad-records\.jsonl)|manifest|bad-records"
-    r"|\d{5,}\.lock\.[0-9a-f]{16}(\.beat)?"
-)
-_LEASE = re.compile(r"lock\.[0-9a-f]{16}(\.beat)?")
-
-if TYPE_CHECKING:
-    from crayon_hf.corpora.job.locks import Lock
-    from crayon_hf.corpora.storage.lease import Lease
+_OURS = re.compile(r"\d{5,}\.(json|hashes|chosen|bad-records(\.\d+-\d+)?\.jsonl)")
 
 _PLANNED = ("group_bytes", "shuffle", "seed")
-_JOB, _LOCK, _REMOVING = "job.json", "lock", "removing.json"
+_JOB, _REMOVING = "job.json", "removing.json"
 HELD_OUT = "held-out"
 MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
 
 
 class Directory:
-    """An output directory, of a job or to become one's. Nothing in it is changed before `lock`."""
+    """An output directory, of a job or to become one's. Several processes may do the same job in it at once.
+
+    The job file is created where there is none, and says whose directory it is. Everything that the job writes then has
+    the same bytes, whichever process writes it. The manifest comes last, and the job file goes after it."""
 
     def __init__(self, path: str, tasks_of: Callable[[dict[str, Any]], Iterable[str]]) -> None:
         """`tasks_of`: the names of the tasks of a job, by what `job` says of it."""
         self.path, self._tasks_of = path, tasks_of
         self.place = os.path.join(path, PLACE)
         self._storage = storage.of(path)
-        self._held: Lock | Lease | None = None
 
     # -- whose it is
 
@@ -70,7 +62,9 @@ class Directory:
             return
         except NotADirectoryError:
             raise JobError(f"{self.path} is not a directory: give another output") from None
-        if not there <= {PLACE} or not all(self._is_ours(name) for name in self._inside()):
+        if not there <= {PLACE} or not all(_is_ours(name) for name in self._inside()):
+            if self._has(_JOB):  # a process has just begun
+                return
             names = ", ".join(sorted(there)[:3])
             raise JobError(f"{self.path} has files of others ({names}): give an empty or a new directory")
 
@@ -85,8 +79,7 @@ class Directory:
             Counts(**found["counts"]), found["tokenizer"], [file for task in found["tasks"] for file in task["inputs"]]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise JobError(
-                f"{path} is damaged ({type(error).__name__}: {error}), so it is not known what is this job's: give "
-                "another output, or move it and what is beside it"
+                f"{path} is damaged, so the files of this job are unknown: give another output, or move this directory"
             ) from error
         return found
 
@@ -137,50 +130,34 @@ class Directory:
 
     @property
     def is_settled(self) -> bool:
-        """True when nothing of a job at work is there."""
+        """True when no file of a job at work is there."""
         if self._storage.lists_all:
             return not self._has("")
-        if self._has(_JOB) or self._has(_LOCK):
-            return False
-        return not any(map(_is_left, self._storage.names(self.place)))  # who was killed letting go left more than that
+        return not self._has(_JOB) and not any(map(_is_left, self._storage.names(self.place)))
 
-    def lock(self) -> int:
-        """Make the directory, and be the only one who works in it; the descriptor of the lock."""
-        self.check()
-        busy = f"{self.path} is being written by another process: wait for it, or stop it"
-        self._held = lock(os.path.join(self.place, _LOCK), busy)
+    # -- changing it
+
+    def tidy_up(self) -> None:
+        """Finish a removal that was killed, and remove what killed processes left."""
         self.check()
         if self._has(_REMOVING):
             self._remove()
         self._storage.remove_leftovers(self.path)
-        merged = {name for format in FORMATS.values() for name in format.merged_files}
-        self._storage.remove_halves(self.path, merged)
-        return self._held.descriptor
 
-    def unlock(self) -> None:
-        """Let go of it, and leave nothing that workers left who were stopped."""
-        if self._held is not None:
-            is_done = False
-            with contextlib.suppress(OSError, StoreError, waiting.Stopped):  # there may be an error to tell already
-                self._storage.remove_leftovers(self.path)
-            with contextlib.suppress(StoreError, waiting.Stopped):
-                is_done = not self._has(_JOB)
-            self._held.release(remove=is_done)
-            with contextlib.suppress(OSError):  # something is in it
-                self._storage.drop(self.place)
-            self._held = None
+    def begin(self, request: dict[str, Any]) -> bool:
+        """From now on it is this job's; False if another process has begun here."""
+        self._storage.make(self.place)
+        return self._storage.create(os.path.join(self.place, _JOB), json.dumps(request).encode())
 
-    # -- changing it, with the lock held
-
-    def begin(self, request: dict[str, Any]) -> None:
-        """From now on it is this job's."""
+    def go_on(self, request: dict[str, Any]) -> None:
+        """Replace the job file by that of a job that goes on from it."""
         self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
-        self._storage.sync(self.path)
 
     def clear(self) -> None:
-        """Remove what a job of ours wrote. Once it has begun, it is ended by whoever locks the directory next."""
+        """Remove what a job of ours wrote. Once it has begun, the next process in the directory ends it."""
         names = self.belongings()
         if names or self._has(_JOB):
+            self._storage.make(self.place)
             self._storage.write(os.path.join(self.place, _REMOVING), json.dumps({"names": names}).encode())
             self._remove()
 
@@ -189,22 +166,20 @@ class Directory:
         aside = Directory(os.path.join(self.path, HELD_OUT), self._tasks_of)
         if aside.manifest() is None and aside.job() is None:
             return
-        aside.lock()
-        try:
-            aside.clear()
-        finally:
-            aside.unlock()
-        with contextlib.suppress(OSError):  # somebody else's file is in it
+        aside.tidy_up()
+        aside.clear()
+        with contextlib.suppress(OSError):  # it has files of other programs
             self._storage.drop(aside.path)
 
     def place_file(self, name: str, parts: Iterable[bytes]) -> None:
         """Write a file of the directory, which is there whole or not at all."""
-        self._storage.place(os.path.join(self.path, name), parts, os.path.join(self.place, name.partition(".")[0]))
+        self._storage.place(os.path.join(self.path, name), parts)
 
     def settle(self) -> None:
         """The job is done and its manifest in place: remove what was needed to go on, `job.json` last."""
+        self._storage.remove_leftovers(self.path)
+        self._storage.end_uploads(self.path)
         self._tidy()
-        self._storage.remove([os.path.join(self.place, _JOB)])
 
     def _remove(self) -> None:
         path = os.path.join(self.place, _REMOVING)
@@ -214,14 +189,15 @@ class Directory:
             raise JobError(f"{path} is damaged: remove {self.path} yourself")
         remove_listed(self.path, names)
         self._storage.remove_leftovers(self.path)
-        self._tidy()
-        self._storage.remove([os.path.join(self.place, _JOB)])
-        self._storage.remove([path])
+        self._storage.end_uploads(self.path)
+        self._tidy(path)
 
-    def _tidy(self) -> None:
-        held = self._held.keys if self._held is not None else ()
-        paths = [os.path.join(self.place, name) for name in self._inside() if _is_left(name)]
-        self._storage.remove([path for path in paths if path not in held])
+    def _tidy(self, *last: str) -> None:
+        self._storage.remove(os.path.join(self.place, name) for name in self._inside() if _is_left(name))
+        self._storage.remove([os.path.join(self.place, _JOB)])
+        self._storage.remove(last)
+        with contextlib.suppress(OSError):  # it has files of other programs, or of a process that does the same job
+            self._storage.drop(self.place)
 
     def _inside(self) -> Iterable[str]:
         """What is beside the output, for a store with all that may be: what the job that has begun writes there."""
@@ -239,9 +215,6 @@ class Directory:
     def _has(self, name: str) -> bool:
         return self._storage.is_there(os.path.join(self.place, name) if name else self.place)
 
-    def _is_ours(self, name: str) -> bool:
-        return name in (_JOB, _LOCK, _REMOVING) or final_name(name) in (_JOB, _REMOVING) or bool(_LEASE.fullmatch(name))
-
     def _read(self, path: str) -> Any:
         """The JSON in a file; None where there is none."""
         try:
@@ -251,8 +224,13 @@ class Directory:
 
 
 def _is_left(name: str) -> bool:
-    """Whether a file beside the output is one that no settled job has."""
-    return bool(_OURS.fullmatch(name) or _LEASE.fullmatch(name)) or final_name(name) is not None
+    """Whether a file beside the output is one of a job that is not done, or was not tidied up."""
+    return bool(_OURS.fullmatch(name))
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file beside the output may be there before there is a job file."""
+    return name in (_JOB, _REMOVING) or final_name(name, ENDING) in (_JOB, _REMOVING)
 
 
 def _is_job(found: Any) -> bool:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.job import choosing
+from crayon_hf.corpora.job.encoder import DocumentEncoder
 from crayon_hf.corpora.job.state import Counts
 from crayon_hf.corpora.job.task_batches import Batch
 from crayon_hf.text_readers.batches import joined
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from crayon_hf.corpora.job.encoder import DocumentEncoder
-    from crayon_hf.text_readers.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 
 
 class Encoded(NamedTuple):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf import _core
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
+from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
+from crayon_hf.corpora.job.options import Options
 from crayon_hf.fingerprints import digest_of
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer.resolve import open_tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from crayon_hf.corpora.formats import ShardSettings
-    from crayon_hf.corpora.job.options import Options
 
 _NATIVE = ("int32", "uint16", "uint32")
 _SLICE = 4 << 20
@@ -60,6 +60,8 @@ class Encoding(NamedTuple):
     threads: int
     pad_id: int | None = None
     """What fills sequences up, where that is asked for."""
+    reading: Callable[[Iterator[Any]], Iterator[Any]] = iter
+    """What the batches that a task reads go through."""
 
 
 def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> Encoding:
@@ -69,9 +71,6 @@ def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> En
     that is too large. ValueError where the special tokens around a text end with that token already: it would be there
     twice.
     """
-    from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
-    from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
-
     opened, format = tokenizer.tokenizer, FORMATS[options.format]
     eos = find_eos(opened, tokenizer.name or None, options.eos) if options.append_eos else None
     vocabulary = Vocabulary(tokenizer.size, tokenizer.largest_id, tokenizer.name, eos)
@@ -90,8 +89,6 @@ def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> En
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
     """Whether the special tokens around a text end with this one."""
-    import numpy as np
-
     begins, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
     plain, special = (
         DocumentEncoder(tokenizer, dtype, (), True, special, 1).encode(b"a", begins, ends)[0].tolist()
@@ -143,8 +140,6 @@ class DocumentEncoder:
     def _delegated(
         self, data: memoryview, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        import numpy as np
-
         suffix = np.array(self._suffix, self.dtype)
         parts: list[npt.NDArray[Any]] = []
         counts = np.zeros(len(begins) + 1, np.int64)

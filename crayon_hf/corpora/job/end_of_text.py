@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crayon_hf.corpora.job.options import Options
 from crayon_hf.errors import JobError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.files import read_source
-
-if TYPE_CHECKING:
-    from crayon_hf.corpora.job.options import Options
+from crayon_hf.util.wording import joined
 
 KNOWN = (
     "<|endoftext|>",
@@ -90,5 +89,5 @@ def _known(tokenizer: Tokenizer) -> int:
             "usual names in its vocabulary: name it with --eos TOKEN (eos=)"
         )
     raise JobError(
-        f"the end-of-text token is ambiguous: the tokenizer has {' and '.join(found)}: name it with --eos TOKEN (eos=)"
+        f"the end-of-text token is ambiguous: the tokenizer has {joined(found)}: name it with --eos TOKEN (eos=)"
     )

@@ -7,16 +7,27 @@ import signal
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crayon_hf.errors import BadRecordError, CrayonError, FormatError, JobError, StoreCredentialsError
+from crayon_hf.errors import (
+    BadRecordError,
+    CorpusError,
+    CrayonError,
+    FormatError,
+    JobError,
+    StoreCredentialsError,
+)
+from crayon_hf.util.wording import plural
 
+TO_CONTINUE = "run it again to continue; finished work is kept"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_PASSING = ("full", "died", "error")
+"""Kinds behind which the same command may succeed. An input that cannot be read, or lacks a column, fails again."""
 
 
 class Failure(NamedTuple):
     """Of one task."""
 
     kind: str
-    """``bad-record``, ``full``, ``format``, ``credentials``, ``died`` or ``error``."""
+    """``bad-record``, ``full``, ``format``, ``credentials``, ``input``, ``died``, ``stopped`` or ``error``."""
     message: str
 
     @property
@@ -31,6 +42,8 @@ def failure_of(error: BaseException) -> Failure:
         return Failure("bad-record", str(error))
     if isinstance(error, FormatError):
         return Failure("format", str(error))
+    if isinstance(error, CorpusError):
+        return Failure("input", str(error))
     if isinstance(error, StoreCredentialsError):
         return Failure("credentials", str(error))
     if isinstance(error, OSError):
@@ -39,15 +52,6 @@ def failure_of(error: BaseException) -> Failure:
         return Failure("full" if error.errno in _FULL else "error", message)
     known = isinstance(error, (CrayonError, ValueError))
     return Failure("error", str(error) if known and str(error) else f"{type(error).__name__}: {error}")
-
-
-def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """The Ctrl-C that an error took the place of: where one comes as a waiting thread takes its lock again, Python's
-    `threading` says that it releases a lock that nobody has."""
-    seen: BaseException | None = error
-    while seen is not None and not isinstance(seen, KeyboardInterrupt):
-        seen = seen.__context__
-    return seen
 
 
 def death(task: str, code: int) -> Failure:
@@ -71,9 +75,15 @@ def raise_for(failures: Sequence[Failure], undone: int, tasks: int) -> None:
     more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
     what = "; ".join(reasons[:3]) + more
     if all(failure.kind == "bad-record" for failure in failures):
-        raise BadRecordError(f"{what} (--bad-records skip or replace, bad_records=, goes on; what is done stays)")
+        column = "; --column (column=) says which is the text" if "; it has " in what else ""
+        raise BadRecordError(
+            f"{what} (--bad-records (bad_records=) skip leaves bad records out, replace keeps their places{column})"
+        )
     if all(failure.kind == "credentials" for failure in failures):
         raise StoreCredentialsError(what)
-    raise JobError(
-        f"{undone} of {tasks} tasks not done: {what}: what is done stays, the same command goes on from there"
-    )
+    message = f"{undone} of {plural(tasks, 'task')} not done: {what}" if tasks > 1 else what
+    if all(failure.kind in _PASSING for failure in failures):
+        message += f": {TO_CONTINUE}"
+    elif undone < tasks:
+        message += f": once the input is repaired, {TO_CONTINUE}"
+    raise JobError(message)

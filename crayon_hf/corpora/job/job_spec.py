@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.options import Options
 from crayon_hf.errors import JobError
+from crayon_hf.text_readers.documents import InputFile
+from crayon_hf.util.wording import plural
 
-if TYPE_CHECKING:
-    from crayon_hf.corpora.job.encoder import JobTokenizer
-    from crayon_hf.corpora.job.options import Options
-    from crayon_hf.text_readers.documents import InputFile
+
+def gone(path: str) -> JobError:
+    """The error for a file of a job that was there: only another process removes one."""
+    return JobError(f"{path} is gone: another process has done the job, or begun anew")
 
 
 def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobTokenizer) -> dict[str, Any]:
@@ -41,13 +45,15 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
             lines += changed_inputs(was or [], is_now or [])
         elif key == "tokenizer" and before.get("format") != "datatrove" and was and is_now:
             if was.get("digest") != is_now.get("digest"):
-                lines.append(f"the tokenizer was {_json(was)}, is {_json(is_now)}")
+                names = [_said(each.get("name")) for each in (was, is_now)]
+                same = f"the tokenizer {names[0]} has changed"
+                lines.append(same if names[0] == names[1] else f"the tokenizer was {names[0]}, is {names[1]}")
         elif (key == "bad_records" and was == "stop") or (
             key == "max_document_bytes" and before.get("bad_records") == "stop" and (was or 0) < (is_now or 0)
         ):
             continue
         else:
-            lines.append(f"{key} was {_json(was)}, is {_json(is_now)}")
+            lines.append(f"{key} was {_said(was)}, is {_said(is_now)}")
     return lines
 
 
@@ -88,7 +94,7 @@ def changed_inputs(was: Sequence[Any], is_now: Sequence[Any]) -> list[str]:
     for name in before:
         if name in now and before[name][1:] != now[name][1:]:
             old, new = before[name][1], now[name][1]
-            sizes = f"{old} bytes then, {new} now" if old != new else "same size"
+            sizes = f"{plural(old, 'byte')} then, {new:,} now" if old != new else "same size"
             lines.append(f"{before[name][0]} has changed ({sizes})")
     return lines or ([] if are_same_files(was, is_now) else ["the inputs have another order"])
 
@@ -97,5 +103,8 @@ def _place(address: str) -> str:
     return address if "://" in address or "::" in address else os.path.abspath(address)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _said(value: Any) -> str:
+    """A setting as people say it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not given" if value is None else json.dumps(value, ensure_ascii=False)

@@ -12,6 +12,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util import validation
@@ -81,8 +83,6 @@ def mixed(files: Sequence[InputFile], sources: Sequence[Source], group_bytes: in
     A source's files come in another order each time that it is read, by ``numpy.random.default_rng((seed, source,
     time))``. Where a part of the last time is read, it is that part of the documents of every file.
     """
-    import numpy as np
-
     dealt: list[tuple[float, InputFile]] = []
     total, first = 0.0, 0
     for number, source in enumerate(sources):

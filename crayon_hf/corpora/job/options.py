@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypedDict
 
+from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.text_readers.documents import FORMATS as INPUT_FORMATS
 from crayon_hf.text_readers.documents import Reading
 from crayon_hf.util import validation
@@ -13,6 +15,34 @@ MAX_SEQUENCE_LENGTH = 1 << 24
 PACKINGS = ("concat", "best-fit")
 REMAINDERS = ("drop", "keep", "pad")
 MAX_DOCUMENT_BYTES: int = Reading._field_defaults["max_document_bytes"]
+
+
+class ShardOptions(TypedDict, total=False):
+    """The arguments of `tokenize_shard` that the bytes of the output depend on, but for the format."""
+
+    column: str
+    template: str | None
+    separator: str | None
+    input_format: str | None
+    append_eos: bool
+    eos: str | None
+    add_special_tokens: bool
+    bad_records: str
+    shuffle: bool
+    seed: int
+    max_tokens_per_shard: int | None
+    max_document_bytes: int
+    sequence_length: int | None
+    packing: str | None
+    remainder: str | None
+    pad_token: str | None
+    deduplicate: bool
+
+
+class CorpusOptions(ShardOptions, total=False):
+    """Those of `tokenize_corpus`."""
+
+    held_out: float | None
 
 
 class Options(NamedTuple):
@@ -42,10 +72,15 @@ class Options(NamedTuple):
     mixture: tuple[tuple[str, int, float], ...] | None = None
     """`Source`s of `crayon_hf.corpora.job.mixture`."""
 
+    @classmethod
+    def of(cls, function: str, format: str, given: Mapping[str, Any], known: frozenset[str]) -> Options:
+        """The checked options that a function was `given`; TypeError for a name that it does not know."""
+        for name in sorted(given.keys() - known):
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        return cls(format, **given).checked()
+
     def checked(self) -> Options:
         """The same, of plain Python types. TypeError, ValueError or OverflowError for what makes no sense."""
-        from crayon_hf.corpora.formats import FORMATS
-
         _one_of(self.format, "format", tuple(FORMATS))
         if self.input_format is not None:
             _one_of(self.input_format, "input_format", INPUT_FORMATS)
@@ -74,10 +109,8 @@ class Options(NamedTuple):
         if self.sequence_length is None:
             for name in ("packing", "remainder", "pad_token"):
                 if getattr(self, name) is not None:
-                    raise ValueError(f"{name} is for sequences of one length: give sequence_length as well")
+                    raise ValueError(f"{name} is for sequences of one length: give that length as well")
             return self
-        from crayon_hf.corpora.formats import FORMATS
-
         length, limit = positive(self.sequence_length, "sequence_length"), self.max_tokens_per_shard
         if not 2 <= length <= MAX_SEQUENCE_LENGTH:
             raise ValueError(f"sequence_length is {length}, expected 2 to {MAX_SEQUENCE_LENGTH:,}")

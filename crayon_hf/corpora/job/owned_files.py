@@ -9,6 +9,7 @@ from typing import Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.storage.base import taken_error
 from crayon_hf.errors import JobError
 
 
@@ -64,8 +65,7 @@ def taken(directory: str, format: str, outputs: Collection[str], is_limited: boo
 def refuse_taken(directory: str, names: Iterable[str]) -> None:
     """JobError where there is one."""
     for name in names:
-        path = os.path.join(directory, name)
-        raise JobError(f"{path} is there, and nothing says that it is ours: move it, or give another output")
+        raise taken_error(os.path.join(directory, name))
 
 
 def _is_plain(name: Any) -> bool:

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.job.best_fit import best_fit
-from crayon_hf.corpora.job.sequences import Sequences
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from crayon_hf.corpora.job.options import Options
-    from crayon_hf.corpora.job.shards import Shards
-    from crayon_hf.corpora.job.state import State
+from crayon_hf.corpora.job.options import Options
+from crayon_hf.corpora.job.shards import Sequences, Shards
+from crayon_hf.corpora.job.state import State
 
 WINDOW = 1 << 23
 """Tokens, about, among which the best fit is looked for; 32 sequences where they are longer."""
@@ -98,8 +95,6 @@ class Concatenated(Packer):
         """What the state says when all before that is done."""
 
     def write(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], before: Before) -> None:
-        import numpy as np
-
         if len(splits) < 2:
             return
         dropped = min(self._skip, int(splits[-1] - splits[0]))
@@ -137,8 +132,6 @@ class Concatenated(Packer):
             self._waiting = None
 
     def _flush(self) -> None:
-        import numpy as np
-
         if self._waiting is None or self._remainder == "drop":
             return
         ids, pieces = self._waiting
@@ -179,8 +172,6 @@ class BestFit(Packer):
             self._ids[-1] = self._ids[-1].copy()
 
     def _flush(self) -> None:
-        import numpy as np
-
         if self._mark is None:
             return
         mark, skip = self._mark, self._skip
@@ -215,8 +206,6 @@ class BestFit(Packer):
 def _pieces(lengths: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """(starts, sizes) of the pieces of documents that lie one after the other: whole ones, or as many of `most` tokens
     as there are and the rest."""
-    import numpy as np
-
     counts = -(-lengths // most)
     of = np.repeat(np.arange(len(lengths)), counts)
     number = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -225,8 +214,6 @@ def _pieces(lengths: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.i
 
 def _padded(sequences: Sequences, length: int, pad_id: int) -> Sequences:
     """Sequences that all have `length` tokens; what was put behind one is a piece."""
-    import numpy as np
-
     ids, splits, pieces, _ = sequences
     lengths = splits[1:] - splits[:-1]
     padding = length - lengths

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from crayon_hf.corpora.job.mixture import Source, mixed
 from crayon_hf.text_readers.documents import InputFile
 
@@ -43,8 +45,6 @@ def plan(
     if mixture is not None:
         return _named(mixed(files, [Source(*source) for source in mixture], group_bytes, seed), directory)
     if shuffle:
-        import numpy as np
-
         files = [files[i] for i in np.random.default_rng(seed).permutation(len(files))]
     groups: list[list[InputFile]] = []
     room = -1

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from crayon_hf.corpora.storage import waiting
+from crayon_hf.corpora.storage import stopping
 
 Read = TypeVar("Read")
 Encoded = TypeVar("Encoded")
@@ -23,15 +23,13 @@ def overlap(
     read: Callable[[], Iterator[Read]],
     encode: Callable[[Read], Encoded],
     write: Callable[[Encoded], None],
-    has_read: Callable[[], None] = lambda: None,
 ) -> None:
     """Give `write` what `encode` makes of all that `read` gives, in order; the first error of the three is raised.
 
     What was read before an error is written. `encode` runs in the calling thread. At most four batches are about: being
-    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more. `has_read`
-    is called when nothing is left to read: another task may begin to.
+    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more.
 
-    Stopped: The work of this thread was given up (`crayon_hf.corpora.storage.waiting`).
+    Stopped: The work of this thread was stopped (`crayon_hf.corpora.storage.stopping`).
     """
     batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, is the end
     may_wait = threading.Semaphore(1)  # one batch in `batches`
@@ -52,19 +50,18 @@ def overlap(
                 if close is not None:
                     close()
             batches.put(None)
-            has_read()
         except BaseException as error:
             batches.put(error)
 
     reader = threading.Thread(target=reading, name="crayon-reading", daemon=True)
-    with waiting.helpers(1, "crayon-writing") as writer:
+    with stopping.helpers(1, "crayon-writing") as writer:
         written: Future[None] = writer.submit(lambda: None)
         written.result()  # its thread is there, and is waited for whatever interrupts us
         reader.start()
         try:
             while isinstance(batch := _next(batches), tuple):
                 may_wait.release()
-                waiting.check()
+                stopping.check()
                 encoded = encode(*batch)
                 written.result()
                 written = writer.submit(write, encoded)
@@ -83,4 +80,4 @@ def _next(batches: SimpleQueue[Read]) -> Read:
         try:
             return batches.get(timeout=_LOOKED)
         except Empty:
-            waiting.check()
+            stopping.check()

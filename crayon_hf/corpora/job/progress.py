@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple, TextIO
 
 from crayon_hf.corpora.job.state import Counts
-from crayon_hf.util.progress import Line, duration
+from crayon_hf.util.progress import Progress, duration
+from crayon_hf.util.wording import plural
 
 _WIDTH = 24
 
@@ -43,8 +44,8 @@ class JobProgress(NamedTuple):
         bar = f"[{'#' * int(share * width):<{width}}] " if width else ""
         left = "" if eta is None else f", {duration(eta)} left"
         return (
-            f"{bar}{100 * share:5.1f} %, {self.megabytes_per_second:.1f} MB/s, {counts.documents:,} documents, "
-            f"{counts.tokens:,} tokens{left}"
+            f"{bar}{100 * share:5.1f} %, {self.megabytes_per_second:.1f} MB/s, {plural(counts.documents, 'document')}, "
+            f"{plural(counts.tokens, 'token')}{left}"
         )
 
 
@@ -55,14 +56,11 @@ class Bar:
     """A line that is written over on a terminal or in a notebook; elsewhere a line every ten seconds."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._line = Line(stream, every=10.0)
-        if not self._line.is_live:
-            self._line.wait()
+        self._shown = Progress(stream, leave=True)
 
     def __call__(self, progress: JobProgress) -> None:
-        if self._line.is_due():
-            self._line.write(progress.line() if self._line.is_live else progress.line(0).strip())
+        self._shown(progress.line() if self._shown.is_live else progress.line(0).strip())
 
     def end(self) -> None:
         """Leave the line."""
-        self._line.end()
+        self._shown.end()

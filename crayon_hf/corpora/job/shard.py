@@ -8,32 +8,48 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from crayon_hf.corpora import storage
+from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import choosing
+from crayon_hf.corpora.job.encoded import Encoded, encoded
+from crayon_hf.corpora.job.encoder import Encoding, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
-from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
+from crayon_hf.corpora.job.options import BATCH_BYTES, Options, ShardOptions, positive
+from crayon_hf.corpora.job.owned_files import listed, refuse_taken, remove_listed, taken
+from crayon_hf.corpora.job.packing import packed
 from crayon_hf.corpora.job.prefetch import overlap
+from crayon_hf.corpora.job.shards import BadRecords, Shards, bad_records_files, prefix_of
+from crayon_hf.corpora.job.shuffled import Shuffler
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
-from crayon_hf.corpora.storage import waiting
+from crayon_hf.corpora.job.task_batches import Batch, at, bundles, read_batches
+from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import JobError, StoreError
+from crayon_hf.text_readers.addresses import find_inputs
 from crayon_hf.text_readers.documents import InputFile
+from crayon_hf.text_readers.files import check_files
+from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from typing_extensions import Unpack
 
-    from crayon_hf.corpora.job.encoded import Encoded
-    from crayon_hf.corpora.job.encoder import Encoding
-    from crayon_hf.corpora.job.task_batches import Batch
-    from crayon_hf.corpora.storage import Desk
-    from crayon_hf.tokenizer import Tokenizer
 
 Progress = Callable[[Counts], None]
 """Called after every batch with what was read and written so far, by earlier calls, too."""
 
-_SPOOL_CHECKPOINT = 1 << 28
-"""Bytes of text, about, after which what was spooled for shuffling is brought to the disk and noted."""
+
+class ShardJob(NamedTuple):
+    """What `run_shard` does."""
+
+    files: Sequence[InputFile]
+    output: str
+    """The prefix of its files, as `tokenize_shard` takes it."""
+    options: Options
+    encoding: Encoding
+    batch_bytes: int
 
 
 class ShardSummary(NamedTuple):
@@ -60,33 +76,18 @@ def tokenize_shard(
     format: str = "megatron",
     *,
     tokenizer: str | Tokenizer,
-    column: str = "text",
-    template: str | None = None,
-    separator: str | None = None,
-    input_format: str | None = None,
-    append_eos: bool = False,
-    eos: str | None = None,
-    add_special_tokens: bool = False,
-    bad_records: str = "stop",
-    shuffle: bool = False,
-    seed: int = 0,
-    max_tokens_per_shard: int | None = None,
-    sequence_length: int | None = None,
-    packing: str | None = None,
-    remainder: str | None = None,
-    pad_token: str | None = None,
-    deduplicate: bool = False,
     batch_bytes: int = BATCH_BYTES,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
     threads: int = 0,
     overwrite: bool = False,
     progress: Progress | None = None,
+    **options: Unpack[ShardOptions],
 ) -> ShardSummary:
     """Tokenize the documents of some files, in order, into token files.
 
     The bytes of the files depend on the inputs, the tokenizer, the format and the options, and on nothing else: not on
-    `batch_bytes` or `threads`, and not on how often the call was killed and made again. Two calls for one output never
-    work at once. Memory: some eight batches of text and ids, and the longest document. No document, no file.
+    `batch_bytes` or `threads`, and not on how often the call was killed and made again. Calls for one output may work
+    at once, and write the same bytes. Memory: some eight batches of text and ids, and the longest document. No
+    document, no file.
 
     Args:
         input: Addresses, as `find_inputs` takes them, or files that it found.
@@ -114,7 +115,7 @@ def tokenize_shard(
         overwrite: Begin anew, and remove what an earlier call for this output wrote.
 
     Raises:
-        JobError: The output is another job's, or somebody else's, or just being written.
+        JobError: The output is another job's, or has files of other programs.
         BadRecordError: A bad record, with `bad_records` "stop".
         CorpusError: A file is damaged.
         FormatError: The format has no room for the ids, or for a document.
@@ -122,31 +123,22 @@ def tokenize_shard(
 
     docs/corpora.md has examples.
     """
-    options = Options(
-        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
-        seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
-        deduplicate,
-    ).checked()  # fmt: skip
-    from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
-    from crayon_hf.text_readers.files import check_files
-
-    files, opened = inputs_of(input, options.input_format), job_tokenizer(tokenizer)
+    how = Options.of("tokenize_shard", format, options, ShardOptions.__optional_keys__)
+    files, opened = inputs_of(input, how.input_format), job_tokenizer(tokenizer)
     batch_bytes, threads = positive(batch_bytes, "batch_bytes"), validation.unsigned(threads, "threads", 16)
     overwrite = validation.flag(overwrite, "overwrite")
-    check_files(files, options.reading(batch_bytes, threads))
-    encoding = plan_encoding(opened, options, threads)
+    check_files(files, how.reading(batch_bytes, threads))
     place = storage.normal(os.fspath(output))
-    made = run_shard(files, place, options, encoding, batch_bytes, overwrite, progress)
+    job = ShardJob(files, place, how, plan_encoding(opened, how, threads), batch_bytes)
+    made = run_shard(job, overwrite, progress)
     if not made.is_hashed:
         return made
-    choosing.choose([(state_path(place), files)], options)
-    return run_shard(files, place, options, encoding, batch_bytes, False, progress)
+    choosing.choose([(state_path(place), files)], how)
+    return run_shard(job, False, progress)
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
     """Files that were found, and what addresses stand for, in order."""
-    from crayon_hf.text_readers.addresses import find_inputs
-
     if isinstance(input, (str, os.PathLike, InputFile)):
         input = [input]
     files: list[InputFile] = []
@@ -156,172 +148,123 @@ def inputs_of(input: Any, format: str | None) -> list[InputFile]:
 
 
 def run_shard(
-    files: Sequence[InputFile],
-    output: str,
-    options: Options,
-    encoding: Encoding,
-    batch_bytes: int,
+    job: ShardJob,
     overwrite: bool = False,
     progress: Progress | None = None,
-    has_read: Callable[[], None] = lambda: None,
 ) -> ShardSummary:
-    """`tokenize_shard` of arguments that were checked. `has_read` is called when nothing is left to read.
+    """`tokenize_shard` of arguments that were checked.
 
     Where duplicates are left out, and it is not known which documents those are (`crayon_hf.corpora.job.choosing`), it
     hashes them, and has to be called again.
     """
-    from crayon_hf.corpora.job.locks import lock
-
-    directory, name = os.path.split(output)
+    directory, name = os.path.split(job.output)
     if not name:
-        raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
-    place = os.path.join(directory, PLACE)
-    storage.of(output).make(place)
-    held = lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
-    try:
-        work = _Work(files, output, options, encoding, batch_bytes, progress, has_read)
-        return work.run(overwrite)
-    finally:
-        held.release(remove=True)
+        raise ValueError(f"output is {job.output!r}, expected a directory and the beginning of names in it")
+    storage.of(job.output).make(os.path.join(directory, PLACE))
+    return _Work(job, progress).run(overwrite)
 
 
 class _Work:
-    """One call, with the lock held."""
+    """One call."""
 
-    def __init__(
-        self,
-        files: Sequence[InputFile],
-        output: str,
-        options: Options,
-        encoding: Encoding,
-        batch_bytes: int,
-        progress: Progress | None,
-        has_read: Callable[[], None],
-    ) -> None:
-        self._files, self._output, self._options, self._progress = files, output, options, progress
-        self._has_read = has_read
-        self._directory = os.path.dirname(output)
-        self._storage = storage.of(output)
+    def __init__(self, job: ShardJob, progress: Progress | None) -> None:
+        self._files, self._output, self._options, self._progress = job.files, job.output, job.options, progress
+        self._directory = os.path.dirname(job.output)
+        self._storage = storage.of(job.output)
         self._goes_on = False
-        self._beside = state_path(output)
+        self._beside = state_path(job.output)
         self._path = f"{self._beside}.json"
-        self._request = request_of(files, options, encoding.tokenizer)
+        encoding = job.encoding
+        self._request = request_of(job.files, job.options, encoding.tokenizer)
         self._encoder, self._settings, self._pad_id = encoding.encoder, encoding.settings, encoding.pad_id
-        self._reading = options.reading(batch_bytes, encoding.threads)
+        self._in_turn = encoding.reading
+        self._reading = job.options.reading(job.batch_bytes, encoding.threads)
 
     def run(self, overwrite: bool) -> ShardSummary:
-        from crayon_hf.corpora.job.shuffled import files_of
-
-        state, options = self._begin(overwrite), self._options
-        if not state.done and options.deduplicate and not choosing.is_chosen(self._beside):
+        state = self._begin(overwrite)
+        if not state.done and self._options.deduplicate and not choosing.is_chosen(self._beside):
             self._hash()
             return ShardSummary(self._output, (), state.counts, None, True)
         if not state.done:
-            with self._storage.desk(self._output, lambda: self._goes_on) as desk:
-                state = self._work(state, desk)
-        if options.shuffle:
-            self._storage.remove(files_of(self._beside) if self._storage.lists_all else ())
+            state = self._work(state)
         if self._progress is not None:
             self._progress(state.counts)
-        listed = self._bad_path if state.counts.bad_records else None
+        listed = f"{self._beside}.bad-records.jsonl" if state.counts.bad_records else None
         return ShardSummary(self._output, state.shards, state.counts, listed)
 
-    def _work(self, state: State, desk: Desk) -> State:
+    def _work(self, state: State) -> State:
         """Do what is left; the state then."""
-        from crayon_hf.corpora.job.packing import packed
-        from crayon_hf.corpora.job.shards import BadRecords, Shards
-
-        options, bad_path = self._options, f"{desk.beside}.bad-records.jsonl"
-        if state.bad_bytes:
-            desk.fetch(bad_path)
-        anew = options.shuffle and not desk.keeps  # all documents are read once more
+        options, anew = self._options, self._options.shuffle  # all documents are read, and their ids spooled, again
         self._choice = choosing.Choice(self._beside, options, 0 if anew else state.counts.read)
-        files = Shards(
-            options.format, self._output, self._settings, options.max_tokens_per_shard, state, self._path, desk
-        )
-        shards = packed(files, options, self._pad_id)
-        try:
-            if options.shuffle:
-                self._shuffle(shards, BadRecords(bad_path, 0 if anew else state.bad_bytes, desk), desk)
-            else:
-                self._straight(shards, BadRecords(bad_path, state.bad_bytes, desk))
-        except BaseException:
-            shards.abort()
-            raise
+        bad = BadRecords(self._beside, () if anew else state.bad)
+        limit = options.max_tokens_per_shard
+        with contextlib.closing(bad), self._storage.workplace(self._directory) as place:
+            files = Shards(options.format, self._output, self._settings, limit, state, self._path, place)
+            shards = packed(files, options, self._pad_id)
+            try:
+                if options.shuffle:
+                    self._shuffle(shards, bad, place)
+                else:
+                    self._straight(shards, bad)
+            except BaseException:
+                shards.abort()
+                raise
+        if self._goes_on:
+            self._storage.end_uploads(self._directory, _names(self._output, state, len(state.shards)))
         return shards.state
-
-    @property
-    def _bad_path(self) -> str:
-        return f"{self._beside}.bad-records.jsonl"
 
     # -- what is there
 
     def _begin(self, overwrite: bool) -> State:
         """The state to go on from; a new one is on the disk before anything else of the output is."""
-        from crayon_hf.corpora.formats import FORMATS
-        from crayon_hf.corpora.job.owned_files import refuse_taken, taken
-        from crayon_hf.corpora.job.shards import prefix_of
-
-        self._tidy()
+        is_damaged = False
         try:
             state = load(self._path)
         except JobError as error:
             if not overwrite or isinstance(error, StoreError):
                 raise
-            state = None
+            state, is_damaged = None, True
         if state is not None and not overwrite:
             now = self._request
             if are_same_files(state.request["inputs"], now["inputs"]):
                 now = continued(state.request, now)
             if state.shards:
-                refuse(self._output, state.request, now)
+                refuse(self._output, state.request, self._request)
             if (
                 not differences(state.request, now)
                 and is_whole(self._directory, state.shards)
                 and self._is_resumable(state)
             ):
                 self._goes_on = True
-                if not state.done:
-                    next = prefix_of(self._output, self._options.max_tokens_per_shard, len(state.shards))
-                    names = [os.path.basename(path) for path in FORMATS[self._options.format].files(next)]
-                    self._storage.remove_leftovers(self._directory, names)
-                return state if state.request == now else self._noted(state._replace(request=now))
+                if state.request != now:
+                    state = state._replace(request=now)
+                    self._storage.write(self._path, state.as_bytes())
+                return state
         options, name = self._options, os.path.basename(self._output)
         is_limited = options.max_tokens_per_shard is not None
         ours = [] if state is None else written(self._output, state)
         if self._storage.lists_all:  # else each file is asked for when it is to be there
-            there = taken(self._directory, options.format, {name}, is_limited)
-            refuse_taken(self._directory, (name for name in there if name not in ours))
+            there = [one for one in taken(self._directory, options.format, {name}, is_limited) if one not in ours]
+            if there and state is None and not is_damaged and load(self._path):  # another process has just begun
+                return self._begin(overwrite)
+            refuse_taken(self._directory, there)
         if state is not None:
             forget_shard(self._output, state)
-        return self._noted(State(self._request))
-
-    def _noted(self, state: State) -> State:
-        state.save(self._path)
-        return state
+        if is_damaged:
+            self._storage.remove([self._path])
+        new = State(self._request)
+        return new if self._storage.create(self._path, new.as_bytes()) else self._begin(False)
 
     def _is_resumable(self, state: State) -> bool:
-        """Whether the files that the state speaks of are there, with as much as it says."""
-        from crayon_hf.corpora.job.shuffled import files_of
-
-        size = self._storage.size
-        if state.bad_bytes > 0 and size(self._bad_path) < state.bad_bytes:
-            return False
-        if state.done or state.spooled == (0, 0):
-            return True
-        sizes = state.spooled[0] * self._encoder.dtype.itemsize, state.spooled[1] * 8
-        return all(size(path) >= least for path, least in zip(files_of(self._beside), sizes, strict=True))
-
-    def _tidy(self) -> None:
-        """Remove what `write_atomic` left of the state when it was killed."""
-        place, name = os.path.split(self._path)
-        self._storage.remove_halves(place, [name])
+        """Whether the files that the state names are there, with as many bytes as it says."""
+        if state.done:
+            return not state.bad or self._storage.size(f"{self._beside}.bad-records.jsonl") == state.bad[-1]
+        sizes = self._storage.map(self._storage.size, bad_records_files(self._beside, state.bad))
+        return all(size == end - begin for size, begin, end in zip(sizes, (0, *state.bad), state.bad, strict=False))
 
     # -- documents in their order
 
     def _straight(self, shards: Any, bad: Any) -> None:
-        from crayon_hf.corpora.job.task_batches import at
-
         done = shards.state.counts
 
         def write(encoded: Encoded) -> Counts:
@@ -339,7 +282,7 @@ class _Work:
 
             def before(document: int) -> dict[str, Any]:
                 counts = note(document)
-                return {"next": at(batch, encoded.place(document)), "counts": counts, "bad_bytes": bad.sync()}
+                return {"next": at(batch, encoded.place(document)), "counts": counts, "bad": bad.sync()}
 
             shards.write(encoded.ids, encoded.splits, before)
             done = note(None)
@@ -347,42 +290,29 @@ class _Work:
 
         self._run(shards.state.next, write)
         end = Checkpoint(len(self._files))
-        shards.finish({"next": end, "counts": self._total(done), "bad_bytes": bad.sync(), "done": True})
+        shards.finish({"next": end, "counts": self._total(done), "bad": bad.finish(), "done": True})
 
     # -- documents in another order
 
-    def _shuffle(self, shards: Any, bad: Any, desk: Desk) -> None:
-        from crayon_hf.corpora.job.shuffled import Spool
-
-        spool = Spool(desk.beside, self._encoder.dtype, *shards.state.spooled)
-        with contextlib.closing(spool):
-            if shards.state.ordered is None or not desk.keeps:  # what was spooled elsewhere is spooled again
-                self._spool(shards, spool, bad, desk.keeps)
-            for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
-                waiting.check()
-                shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
-            shards.finish({"ordered": spool.documents, "done": True})
-
-    def _spool(self, shards: Any, spool: Any, bad: Any, is_kept: bool) -> None:
-        done = noted = shards.state.counts if is_kept else Counts()
+    def _shuffle(self, shards: Any, bad: Any, place: str) -> None:
+        spool, done = Shuffler(place, self._encoder.dtype), Counts()
 
         def write(encoded: Encoded) -> Counts:
-            nonlocal done, noted
-            batch = encoded.batch
+            nonlocal done
             spool.write(encoded.ids, encoded.splits)
-            bad.add(batch.bad)
-            done = encoded.counted(done, None, len(batch.bad))
-            if is_kept and done.text_bytes - noted.text_bytes >= _SPOOL_CHECKPOINT:
-                noted = done
-                shards.save({"next": batch.after, "counts": done, "bad_bytes": bad.sync(), "spooled": spool.sync()})
+            bad.add(encoded.batch.bad)
+            done = encoded.counted(done, None, len(encoded.batch.bad))
             return done
 
-        self._run(shards.state.next if is_kept else Checkpoint(), write)
-        end, total = Checkpoint(len(self._files)), self._total(done)
-        spooled = {"spooled": spool.sync()} if is_kept else {}
-        shards.save(
-            {"next": end, "counts": total, "bad_bytes": bad.sync(), **spooled, "ordered": shards.state.ordered or 0}
-        )  # fmt: skip
+        with contextlib.closing(spool):
+            self._run(Checkpoint(), write)
+            if shards.state.ordered is None:
+                end = Checkpoint(len(self._files))
+                shards.save({"next": end, "counts": self._total(done), "bad": bad.sync(), "ordered": 0})
+            for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
+                stopping.check()
+                shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
+            shards.finish({"ordered": spool.documents, "bad": bad.finish(), "done": True})
 
     # -- both
 
@@ -391,11 +321,10 @@ class _Work:
 
     def _run(self, start: Checkpoint, write: Callable[[Encoded], Counts]) -> None:
         """Read all from `start` on, encode it, and `write` it, which says what is done then."""
-        from crayon_hf.corpora.job.encoded import encoded
-        from crayon_hf.corpora.job.task_batches import bundles, read_batches
 
         def read() -> Iterator[list[Batch]]:
-            return bundles(read_batches(self._files, self._reading, start), self._reading.batch_bytes)
+            batches = self._in_turn(read_batches(self._files, self._reading, start))
+            return bundles(batches, self._reading.batch_bytes)
 
         def encode(batches: list[Batch]) -> list[Encoded]:
             return encoded(batches, self._files, self._choice, self._encoder)
@@ -406,12 +335,10 @@ class _Work:
             if self._progress is not None:
                 self._progress(done)
 
-        overlap(read, encode, write_all, self._has_read)
+        overlap(read, encode, write_all)
 
     def _hash(self) -> None:
         """The first pass where duplicates are left out. Bad records are listed in the second one."""
-        from crayon_hf.corpora.job.task_batches import read_batches
-
         if choosing.has_hashes(self._beside):
             return
         hashes = choosing.Hashes(self._beside, len(self._files))
@@ -421,10 +348,9 @@ class _Work:
 
         with contextlib.closing(hashes):
             overlap(
-                lambda: read_batches(self._files, self._reading, Checkpoint()),
+                lambda: self._in_turn(read_batches(self._files, self._reading, Checkpoint())),
                 hashed,
                 lambda each: hashes.add(*each),
-                self._has_read,
             )
             hashes.finish()
 
@@ -438,37 +364,36 @@ def state_path(output: str) -> str:
 def written(output: str, state: State) -> list[str]:
     """The files of an output that are its own, relative to its directory: those that its state lists, and those of the
     shard after the last, which may be there and not be noted yet."""
-    from crayon_hf.corpora.formats import FORMATS
-    from crayon_hf.corpora.job.owned_files import listed
-    from crayon_hf.corpora.job.shards import prefix_of
-
     directory, name = os.path.split(output)
     format, limit = state.request["format"], state.request["max_tokens_per_shard"]
     files = listed(state.shards, format, re.escape(name))
     if state.done or (limit is None and state.shards):
         return files
     next = prefix_of(output, limit, len(state.shards))
-    there = storage.of(output).written(FORMATS[format], next)
+    there = FORMATS[format].written(next, storage.of(output).is_there)
     return files + [os.path.relpath(path, directory or ".") for path in there]
 
 
 def forget_shard(output: str, state: State) -> None:
     """Remove all that was written for an output, the state last."""
-    from crayon_hf.corpora.formats import FORMATS
-    from crayon_hf.corpora.job.owned_files import remove_listed
-    from crayon_hf.corpora.job.shards import prefix_of
-    from crayon_hf.corpora.job.shuffled import files_of
-
-    directory = os.path.dirname(output)
+    directory, name = os.path.split(output)
     remove_listed(directory, written(output, state))
-    format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
-    prefixes = [prefix_of(output, limit, index) for index in range(len(state.shards) + 1)]
     place = storage.of(output)
-    place.remove_leftovers(directory, [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)])
-    beside = state_path(output)
-    passes = [f"{beside}.{ending}" for ending in ("hashes", "hashes.part", "chosen")]
-    place.remove([*files_of(beside), *passes, f"{beside}.bad-records.jsonl"])
-    place.remove([f"{beside}.json"])
+    place.remove_leftovers(directory)
+    place.end_uploads(directory, _names(output, state))
+    beside = os.path.join(directory, PLACE)
+    of_shard = re.compile(rf"{re.escape(name)}\.bad-records\.\d+-\d+\.jsonl")
+    ours = {one for one in place.names(beside) if of_shard.fullmatch(one)}
+    ours |= {f"{name}.{ending}" for ending in ("hashes", "chosen", "bad-records.jsonl")}
+    place.remove(os.path.join(beside, one) for one in ours)
+    place.remove([f"{state_path(output)}.json"])
+
+
+def _names(output: str, state: State, first: int = 0) -> list[str]:
+    """Of the files of all shards from a number on, with those of the one after the last: an attempt may be at it."""
+    format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
+    prefixes = (prefix_of(output, limit, number) for number in range(first, len(state.shards) + 1))
+    return [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)]
 
 
 def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:

@@ -3,14 +3,18 @@
 Layout beside the output ``OUT/NAME``::
 
     OUT/_crayon/NAME.json               the state
-    OUT/_crayon/NAME.bad-records.jsonl  one JSON object for each bad record, in order; counts up to `bad_bytes`
-    OUT/_crayon/NAME.tokens, .ends      with shuffling: the ids of all documents so far, and where each one ends
+    OUT/_crayon/NAME.bad-records.jsonl  one JSON object for each bad record, in order; there when the state is done
+    OUT/_crayon/NAME.bad-records.0-910.jsonl  its first 910 bytes, that a state before names
     OUT/_crayon/NAME.hashes, .chosen    without duplicates: `crayon_hf.corpora.job.choosing`
-    OUT/_crayon/NAME.lock               held by who works on it
 
 The order of effects: a shard's files are written under temporary names, forced to the disk and renamed, and the
-directory is forced to the disk, too; then what the state speaks of besides; then the state is replaced. So whatever the
-state says is there. What it does not say may be there as well, whole or in part, and is written again, the same bytes.
+directory is forced to the disk, too; then the other files that the state names; then the state is replaced. So whatever
+the state says is there. Files that it does not name may be there as well, and are written again, the same bytes.
+
+Several processes may work on one output at once: the bytes of each file depend on its name and the request alone, and
+each file appears whole. The first state is created only where there is none, so all of them have the same request. A
+state is never replaced by one that says less, and no file is removed before the job's manifest is there: another
+process may be about to read it.
 """
 
 from __future__ import annotations
@@ -22,10 +26,10 @@ from typing import Any, NamedTuple
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.job.owned_files import listed
-from crayon_hf.corpora.storage.local import PLACE as PLACE
+from crayon_hf.corpora.storage import PLACE as PLACE
 from crayon_hf.errors import JobError
 
-SCHEMA = "crayon-hf/shard-state/1"
+SCHEMA = "crayon-hf/shard-state/2"
 
 
 class Checkpoint(NamedTuple):
@@ -74,20 +78,19 @@ class State(NamedTuple):
     shards: tuple[dict[str, Any], ...] = ()
     next: Checkpoint = Checkpoint()
     counts: Counts = Counts()
-    bad_bytes: int = 0
-    spooled: tuple[int, int] = (0, 0)
-    """With shuffling: how many tokens and documents of the files beside the state count."""
+    bad: tuple[int, ...] = ()
+    """Where the files of bad records end, in bytes of the whole list."""
     ordered: int | None = None
-    """With shuffling, once everything is spooled: how many documents, in their new order, the finished shards have."""
+    """With shuffling, once everything was read: how many documents, in their new order, the finished shards have."""
     packed: int = 0
     """With packing: what of the next sequences' first document or window is in the finished shards
     (`crayon_hf.corpora.job.packing`)."""
     done: bool = False
 
-    def save(self, path: str) -> None:
-        """Replace the file, durably."""
+    def as_bytes(self) -> bytes:
+        """The contents of its file."""
         fields = {"schema": SCHEMA, **self._asdict(), "next": self.next._asdict(), "counts": self.counts._asdict()}
-        storage.of(path).write(path, json.dumps(fields, separators=(",", ":")).encode())
+        return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def load(path: str) -> State | None:
@@ -100,7 +103,7 @@ def load(path: str) -> State | None:
         if fields.pop("schema") != SCHEMA:
             raise ValueError("of another version")
         fields["next"], fields["counts"] = Checkpoint(**fields["next"]), Counts(**fields["counts"])
-        fields["shards"], fields["spooled"] = tuple(fields["shards"]), tuple(fields["spooled"])
+        fields["shards"], fields["bad"] = tuple(fields["shards"]), tuple(fields["bad"])
         state = State(**fields)
         name = re.escape(os.path.basename(path).removesuffix(".json"))
         listed(state.shards, state.request["format"], name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from crayon_hf.corpora.job.state import Counts
+from crayon_hf.util.wording import plural
 
 SCHEMA = "crayon-hf/corpus/1"
 
@@ -83,7 +84,7 @@ class Summary(NamedTuple):
         """For a terminal."""
         counts, ratio, speed = self.counts, self.bytes_per_token, self.megabytes_per_second
         lines = [
-            f"{self.output}: {self.shards:,} shards ({self.format}), {self.output_bytes / 1e6:,.1f} MB"
+            f"{self.output}: {plural(self.shards, 'shard')} ({self.format}), {self.output_bytes / 1e6:,.1f} MB"
             + (", done already" if self.already_done else ""),
             f"documents: {counts.documents:,}",
             f"tokens: {counts.tokens:,}" + ("" if ratio is None else f" ({ratio:.3f} bytes per token)"),
@@ -92,15 +93,16 @@ class Summary(NamedTuple):
         if self.sequences is not None:
             rows, written, padding, dropped = self.sequences
             more = [f"{padding / written:.2%} padding"] if padding else []
-            more += [f"{dropped:,} tokens dropped"] if dropped else []
-            lines.append(f"sequences: {rows:,}, {written:,} tokens" + "".join(f", {each}" for each in more))
+            more += [f"{plural(dropped, 'token')} dropped"] if dropped else []
+            lines.append(f"sequences: {rows:,}, {plural(written, 'token')}" + "".join(f", {each}" for each in more))
         if counts.duplicates:
             lines.append(f"duplicates left out: {counts.duplicates:,}")
         if counts.not_chosen:
             lines.append(f"not chosen from the mixture: {counts.not_chosen:,}")
         if self.held_out is not None:
             aside = self.held_out.counts
-            lines.append(f"held out: {aside.documents:,} documents, {aside.tokens:,} tokens in {self.held_out.output}")
+            of_all = f"{plural(aside.documents, 'document')}, {plural(aside.tokens, 'token')}"
+            lines.append(f"held out: {of_all} in {self.held_out.output}")
         if counts.bad_records:
             lines.append(f"bad records: {counts.bad_records:,}, listed in bad-records.jsonl")
         if not self.already_done:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.job.state import Checkpoint
 from crayon_hf.text_readers.documents import BadRecord, InputFile, Position, Reading
 from crayon_hf.text_readers.files import read_documents
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 
 _BUNDLE_BYTES = 1 << 20
 _BUNDLE = 256

@@ -1,79 +1,100 @@
-"""A process that works on tasks: one JSON object a line on standard input for each, events on standard output.
+"""A process that does tasks: it gets them as pickles on standard input, and tells of them on standard output.
 
-It ends when its input does, that is, when whoever started it ends, in whatever way: never does a worker go on alone.
+It ends when its input does, that is, when the process that started it ends, in whatever way.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import pickle
-import queue
 import signal
-import sys
 import threading
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import failure_of
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.plan import Task
-from crayon_hf.corpora.job.task_threads import TaskThreads
+from crayon_hf.corpora.job.state import Counts
+from crayon_hf.corpora.job.tasks import do_task, in_turn
 from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning, JobError
-from crayon_hf.text_readers.documents import InputFile
 
 START = (
-    "import json, sys; setup = json.loads(sys.stdin.buffer.readline()); sys.path[:] = setup['path']; "
-    "from crayon_hf.corpora.job.worker import main; main(setup)"
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from crayon_hf.corpora.job.worker import main; main(sys.stdin.buffer)"
 )
 """What its interpreter is given to run."""
-
+AT_ONCE = 2
+"""Tasks of a process: while the files of one are brought to the disk, the next one is read."""
 _EVERY = 0.1
-"""Seconds between two reports of how far it is."""
+"""Seconds between two reports of how far a task is."""
 
 
-def main(setup: dict[str, Any]) -> NoReturn:
-    """`setup`: path, options, tokenizer (a name, or base64 of a pickle), digest, batch_bytes, threads."""
+class Setup:
+    """What a process needs besides the tasks."""
+
+    def __init__(self, tokenizer: Any, digest: str, options: Options, batch_bytes: int, threads: int) -> None:
+        """`tokenizer`: its name, or the tokenizer."""
+        self._tokenizer, self._digest = tokenizer, digest
+        self._as_text = getattr(tokenizer, "encode_special_tokens", None)
+        """A pickle of a tokenizer forgets it."""
+        self._options, self._batch_bytes, self._threads = options, batch_bytes, threads
+
+    def plan(self) -> tuple[Options, Any, int]:
+        """The arguments of `do_task` that all tasks share."""
+        if self._as_text is not None:
+            self._tokenizer.encode_special_tokens = self._as_text
+        tokenizer = job_tokenizer(self._tokenizer)
+        if tokenizer.digest != self._digest:
+            raise JobError(f"the tokenizer {tokenizer.name!r} was replaced while the job began: start it again")
+        return self._options, plan_encoding(tokenizer, self._options, self._threads), self._batch_bytes
+
+
+def main(messages: Any) -> NoReturn:
+    """`messages`: a `Setup`, then tasks; None where no task may read on."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt from a terminal is a matter of who started us
-    events = os.fdopen(os.dup(1), "wb", buffering=0)
+    events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is not an event
-
-    telling = threading.Lock()
-
-    def tell(**event: Any) -> None:
-        with telling:
-            events.write(json.dumps(event).encode() + b"\n")
-
-    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
     for category in (AmbiguousNameWarning, DelegatedWarning):
         warnings.simplefilter("ignore", category)  # the process that started this one has said it
+    telling, is_over = threading.Lock(), threading.Event()
+
+    def tell(name: str, what: Any) -> None:
+        with telling:
+            pickle.dump((name, what), events)
+            events.flush()
+
+    def do(task: Task) -> None:
+        told = 0.0
+
+        def progress(counts: Counts) -> None:
+            nonlocal told
+            if time.monotonic() - told >= _EVERY:
+                told = time.monotonic()
+                tell(task.name, counts)
+
+        if plan is None:
+            tell(task.name, failure)
+        else:
+            options, encoding, batch_bytes = plan
+            encoding = in_turn(encoding, is_over.is_set, lambda: tell(task.name, None))
+            tell(task.name, do_task(task, options, encoding, batch_bytes, progress))
+
+    plan = None
     try:
-        named = setup["tokenizer"]
-        if setup["pickled"]:
-            named, as_text = pickle.loads(base64.b64decode(setup["pickled"]))
-            named.encode_special_tokens = as_text  # which a pickle forgets
-        tokenizer = job_tokenizer(named)
-        if tokenizer.digest != setup["digest"]:
-            raise JobError(f"the tokenizer {setup['tokenizer']!r} was replaced while the job began: start it again")
-        options = Options(**setup["options"])
-        encoding = plan_encoding(tokenizer, options, setup["threads"])
+        plan = pickle.load(messages).plan()
     except Exception as error:
-        tell(event="unfit", failure=failure_of(error))
-        os._exit(1)
-    threads = TaskThreads(options, encoding, setup["batch_bytes"], tell, _EVERY)
-    tell(event="ready")
-    while True:
-        task = tasks.get()
-        files = tuple(InputFile(*file) for file in task["files"])
-        threads.begin(Task(task["name"], files, task["output"]))
-
-
-def _receive(tasks: queue.SimpleQueue[dict[str, Any]]) -> None:
+        failure = failure_of(error)
+    threads = ThreadPoolExecutor(AT_ONCE)
     try:
-        while line := sys.stdin.buffer.readline():
-            tasks.put(json.loads(line))
+        while True:
+            task = pickle.load(messages)
+            if task is None:
+                is_over.set()
+            else:
+                threads.submit(do, task)
     finally:
         os._exit(0)

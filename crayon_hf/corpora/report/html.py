@@ -2,57 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from crayon_hf.util.page.markup import literal, section, text
-from crayon_hf.util.page.shell import command_box, page
-from crayon_hf.util.page.words import count, large, plural, visible
+from crayon_hf.util.page.rendering import render
+from crayon_hf.util.page.words import count, large
+from crayon_hf.util.wording import plural
 
 from .model import LEFT_OUT, SCHEMA, CorpusReport, script, share, span, spread
 
 __all__ = ["to_html"]
 
-_FULL = 97.0
-"""Per cent of the width that the longest bar takes."""
 _SCRIPTS, _TOKENS = 30, 50
+
+Bar = tuple[Any, int, str, str]
+"""What it is of, its length, what is said of it, and a second number or nothing."""
 
 
 def to_html(report: CorpusReport) -> str:
     """A report as one page that needs no network. The same report gives the same page; text of the corpus is escaped.
 
-    docs/corpora.md has an example.
+    docs/corpora.md has an example. MissingExtraError without jinja2.
     """
-    return page(
-        title=f"{visible(report.directory)} \u00b7 corpus report",
+    left_out = [(said, count(number)) for name, said in LEFT_OUT.items() if (number := report.counts.get(name, 0))]
+    if report.sequences is not None and report.sequences["dropped"]:
+        left_out.append(("tokens in no sequence", count(report.sequences["dropped"])))
+    links = {
+        "lengths": ("Lengths", report.lengths is not None),
+        "scripts": ("Scripts", bool(report.scripts)),
+        "tokens": ("Tokens", bool(report.frequent)),
+        "unused": ("Never used", True),
+        "left-out": ("Left out", bool(left_out)),
+        "repeat": ("Repeat", True),
+    }
+    return render(
+        __package__,
+        "page.html",
+        title=f"{report.directory} \u00b7 corpus report",
         kind="corpus report",
-        sections=[
-            ("lengths", "Lengths", _lengths(report)),
-            ("scripts", "Scripts", _scripts(report)),
-            ("tokens", "Tokens", _tokens(report)),
-            ("unused", "Never used", _unused(report)),
-            ("left-out", "Left out", _left_out(report)),
-            ("repeat", "Repeat", _repeat(report)),
+        links=[(id, name) for id, (name, is_there) in links.items() if is_there],
+        report=report,
+        schema=SCHEMA,
+        sides=_sides(report),
+        figures=_figures(report),
+        lengths=[] if report.lengths is None else _lengths(report),
+        scripts=_scripts(report.scripts or {}),
+        tokens=[
+            (each, each.count, count(each.count), share(each.count, report.tokens))
+            for each in report.frequent[:_TOKENS]
         ],
-        banner=_banner(report),
-        footer=f"Made by <code>crayon-hf corpus-report</code>. {SCHEMA}",
+        left_out=left_out,
+        share=share,
+        spread=spread,
     )
 
 
-def _banner(report: CorpusReport) -> str:
-    tokenizer = visible(report.tokenizer) or "a tokenizer without a name"
-    sides = (
-        ("Tokenizer", tokenizer, plural(report.vocabulary, "id")),
-        ("Format", report.format, f"{plural(report.shards, 'shard')}, {report.output_bytes / 1e6:,.1f} MB"),
-        (
-            "Text",
-            f"{report.counts['text_bytes'] / 1e6:,.1f} MB",
-            f"of {report.counts['input_bytes'] / 1e6:,.1f} MB read",
-        ),
-    )
-    facts = "".join(
-        f'<div class="side"><dt>{name}</dt><dd><b>{text(said)}</b><span>{text(note)}</span></dd></div>'
-        for name, said, note in sides
-    )
+def _sides(report: CorpusReport) -> list[tuple[str, str, str]]:
+    text, read = (report.counts[name] / 1e6 for name in ("text_bytes", "input_bytes"))
+    shards = f"{plural(report.shards, 'shard')}, {report.output_bytes / 1e6:,.1f} MB"
+    return [
+        ("Tokenizer", report.tokenizer or "a tokenizer without a name", plural(report.vocabulary, "id")),
+        ("Format", report.format, shards),
+        ("Text", f"{text:,.1f} MB", f"of {read:,.1f} MB read"),
+    ]
+
+
+def _figures(report: CorpusReport) -> list[tuple[str, str, str]]:
     ratio = report.bytes_per_token
     figures = [
         ("documents", large(report.counts["documents"]), count(report.counts["documents"])),
@@ -60,116 +74,22 @@ def _banner(report: CorpusReport) -> str:
         ("bytes per token", "\u2013" if ratio is None else f"{ratio:.3f}", "of the documents' text"),
         ("ids never used", large(len(report.never_used)), f"of {count(report.vocabulary)}"),
     ]
-    if report.sequences is not None:
-        of = report.sequences
+    if (of := report.sequences) is not None:
         note = f"of {count(of['sequence_length'])} tokens, {share(of['padding'], of['tokens'])} padding"
         figures.append(("sequences", large(of["sequences"]), note))
     if report.held_out is not None:
         figures.append(("documents held out", large(report.held_out["documents"]), "in held-out/"))
-    shown = "".join(
-        f'<div><dt>{name}</dt><dd class="value">{value}</dd><dd>{text(note)}</dd></div>'
-        for name, value, note in figures
-    )
-    lead = f"{plural(report.counts['documents'], 'document')}, {plural(report.counts['tokens'], 'token')}."
-    return (
-        f'<div class="banner">\n<div class="verdict"><div><h1>{text(report.directory)}</h1>'
-        f'<p class="lead">{lead}</p></div></div>\n<dl class="sides">{facts}</dl>\n</div>\n'
-        f'<dl class="figures">{shown}</dl>'
-    )
+    return figures
 
 
-def _lengths(report: CorpusReport) -> str:
-    lengths = report.lengths
-    if lengths is None:
-        return ""
-    rows = [(text(span(each)), each.count, count(each.count)) for each in lengths.histogram]
-    return section(
-        "lengths", f"Lengths of {lengths.of}", [_bars(f"Tokens of {lengths.of}", "tokens", lengths.of, rows)],
-        f"In tokens: {text(spread(lengths))}.",
-    )  # fmt: skip
+def _lengths(report: CorpusReport) -> list[Bar]:
+    assert report.lengths is not None
+    return [(span(each), each.count, count(each.count), "") for each in report.lengths.histogram]
 
 
-def _scripts(report: CorpusReport) -> str:
-    if not report.scripts:
-        return ""
-    total, named = sum(report.scripts.values()), list(report.scripts.items())
-    rows = [(text(script(name)), number, text(share(number, total))) for name, number in named[:_SCRIPTS]]
+def _scripts(scripts: dict[str, int]) -> list[Bar]:
+    total, named = sum(scripts.values()), list(scripts.items())
+    rows: list[Bar] = [(script(name), number, share(number, total), "") for name, number in named[:_SCRIPTS]]
     if rest := sum(number for _, number in named[_SCRIPTS:]):
-        rows.append((text(plural(len(named) - _SCRIPTS, "other script")), rest, text(share(rest, total))))
-    note = f"Of {plural(total, 'character')} of the decoded text, by Unicode\u2019s property."
-    return section("scripts", "Scripts", [_bars("Characters by script", "script", "share", rows)], note)
-
-
-def _tokens(report: CorpusReport) -> str:
-    if not report.frequent:
-        return ""
-    rows = [
-        (
-            f"{each.id} {'' if each.text is None else literal(each.text)}",
-            each.count,
-            f'{count(each.count)}<span class="spread">{text(share(each.count, report.tokens))}</span>',
-        )
-        for each in report.frequent[:_TOKENS]
-    ]
-    note = f"The {plural(len(rows), 'token')} that are most frequent, of {plural(report.tokens, 'token')} in the files."
-    return section("tokens", "Most frequent tokens", [_bars("Tokens by frequency", "token", "count", rows)], note)
-
-
-def _unused(report: CorpusReport) -> str:
-    if not report.never_used:
-        return section("unused", "Never used", ["<p>Every id is used.</p>"])
-    shown = "\n".join(
-        f'<li class="tile"><span class="name">{each.id}</span><span class="said">'
-        f"{'' if each.text is None else literal(each.text)}</span></li>"
-        for each in report.unused_texts
-    )
-    unused = len(report.never_used)
-    note = f"{plural(unused, 'id')} of {count(report.vocabulary)} ({text(share(unused, report.vocabulary))})."
-    if unused > len(report.unused_texts):
-        note += f" The first {count(len(report.unused_texts))}; the report as JSON has all of them."
-    return section("unused", "Never used", [f'<ul class="tiles">\n{shown}\n</ul>'], note)
-
-
-def _left_out(report: CorpusReport) -> str:
-    facts = [(said, count(report.counts.get(name, 0))) for name, said in LEFT_OUT.items() if report.counts.get(name)]
-    if report.sequences is not None and report.sequences["dropped"]:
-        facts.append(("tokens in no sequence", count(report.sequences["dropped"])))
-    if not facts:
-        return ""
-    reasons = "".join(f"<li>{count(number)}: {text(reason)}</li>" for reason, number in report.bad_reasons.items())
-    listed = f'<div><h3>Why records were bad</h3><ul class="machine">{reasons}</ul></div>' if reasons else ""
-    return section(
-        "left-out", "Left out", [f'<div class="columns"><div><h3>How much</h3>{_facts(facts)}</div>{listed}</div>']
-    )  # fmt: skip
-
-
-def _repeat(report: CorpusReport) -> str:
-    facts = [("Directory", report.directory), ("Tokenizer", report.tokenizer or "\u2013"), ("Digest", report.digest)]
-    return section(
-        "repeat", "To repeat it", [command_box(report.command), _facts([(name, text(said)) for name, said in facts])],
-        "This command makes the report again. The digest is the tokenizer\u2019s, SHA-256.",
-    )  # fmt: skip
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
-    return (
-        '<dl class="facts">'
-        + "".join(f"<div><dt>{text(name)}</dt><dd>{said}</dd></div>" for name, said in facts)
-        + "</dl>"
-    )
-
-
-def _bars(title: str, what: str, value: str, rows: Sequence[tuple[str, int, str]]) -> str:
-    """A table of a bar for each row: (name, as HTML; number; what is said of it, as HTML)."""
-    top = max((number for _, number, _ in rows), default=0)
-    body = "\n".join(
-        f'<tr><th scope="row" class="side">{name}</th><td><svg class="bar" width="100%" height="22" aria-hidden="true" '
-        f'focusable="false"><rect class="ours" y="5" width="{_FULL * number / top if top else 0:.2f}%" height="12" '
-        f'rx="1.5"/><line class="zero" x1="0" x2="0" y1="1" y2="21"/></svg></td><td class="number">{said}</td></tr>'
-        for name, number, said in rows
-    )
-    return (
-        f'<article class="panel"><table class="bars"><caption class="unseen">{title}</caption>\n'
-        f'<thead class="unseen"><tr><th scope="col">{what}</th><th scope="col">bar</th>'
-        f'<th scope="col">{value}</th></tr></thead>\n<tbody>\n{body}\n</tbody></table></article>'
-    )
+        rows.append((plural(len(named) - _SCRIPTS, "other script"), rest, share(rest, total), ""))
+    return rows

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
@@ -18,10 +21,6 @@ from crayon_hf.corpora.report.shards import blocks_of
 from crayon_hf.errors import CrayonError, JobError
 from crayon_hf.text_readers.addresses import is_local
 from crayon_hf.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _FREQUENT = 100
 _UNUSED = 200
@@ -135,8 +134,6 @@ class _Totals:
     """What is counted in one pass."""
 
     def __init__(self, tokenizer: Tokenizer | None) -> None:
-        import numpy as np
-
         self.tokens = 0
         self.code_points = np.zeros(_CODE_POINTS, np.int64)
         self._tokenizer = tokenizer
@@ -146,8 +143,6 @@ class _Totals:
         self._texts: dict[int, str | None] = {}
 
     def add(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        import numpy as np
-
         self.tokens += len(ids)
         counts = np.bincount(ids, minlength=len(self._ids)) if len(ids) else np.zeros(0, np.int64)
         counts[: len(self._ids)] += self._ids[: len(counts)]
@@ -166,8 +161,6 @@ class _Totals:
 
     def of_ids(self, known: int) -> npt.NDArray[np.int64]:
         """How often each id is there, of at least `known` ids."""
-        import numpy as np
-
         return np.pad(self._ids, (0, max(0, known - len(self._ids))))
 
     def text(self, id: int) -> str | None:
@@ -183,8 +176,6 @@ class _Totals:
 
     def lengths(self, of: str) -> Lengths | None:
         """None when there is none."""
-        import numpy as np
-
         if not self._lengths:
             return None
         values = np.array(sorted(self._lengths), np.int64)

@@ -6,7 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from crayon_hf.util.page.words import count, plural, visible
+from crayon_hf.util.page.words import count, visible
+from crayon_hf.util.wording import plural
 
 SCHEMA = "crayon-hf/corpus-report/1"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 _AT_ONCE = 2048
 """Different characters in a string: the time of a split grows with its square."""
@@ -34,7 +33,6 @@ SCRIPTS = tuple(_NAMES.split())
 
 def shares(counts: npt.NDArray[np.int64]) -> dict[str, int]:
     """How many characters are of each script, the most frequent one first; `counts` are those of all code points."""
-    import numpy as np
     from tokenizers import Regex
 
     from crayon_hf.pre_tokenizers import Split

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from crayon_hf.errors import JobError
 from crayon_hf.util.extras import needed
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _TOKENS = 1 << 20
 """In a block, about, or one longer document."""
@@ -37,8 +36,6 @@ def blocks_of(format: str, prefix: str, dtype: str, is_packed: bool) -> Iterator
 
 def _flat(tokens: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Iterator[Block]:
     """Documents one after the other; `ends` in tokens."""
-    import numpy as np
-
     first = begin = 0
     while first < len(ends):
         last = int(np.searchsorted(ends[first : first + _ROWS], begin + _TOKENS, side="right")) + first
@@ -51,21 +48,15 @@ def _flat(tokens: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Iterator[Block]:
 
 
 def _mapped(path: str, dtype: str) -> npt.NDArray[Any]:
-    import numpy as np
-
     return np.memmap(path, dtype, "r") if os.path.getsize(path) else np.zeros(0, dtype)
 
 
 def _npy(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    import numpy as np
-
-    tokens = np.load(f"{prefix}.npy", mmap_mode="r") if os.path.getsize(f"{prefix}.npy") else np.zeros(0, dtype)
+    tokens = np.load(f"{prefix}.npy", mmap_mode="r")
     yield from _flat(tokens.reshape(-1), np.load(f"{prefix}.row_splits.npy", mmap_mode="r")[1:])
 
 
 def _bin(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    import numpy as np
-
     yield from _flat(_mapped(f"{prefix}.bin", dtype), np.load(f"{prefix}.row_splits.npy", mmap_mode="r")[1:])
 
 
@@ -74,8 +65,6 @@ def _datatrove(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
 
 
 def _megatron(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    import numpy as np
-
     with open(f"{prefix}.idx", "rb") as file:
         head = file.read(34)
     if head[:9] != b"MMIDIDX\0\0" or len(head) < 34:
@@ -89,8 +78,6 @@ def _megatron(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
 
 
 def _columns(prefix: str, batches: Iterator[Any], is_packed: bool) -> Iterator[Block]:
-    import numpy as np
-
     for batch in batches:
         ids = batch.column("input_ids")
         values = ids.flatten().to_numpy(zero_copy_only=False)
@@ -116,8 +103,6 @@ def _arrow(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
 
 
 def _mds(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    import numpy as np
-
     with open(os.path.join(prefix, "index.json"), "rb") as file:
         shards = json.load(file)["shards"]
     for shard in shards:

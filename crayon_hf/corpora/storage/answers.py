@@ -6,12 +6,10 @@ Each driver has errors of its own. They agree on HTTP's status and on the names 
 from __future__ import annotations
 
 import errno
-import random
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from crayon_hf.corpora.storage import waiting
+from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import CrayonError, StoreCredentialsError, StoreError
 
 Result = TypeVar("Result")
@@ -19,8 +17,8 @@ Result = TypeVar("Result")
 TRIES = 10
 _TRIES_OF_NOWHERE = 3
 _FIRST, _LONGEST = 0.1, 20.0
-"""Seconds before the second try, doubled before each next one; and at most. The half of each is left to chance, so that
-many processes that were sent away together do not come back together."""
+"""Seconds before the second try, doubled before each next one; and at most. Chance decides how much of it is waited, so
+that many processes that were sent away together do not come back together."""
 _ENOUGH = 300.0
 """Seconds. The drivers wait, too: after that, no new try."""
 
@@ -58,39 +56,59 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
 
     Raises:
         FileNotFoundError, FileExistsError: As `call`.
-        Stopped: The work of this thread was given up, and the first call failed.
+        Stopped: The work of this thread was stopped, and the first call failed.
         StoreCredentialsError: The credentials have expired, or there are none.
         StoreError: The store refuses, or does not answer.
     """
-    began, wait = time.monotonic(), _FIRST
-    for number in range(1, TRIES + 1):
+    import tenacity
+
+    def tried() -> Result:
         try:
             return call()
-        except (FileExistsError, CrayonError, waiting.Stopped):
+        except (FileExistsError, CrayonError, stopping.Stopped):
             raise
         except Exception as error:
             kind = _kind(error)
-            if kind == "gone":
-                if not writes:
-                    raise FileNotFoundError(errno.ENOENT, "not there", address) from error
-                if number == _TRIES_OF_NOWHERE:
-                    raise StoreError(f"{address}: there is no such bucket or container ({_said(error)})") from error
+            if kind == "gone" and not writes:
+                raise FileNotFoundError(errno.ENOENT, "not there", address) from error
             if kind == "credentials":
                 raise StoreCredentialsError(
-                    f"{address}: the store does not take the credentials ({_said(error)}): renew them, then the same "
-                    "command goes on"
+                    f"{address}: the store does not take the credentials ({_said(error)}): renew them, then run it "
+                    "again to continue"
                 ) from error
             if kind == "refused":
                 raise StoreError(f"{address}: the store refuses: {_said(error)}") from error
-            waited = time.monotonic() - began
-            if number == TRIES or waited > _ENOUGH:
-                raise StoreError(
-                    f"{address}: {number} tries in {waited:.0f} s failed, the last one with: {_said(error)}: what is "
-                    "done stays, the same command goes on from there"
-                ) from error
-        waiting.pause(wait * random.uniform(0.5, 1.0))
-        wait = min(2 * wait, _LONGEST)
-    raise AssertionError
+            raise _Again(error) from error
+
+    def is_enough(state: Any) -> bool:
+        error = state.outcome.exception().error
+        most = _TRIES_OF_NOWHERE if _kind(error) == "gone" else TRIES
+        return bool(state.attempt_number >= most or state.seconds_since_start > _ENOUGH)
+
+    try:
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_Again),
+            stop=is_enough,
+            wait=tenacity.wait_random_exponential(_FIRST, _LONGEST),
+            sleep=stopping.pause,
+        )(tried)
+    except tenacity.RetryError as error:
+        last, tries = error.last_attempt.exception(), error.last_attempt.attempt_number
+    assert isinstance(last, _Again)
+    if _kind(last.error) == "gone":
+        raise StoreError(f"{address}: there is no such bucket or container ({_said(last.error)})") from last.error
+    raise StoreError(
+        f"{address}: {tries} tries failed, the last one with: {_said(last.error)}: run it again to continue; finished "
+        "work is kept"
+    ) from last.error
+
+
+class _Again(Exception):
+    """An answer after which it may help to ask again."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def _kind(error: Exception) -> str:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from crayon_hf.corpora.formats import remove_leftovers
-from crayon_hf.corpora.storage.base import Desk, Storage
+from crayon_hf.corpora.formats import Format, WrittenFile, remove_leftovers
+from crayon_hf.corpora.formats.output import write_whole
+from crayon_hf.corpora.storage.base import PLACE, Storage
 from crayon_hf.errors import JobError
-from crayon_hf.util.files import final_name, remove_files, sync_directory, write_atomic
-
-if TYPE_CHECKING:
-    from crayon_hf.corpora.formats import Format, WrittenFile
-
-PLACE = "_crayon"
-"""The directory beside an output that has what is needed to go on."""
+from crayon_hf.util.files import remove_files
 
 
 class Local(Storage):
@@ -29,16 +23,11 @@ class Local(Storage):
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def write(self, path: str, data: bytes) -> None:
-        write_atomic(path, data)
+    def place(self, path: str, parts: Iterable[bytes]) -> None:
+        write_whole(path, parts)
 
-    def place(self, path: str, parts: Iterable[bytes], temporary: str) -> None:
-        with open(temporary, "wb") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        sync_directory(os.path.dirname(path))
+    def create(self, path: str, data: bytes) -> bool:
+        return write_whole(path, [data], is_new=True) or self.read(path) == data
 
     def is_there(self, path: str) -> bool:
         return os.path.lexists(path)
@@ -65,7 +54,7 @@ class Local(Storage):
                 raise JobError(f"{os.path.join(directory, place)} is a link, which no job makes; nothing was removed")
         remove_files(os.path.join(directory, name) for name in names)
         for place in places:
-            with contextlib.suppress(OSError):  # somebody else's file is in it, or it is gone
+            with contextlib.suppress(OSError):  # it has a file of another program, or it is gone
                 os.rmdir(os.path.join(directory, place))
 
     def make(self, directory: str) -> None:
@@ -74,55 +63,23 @@ class Local(Storage):
     def drop(self, directory: str) -> None:
         os.rmdir(directory)
 
-    def sync(self, directory: str) -> None:
-        sync_directory(directory)
-
-    def remove_leftovers(self, directory: str, names: Collection[str] | None = None) -> None:
-        remove_leftovers(directory or ".", names)
-        if names is None:  # nobody else is at work in it
+    def remove_leftovers(self, directory: str) -> None:
+        for place in (directory or ".", os.path.join(directory, PLACE)):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                place = os.path.join(directory, PLACE)
-                remove_files(os.path.join(place, name) for name in os.listdir(place) if final_name(name) is not None)
+                remove_leftovers(place)
 
-    def remove_halves(self, directory: str, names: Collection[str]) -> None:
-        remove_files(
-            os.path.join(directory, name) for name in os.listdir(directory or ".") if final_name(name) in names
-        )
-
-    def written(self, format: Format, prefix: str) -> list[str]:
-        return format.written(prefix)
+    def end_uploads(self, directory: str, names: Collection[str] | None = None) -> None:
+        """There are none."""
 
     def merge(self, format: Format, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
         return format.merge(directory, shards)
 
     @contextlib.contextmanager
-    def desk(self, output: str, goes_on: Callable[[], bool]) -> Iterator[Desk]:
-        yield _Desk(output)
+    def workplace(self, directory: str) -> Iterator[str]:
+        yield directory
 
-    def lease(self, path: str, busy: str) -> None:
-        return None
-
-
-class _Desk(Desk):
-    """The output's directory itself."""
-
-    keeps = True
-
-    def __init__(self, output: str) -> None:
-        directory, name = os.path.split(output)
-        self.beside = os.path.join(directory, PLACE, name)
-
-    def prefix(self, prefix: str) -> str:
-        return prefix
-
-    def publish(self, prefix: str, files: Sequence[WrittenFile]) -> None:
-        pass
-
-    def fetch(self, path: str) -> None:
-        pass
-
-    def keep(self, path: str) -> None:
-        pass
+    def publish(self, workplace: str, directory: str, files: Sequence[WrittenFile]) -> None:
+        """They are there."""
 
 
 LOCAL = Local()

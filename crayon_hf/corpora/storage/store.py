@@ -13,20 +13,15 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crayon_hf.corpora.formats import remove_leftovers
+from crayon_hf.corpora.formats import Format, WrittenFile, remove_leftovers
 from crayon_hf.corpora.formats.output import OutputDirectory
-from crayon_hf.corpora.storage import s3, waiting
+from crayon_hf.corpora.storage import s3, stopping
 from crayon_hf.corpora.storage.answers import patiently
-from crayon_hf.corpora.storage.base import Desk, Item, Result, Storage
-from crayon_hf.corpora.storage.lease import Lease, confirm
-from crayon_hf.corpora.storage.local import PLACE
+from crayon_hf.corpora.storage.base import Item, Result, Storage, taken_error
 from crayon_hf.errors import JobError, MissingExtraError, StoreCredentialsError, StoreError
 from crayon_hf.util.extras import how_to_install, needed
-
-if TYPE_CHECKING:
-    from crayon_hf.corpora.formats import Format, WrittenFile
 
 _DRIVERS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "abfss": "azure",
             "adl": "azure", "hf": "hub"}  # fmt: skip
@@ -68,8 +63,6 @@ class Store(Storage):
 
     def __init__(self, system: Any, protocol: str) -> None:
         self.system, self._protocol = system, protocol
-        self.has_conditions: bool | None = None
-        """Whether `create` fails where there is an object already; None: nobody has tried."""
 
     def read(self, path: str) -> bytes | None:
         path = _key(path)
@@ -83,43 +76,29 @@ class Store(Storage):
 
     def write(self, path: str, data: bytes) -> None:
         path = _key(path)
-        self._change(path, lambda: self.system.pipe_file(path, data))
-
-    def _change(self, path: str, call: Callable[[], Any], writes: bool = True) -> None:
-        """A request that changes something, while we may: each time it is made."""
-
-        def once() -> None:
-            confirm(path)
-            call()
-
-        patiently(path, once, writes)
+        patiently(path, lambda: self.system.pipe_file(path, data), writes=True)
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write an object, unless there is one; False then. What is there is `data` or another's, whatever answer is
-        lost: the caller's `data` has to be its own. A store without such a request just writes it."""
+        """By a request that fails where there is an object (``If-None-Match: *``). The object is read again, because an
+        answer may be lost, and a server may ignore the condition."""
         path = _key(path)
-        refused: StoreError | None = None
         try:
             patiently(path, lambda: self.system.pipe_file(path, data, mode="create"), writes=True)
-            return True
         except FileExistsError:
             pass
         except StoreCredentialsError:
             raise
-        except StoreError as error:  # some drivers have no error of their own for what is there
-            refused = error
-        if refused is not None and isinstance(refused.__cause__, (TypeError, ValueError, NotImplementedError)):
-            self.has_conditions = False
-            self.write(path, data)
-            return True
-        found = self.read(path)
-        if found is None and refused is not None:
-            raise refused
-        return found == data
+        except StoreError as error:
+            found = self.read(path)
+            if found is None and isinstance(error.__cause__, (TypeError, ValueError, NotImplementedError)):
+                self.write(path, data)  # a driver without such a request
+            elif found is None:  # else a driver that has no error of its own for an object that is there
+                raise
+        return self.read(path) == data
 
     def put(self, path: str, source: str) -> None:
-        """Upload a file of this machine: large ones in parts, which nobody sees until all are there, and between which
-        the work of this thread may be given up."""
+        """Upload a file of this machine: large ones in parts, which readers do not see until all are there, and between
+        which the work of this thread may be stopped."""
         path = _key(path)
         size = os.path.getsize(source)
         part = _PART if size <= _PART * _MOST_PARTS else size // _MOST_PARTS + (1 << 20) >> 20 << 20
@@ -128,9 +107,9 @@ class Store(Storage):
             how = {"chunksize": part, "max_concurrency": _PARTS_AT_ONCE, "callback": _parts_sent()}
         elif self._protocol in ("gs", "gcs"):
             how = {"chunksize": part, "callback": _parts_sent()}
-        self._change(path, lambda: self.system.put_file(source, path, **how))
+        patiently(path, lambda: self.system.put_file(source, path, **how), writes=True)
 
-    def place(self, path: str, parts: Iterable[bytes], temporary: str) -> None:
+    def place(self, path: str, parts: Iterable[bytes]) -> None:
         with _scratch(path) as directory:
             name = os.path.join(directory, "whole")
             with open(name, "wb") as file:
@@ -175,7 +154,7 @@ class Store(Storage):
     def _remove(self, path: str) -> None:
         path = _key(path)
         with contextlib.suppress(FileNotFoundError):
-            self._change(path, lambda: self.system.rm_file(path), writes=False)
+            patiently(path, lambda: self.system.rm_file(path))
 
     def remove_listed(self, directory: str, names: Sequence[str]) -> None:
         self.remove(f"{directory}/{name}" for name in names)
@@ -186,22 +165,11 @@ class Store(Storage):
     def drop(self, directory: str) -> None:
         """It is gone with its last object."""
 
-    def sync(self, directory: str) -> None:
-        """What was answered is stored."""
+    def remove_leftovers(self, directory: str) -> None:
+        _remove_scratch()
 
-    def remove_leftovers(self, directory: str, names: Collection[str] | None = None) -> None:
-        directory = _key(directory)
-        for name in names or ("manifest.json",):  # another's uploads are not ours to abort
-            confirm(f"{directory}/{name}")
-        s3.abort(self.system, directory, names)
-        if names is None:
-            _remove_scratch()
-
-    def remove_halves(self, directory: str, names: Collection[str]) -> None:
-        """There are none."""
-
-    def written(self, format: Format, prefix: str) -> list[str]:
-        return format.written(prefix, self.is_there)
+    def end_uploads(self, directory: str, names: Collection[str] | None = None) -> None:
+        s3.abort(self.system, _key(directory), names)
 
     def merge(self, format: Format, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
         if not format.merged_files:
@@ -218,88 +186,46 @@ class Store(Storage):
     def _fetch(self, directory: str, place: str, name: str) -> None:
         data = self.read(f"{directory}/{name}")
         if data is None:
-            raise JobError(f"{directory}/{name} was done, and is gone: --overwrite (overwrite=True) begins anew")
+            raise JobError(f"{directory}/{name} was done, and is gone: run the same command again")
         path = os.path.join(place, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(data)
 
     @contextlib.contextmanager
-    def desk(self, output: str, goes_on: Callable[[], bool]) -> Iterator[Desk]:
-        output = _key(output)
-        with _scratch(output) as directory:
-            yield _Desk(self, output, directory, goes_on)
+    def workplace(self, directory: str) -> Iterator[str]:
+        with _scratch(_key(directory)) as workplace:
+            yield workplace
 
-    def lease(self, path: str, busy: str) -> Lease:
-        return Lease(self, _key(path), busy)
+    def publish(self, workplace: str, directory: str, files: Sequence[WrittenFile]) -> None:
+        targets = [f"{_key(directory)}/{file.name}" for file in files]
+        for target, size, file in zip(targets, self.map(self.size, targets), files, strict=True):
+            if size not in (-1, file.bytes):
+                raise taken_error(target)
+        for target, file in zip(targets, files, strict=True):
+            stopping.check()
+            source = os.path.join(workplace, *file.name.split("/"))
+            self.put(target, source)
+            os.unlink(source)
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterable[Result]:
         if len(items) < 2:
             return [function(item) for item in items]
-        with waiting.helpers(min(_AT_ONCE, len(items))) as threads:
+        with stopping.helpers(min(_AT_ONCE, len(items))) as threads:
             return list(threads.map(function, items))
 
 
-class _Desk(Desk):
-    """A directory of this machine, which ends with the work."""
-
-    keeps = False
-
-    def __init__(self, store: Store, output: str, directory: str, goes_on: Callable[[], bool]) -> None:
-        self._store, self._directory, self._goes_on = store, directory, goes_on
-        place, name = output.rpartition("/")[::2]
-        self.beside = os.path.join(directory, "beside", name)
-        self._kept = f"{place}/{PLACE}"
-        for part in ("beside", "shard"):
-            os.mkdir(os.path.join(directory, part))
-        self._published = 0
-
-    def prefix(self, prefix: str) -> str:
-        return os.path.join(self._directory, "shard", _key(prefix).rpartition("/")[2])
-
-    def publish(self, prefix: str, files: Sequence[WrittenFile]) -> None:
-        directory = _key(prefix).rpartition("/")[0]
-        targets = [f"{directory}/{file.name}" for file in files]
-        may_be_ours = self._goes_on() and not self._published
-        if not may_be_ours:
-            for target in targets:
-                if self._store.is_there(target):
-                    raise _taken(target)
-        elif len(targets) > 1:  # an older index must never be beside new tokens
-            self._store.remove(targets[-1:])
-        self._published += 1
-        for target, file in zip(targets, files, strict=True):
-            waiting.check()
-            source = os.path.join(self._directory, "shard", *file.name.split("/"))
-            self._store.put(target, source)
-            os.unlink(source)
-
-    def fetch(self, path: str) -> None:
-        data = self._store.read(f"{self._kept}/{os.path.basename(path)}")
-        if data is not None:
-            with open(path, "wb") as file:
-                file.write(data)
-
-    def keep(self, path: str) -> None:
-        self._store.put(f"{self._kept}/{os.path.basename(path)}", path)
-
-
 def _parts_sent() -> Any:
-    """What a driver tells of each part that it has sent, in a thread of its own: it ends an upload that is given up."""
+    """A driver calls this after each part that it has sent, in a thread of its own: a stopped upload ends there."""
     from fsspec.callbacks import Callback
 
-    stop = waiting.stop_here()
-    return Callback(hooks={"stop": lambda size, sent, **_: waiting.checked(stop)})
+    stop = stopping.stop_here()
+    return Callback(hooks={"stop": lambda size, sent, **_: stopping.check(stop)})
 
 
 def _key(path: str) -> str:
     """An address whose parts `os.path.join` has put together, whatever this system has between them."""
     return path if os.sep == "/" else path.replace(os.sep, "/")
-
-
-def _taken(path: str) -> JobError:
-    """The error for a file in our way."""
-    return JobError(f"{path} is there, and nothing says that it is ours: move it, or give another output")
 
 
 def _remove_scratch() -> str:

@@ -1,27 +1,117 @@
-"""Child processes that import exactly what this one imports."""
+"""Child processes: what they import, what they are sent and say, and how they ended."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
+__all__ = ["Child", "Ending", "child_command", "command_by_path", "last_line"]
 
-def isolated(program: str) -> str:
-    """A program for ``python -c`` that imports nothing of what lies in the working directory."""
-    return "import sys; sys.path[:] = filter(None, sys.path)" + program
-
-
-_PROGRAM = isolated("""
+# `python -m` would put the working directory first, where another crayon_hf, or half of one, may lie.
+_BEGIN = "import sys; sys.path[:] = filter(None, sys.path)\n"
+_MODULE = f"""{_BEGIN}
 import json
 sys.path[:] = json.loads(sys.argv.pop(1))
 from importlib import import_module
 sys.exit(import_module(sys.argv.pop(1)).main())
-""")
+"""
+_BY_PATH = f"""{_BEGIN}
+import json, types
+from importlib import import_module
+more, folder, module = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
+if more is not None:
+    sys.path[:] = more
+sys.modules["by_path"] = types.ModuleType("by_path")
+sys.modules["by_path"].__path__ = [folder]
+sys.exit(import_module("by_path." + module).main(*sys.argv[4:]))
+"""
 
 
 def child_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs ``main()`` of a module in a fresh interpreter.
+    """The command that runs ``main()`` of a module in a fresh interpreter that imports what this one imports."""
+    return [sys.executable, "-c", _MODULE, json.dumps(sys.path), module, *arguments]
 
-    ``python -m`` would put the working directory first, where another crayon_hf, or half of one, may lie.
+
+def command_by_path(folder: Path, module: str, *arguments: str, python: str = "") -> list[str]:
+    """The command that runs ``main(*arguments)`` of a module in a folder, as the only package that there is of ours.
+
+    Modules of the folder import each other; nothing above it is imported. `python` is an interpreter of another
+    environment, which gets nothing of this one.
     """
-    return [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), module, *arguments]
+    path = json.dumps(None if python else sys.path)
+    return [python or sys.executable, "-c", _BY_PATH, path, str(folder), module, *arguments]
+
+
+@dataclass
+class Ending:
+    """How a process ended: its code, and the last line that it printed."""
+
+    code: int = 0
+    last: str = ""
+
+    def __str__(self) -> str:
+        return f"ended with code {self.code}: {self.last}"
+
+
+def last_line(printed: str) -> str:
+    """The last line of what a process printed: why it ended."""
+    return (printed.strip().splitlines() or ["no message"])[-1]
+
+
+class Child:
+    """A process that is sent its work and answers on its standard output; `close`, or a ``with`` block, ends it."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._noise = TemporaryFile()  # noqa: SIM115 (until close)
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._noise,
+            env={**os.environ, **environment},
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._stdin: IO[bytes] = self.process.stdin
+        self.answers: IO[bytes] = self.process.stdout
+
+    def send(self, data: bytes, *, is_all: bool = False) -> None:
+        """Write to its standard input, and end that if this is all. To one that has ended, nothing is sent."""
+        with contextlib.suppress(OSError):  # its ending says why
+            self._stdin.write(data)
+            self._stdin.flush()
+            if is_all:
+                self._stdin.close()
+
+    def ending(self) -> Ending:
+        """Wait for its end."""
+        code = self.process.wait()
+        self._noise.seek(0)
+        return Ending(code, last_line(self._noise.read().decode(errors="replace")))
+
+    def close(self) -> None:
+        """Kill it if it runs yet."""
+        for stream in (self._stdin, self.answers):
+            with contextlib.suppress(OSError):  # what was not sent to a process that has ended
+                stream.close()
+        self.process.kill()
+        self.process.wait()
+        self._noise.close()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not self._noise.closed:
+            self.close()

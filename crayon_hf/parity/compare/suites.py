@@ -25,7 +25,7 @@ from ..inputs.byte_strings import generate_bytes
 from ..inputs.strings import generate
 from ..inputs.texts import text_documents
 from ..inputs.token_strings import generate_of_tokens
-from .comparison import Comparison, FastPaths, ReferenceDigests, batches, pairs, singles
+from .comparison import Comparison, FastPaths, ReferenceDigests, Result, batches, pairs, singles
 from .records import DEFAULT, Item, Mode, OurBytesSide, SameBytesSide, Side, has_surrogates
 from .references import Vocabulary
 
@@ -221,18 +221,21 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
             _try_each(comparison, suite.inputs(vocabulary), work.careful_from, emit)
             continue
         result = comparison.run(suite.inputs(vocabulary), work.reports)
-        emit(
-            {
-                "event": "suite",
-                "suite": suite.name,
-                "inputs": dict(result.inputs),
-                "differing": dict(result.differing),
-                "characters": result.characters,
-                "seconds": round(result.seconds, 3),
-                "differences": [difference.to_json() for difference in result.differences],
-                "report": [line for difference in result.differences for line in difference.lines()],
-            }
-        )
+        emit(event_of(suite.name, result))
+
+
+def event_of(suite: str, result: Result) -> Event:
+    """The event of a suite that was compared."""
+    return {
+        "event": "suite",
+        "suite": suite,
+        "inputs": dict(result.inputs),
+        "differing": dict(result.differing),
+        "characters": result.characters,
+        "seconds": round(result.seconds, 3),
+        "differences": [difference.to_json() for difference in result.differences],
+        "report": [line for difference in result.differences for line in difference.lines()],
+    }
 
 
 def _try_each(

@@ -12,7 +12,7 @@ from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import reference_of
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError, UnsupportedError
 from crayon_hf.formats import convert
-from crayon_hf.formats.names import NameKind, resolve
+from crayon_hf.formats.names import NameKind, looks_like_path, resolve, unknown_name
 from crayon_hf.formats.recognise import Kind, look_into, recognise
 from crayon_hf.formats.repository import CARTRIDGE, JSON
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, identify
@@ -73,10 +73,8 @@ def _locate(target: str, directory: str) -> tuple[str, str]:
         return meaning.name, _published(meaning.name, directory)
     if meaning.kind is NameKind.REPOSITORY:
         return target, _downloaded(target)
-    raise TargetError(
-        f"no vocabulary {target!r}: it is not a file, a directory, a profile, a tiktoken encoding or a repository of "
-        "the Hub (user/name)" + ("" if shared_directory() else "; CRAYON_SHARED, which has others, is not set")
-    )
+    unknown = f"{target}: No such file or directory" if looks_like_path(target) else str(unknown_name(target))
+    raise TargetError(unknown + ("" if shared_directory() else "; CRAYON_SHARED, which has others, is not set"))
 
 
 def _check_installed(name: str, reference: str) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import pickle
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,22 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .children import isolated
+from .children import Child, command_by_path
 from .records import Item, Mode, Outcome, attempt, each, encoding_fields, outcome_of
 
 COLUMNS = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping")
 ARRAYS = ("input_ids", "token_type_ids", "attention_mask")
-
-# This file and what it imports from beside it, under another name: crayon_hf is not imported where stock transformers
-# is.
-_PROGRAM = isolated("""
-import json, types
-sys.path[:] = json.loads(sys.argv[1])
-package = sys.modules["stock_parity"] = types.ModuleType("stock_parity")
-package.__path__ = [sys.argv[2]]
-from stock_parity.transformers_side import main
-sys.exit(main(sys.argv[3]))
-""")
 
 
 class ReferenceDiedError(RuntimeError):
@@ -167,50 +152,27 @@ class StockProcess:
     """Stock transformers, in a process that never imports crayon_hf: a ``Side``."""
 
     def __init__(self, directory: str) -> None:
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-        self._noise = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (until close)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(Path(__file__).parent), directory],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._noise,
-            env=environment,
-        )
+        # This file and what it imports from beside it, under another name than in this process.
+        command = command_by_path(Path(__file__).parent, "transformers_side", directory)
+        self.child = Child(command, {"HF_HUB_OFFLINE": "1"})
         opened = self._receive()
         if opened != "open":
             raise ReferenceDiedError(f"stock transformers does not open {directory}: {opened}")
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         """One outcome for each item, in order. ReferenceDiedError when the process ends."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # what is read says why
-            pickle.dump((list(items), asdict(mode)), self._process.stdin)
-            self._process.stdin.flush()
+        self.child.send(pickle.dumps((list(items), asdict(mode))))
         return [Outcome(*parts) for parts in self._receive()]
 
     def close(self) -> None:
         """End the process."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self._process.kill()
-        self._process.wait()
-        self._noise.close()
-
-    def __del__(self) -> None:
-        if not self._noise.closed:
-            self.close()
+        self.child.close()
 
     def _receive(self) -> Any:
-        assert self._process.stdout is not None
         try:
-            return pickle.load(self._process.stdout)
+            return pickle.load(self.child.answers)
         except (EOFError, OSError, pickle.UnpicklingError):
-            code = self._process.wait()
-            self._noise.seek(0)
-            last = (self._noise.read().strip().splitlines() or ["no message"])[-1]
-            raise ReferenceDiedError(f"the process of stock transformers ended with code {code}: {last}") from None
+            raise ReferenceDiedError(f"the process of stock transformers {self.child.ending()}") from None
 
 
 def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from statistics import median
+
+from crayon_hf.util.markdown import escaped, fenced, table
+from crayon_hf.util.page.words import count, visible
 
 from .model import Category, DifferenceShown, Report, Speed, SuiteResult
 from .wording import (
     caveats,
     clipped,
-    count,
     duration,
     outcome,
     ratio,
@@ -22,12 +23,9 @@ from .wording import (
     threads,
     value,
     verdict,
-    visible,
 )
 
-__all__ = ["escaped", "fenced", "speed_table", "to_markdown"]
-
-_ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&$!^])|(?<=:)(//)|(?<=www)(\.)")
+__all__ = ["speed_table", "to_markdown"]
 
 
 def to_markdown(report: Report) -> str:
@@ -63,28 +61,6 @@ def speed_table(report: Report) -> str:
     """Speeds alone, as a table: one row for each measurement."""
     heads = ("", "text", "", f"{escaped(report.ours.name)}", f"{escaped(report.reference.name)}", "as fast")
     return table(heads, map(_speed, report.speeds), numbers=3)
-
-
-def escaped(text: str) -> str:
-    """Text as text: one line, nothing in it is markup, ends a cell, or makes a link."""
-    return _ACTIVE.sub(lambda match: "".join(f"\\{char}" for char in match[0]), visible(text))
-
-
-def fenced(text: str, language: str = "") -> str:
-    """Text in a block of its own, whatever back-ticks it has."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
-    """A table whose last ``numbers`` columns are aligned to the right; every cell is Markdown already."""
-    rule = ["---"] * (len(heads) - numbers) + ["---:"] * numbers
-    return "\n".join([_row(heads), f"|{'|'.join(rule)}|", *map(_row, rows)])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _facts(report: Report) -> list[tuple[str, str]]:

@@ -10,9 +10,10 @@ from statistics import median
 from typing import Any, Literal
 
 from crayon_hf.util.extras import needed
+from crayon_hf.util.page.words import visible
 
 from .model import Report, ReportError, Speed
-from .wording import ratio, scenario_title, speed_label, value, verdict, visible
+from .wording import ratio, scenario_title, speed_label, value, verdict
 
 __all__ = ["speed_plot"]
 

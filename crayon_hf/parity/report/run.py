@@ -18,9 +18,10 @@ from typing import Any
 from crayon_hf._core import __version__
 from crayon_hf.util.progress import time_left
 
+from ..compare.children import Ending
 from ..compare.suites import Event, Work
 from ..compare.targets import Subject, TargetError, find_target
-from ..compare.workers import Ending, culprit, events_of
+from ..compare.workers import culprit, events_of
 from ..speed.machine import cpu_model
 from ..speed.processes import all_cores
 from .model import Category, DifferenceShown, FieldValues, Library, Report, Speed, SuiteResult, Target
@@ -195,7 +196,7 @@ class _Run:
         return f"{what}, so the cartridge is not what was compared"
 
     def _why(self, number: int, first: int, ending: Ending) -> str:
-        what = f"the process ended with code {ending.code}: {ending.last}"
+        what = f"the process {ending}"
         if ending.code < 0:
             what = f"the process was ended by signal {-ending.code}"
         if first < 0:

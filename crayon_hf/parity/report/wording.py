@@ -7,39 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from crayon_hf.util.page.words import count, large, plural, visible
+from crayon_hf.util.page.words import count, large, visible
+from crayon_hf.util.wording import joined, plural
 
 from .model import Report, Speed, SuiteResult
-
-__all__ = [
-    "COMPARED",
-    "DIFFERS",
-    "FAILED",
-    "NOTHING",
-    "Figure",
-    "Verdict",
-    "caveats",
-    "clipped",
-    "count",
-    "duration",
-    "key_figures",
-    "large",
-    "outcome",
-    "plural",
-    "ratio",
-    "ratio_spread",
-    "scenario_about",
-    "scenario_title",
-    "scenarios",
-    "seeds",
-    "speed_label",
-    "suite_origin",
-    "target_about",
-    "threads",
-    "value",
-    "verdict",
-    "visible",
-]
 
 COMPARED, DIFFERS, FAILED, NOTHING = "agreed", "differs", "failed", "nothing"
 
@@ -269,4 +240,4 @@ def _listed(names: Iterable[str]) -> str:
     shown: Sequence[str] = [visible(name) for name in names]
     if len(shown) > 4:
         return f"{', '.join(shown[:3])} and {len(shown) - 3} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return joined(shown)

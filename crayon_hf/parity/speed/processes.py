@@ -5,33 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..compare.children import isolated
+from ..compare.children import Ending, command_by_path, last_line
 from .child.engines import ENGINES
 
 __all__ = ["PEERS", "Engine", "Outcome", "all_cores", "run_job"]
 
-PEERS = tuple(name for name in ENGINES if name not in ("prerelease", "transformers", "sentencepiece"))
+PEERS = tuple(name for name in ENGINES if name not in ("prerelease", "transformers", "sentencepiece", "xerv", "vocab"))
 """Those that open every vocabulary of the tables; reports time the others, which open what they are for."""
-
-# Loads the package of the children by its path: nothing above it is imported, in whatever environment this is.
-_PROGRAM = isolated("""
-import json
-from importlib.util import spec_from_file_location, module_from_spec
-path, more = sys.argv[1], json.loads(sys.argv[2])
-if more is not None:
-    sys.path[:] = more
-spec = spec_from_file_location("crayon_bench", path + "/__init__.py", submodule_search_locations=[path])
-sys.modules["crayon_bench"] = package = module_from_spec(spec)
-spec.loader.exec_module(package)
-from crayon_bench.tasks import main
-sys.exit(main())
-""")
 
 
 @dataclass(frozen=True)
@@ -46,8 +31,7 @@ class Engine:
 
     def command(self) -> list[str]:
         """The command of its measuring processes."""
-        path = json.dumps(None if self.python else sys.path)
-        return [self.python or sys.executable, "-c", _PROGRAM, str(Path(__file__).parent / "child"), path]
+        return command_by_path(Path(__file__).parent / "child", "tasks", python=self.python)
 
 
 @dataclass
@@ -82,6 +66,7 @@ def run_job(
     environment = {
         **os.environ,
         "RAYON_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
         "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
     }
     # The last cores: the first one has more of what the system does besides.
@@ -147,5 +132,4 @@ def _read(results: str, outcome: Outcome) -> str:
 def _why(code: int, stderr: str) -> str:
     if code == -14:  # SIGALRM
         return "over"
-    last = (stderr.strip().splitlines() or ["no message"])[-1]
-    return f"the process ended with code {code}: {last}"[:300]
+    return f"the process {Ending(code, last_line(stderr))}"[:300]

@@ -10,10 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.formats.names import NameKind, resolve
+from crayon_hf.formats.recognise import Kind, recognise
+from crayon_hf.tokenizer.resolve import open_tokenizer
 
 from ..compare.references import Vocabulary, byte_level_alphabet, find, tiktoken_gpt2_pattern, tiktoken_pieces
-from ..inputs.texts import UnknownVocabularyError, shared_directory
+from ..inputs.texts import shared_directory
 
 __all__ = ["NINE", "find_any", "prepare"]
 
@@ -25,19 +27,26 @@ _MODELS = {"mistral": "mistral-v3/tokenizer.model"}
 
 
 def find_any(spec: str, directory: str) -> Vocabulary:
-    """A vocabulary by name or path; of a file that only our conversion reads, the tokenizer.json it makes."""
-    path = Path(spec)
+    """A vocabulary by name or path; of profiles and of what the references do not open, the tokenizer.json of it.
+
+    That is put into `directory`.
+    """
     shared = shared_directory()
-    if spec in _MODELS and not path.exists() and shared is not None:
-        path = shared / "vocab" / _MODELS[spec]
-    if path.suffix != ".model":
+    name = Path(spec).stem
+    if spec in _MODELS and not os.path.exists(spec) and shared is not None:
+        name, spec = spec, str(shared / "vocab" / _MODELS[spec])
+    meaning = resolve(spec)
+    if meaning.path is None:
         return find(spec)
-    if not path.is_file():
-        raise UnknownVocabularyError(f"no vocabulary {spec!r}: there is no file {path}")
-    name = spec if spec in _MODELS else path.stem
+    given = meaning.path if meaning.kind is NameKind.PATH else spec
+    kind = recognise(given) if os.path.isfile(given) else None
+    if kind in (Kind.TOKENIZER_JSON, Kind.TIKTOKEN):
+        return find(given)
     converted = Path(directory) / f"{name}.json"
-    Tokenizer.from_file(str(path)).save(str(converted))
-    return Vocabulary(name, "tokenizers", converted, model=str(path))
+    open_tokenizer(given).save(str(converted))
+    if kind is Kind.SENTENCEPIECE:
+        return Vocabulary(name, "tokenizers", converted, model=given)
+    return find(str(converted))
 
 
 def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:

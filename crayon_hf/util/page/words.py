@@ -42,8 +42,3 @@ def large(number: int) -> str:
             shown = number / (1000 if letter == "k" else size)
             return f"{shown:.0f} {letter}" if shown >= 100 else f"{shown:.1f} {letter}"
     return count(number)
-
-
-def plural(number: int, word: str, words: str = "") -> str:
-    """``1 suite``, ``3 suites``."""
-    return f"{count(number)} {word if number == 1 else words or word + 's'}"

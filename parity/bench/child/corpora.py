@@ -1,4 +1,4 @@
-"""One job over a corpus in this process: run by its path, with the job as JSON on the standard input.
+"""One job over a corpus in this process.
 
 Nothing but the engine is imported, so that memory and time are the engine's. All engines read the same jsonl files, the
 texts of the key "text", and write their token ids into a directory; `read_back` gives them in the order of documents.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Sequence
 from glob import escape, glob
@@ -16,6 +15,8 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
+
+from .measured import read_job, tell
 
 
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
@@ -113,9 +114,9 @@ def read_back(output: str, width: int) -> str:
     return f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
 
 
-if __name__ == "__main__":
-    job = json.loads(sys.stdin.readline())
-    cores = job.pop("cores")
-    os.sched_setaffinity(0, cores)
-    result = ENGINES[job.pop("engine")](**job, workers=len(cores))
-    print(json.dumps(result), flush=True)
+def main() -> None:
+    """Do the job."""
+    job = read_job()
+    workers = len(job.pop("cores"))
+    del job["command"]
+    tell(**ENGINES[job.pop("engine")](**job, workers=workers))

@@ -1,20 +1,15 @@
-"""A file of any size in this process: run by its path, with the job as JSON on the standard input.
-
-The time is that of the calls, without what is done with the ids.
-"""
+"""A file of any size in this process. The time is that of the calls, without what is done with the ids."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
-import crayon_hf
 from crayon_hf.tokenizer.resolve import open_tokenizer
+
+from .measured import read_job, tell, version_of
 
 
 def encode_ragged(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
@@ -33,11 +28,11 @@ def crayon(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
 ENGINES = {"encode_ragged": encode_ragged, "crayon": crayon}
 
 
-if __name__ == "__main__":
-    job = json.loads(sys.stdin.readline())
-    os.sched_setaffinity(0, job["cores"])
+def main() -> None:
+    """Do the job."""
+    job = read_job()
     chunks = ENGINES[job["engine"]](open_tokenizer(job["tokenizer"]), job["file"], len(job["cores"]))
-    digest = hashlib.blake2b(digest_size=16)
+    made = hashlib.blake2b(digest_size=16)
     wall = cpu = 0.0
     while True:
         started, processor = time.perf_counter(), time.process_time()
@@ -45,6 +40,5 @@ if __name__ == "__main__":
         wall, cpu = wall + time.perf_counter() - started, cpu + time.process_time() - processor
         if ids is None:
             break
-        digest.update(ids.data)
-    result = {"version": crayon_hf.__version__, "seconds": wall, "cpu": cpu, "digest": digest.hexdigest()}
-    print(json.dumps(result), flush=True)
+        made.update(ids.data)
+    tell(version=version_of("crayon-hf"), seconds=wall, cpu=cpu, digest=made.hexdigest())

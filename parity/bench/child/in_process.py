@@ -1,21 +1,15 @@
-"""Calls as a program makes them that does other things as well: run by its path, with the job as JSON on the standard
-input.
-
-Gives a figure and a digest of the ids for each kind of call; a figure is the least of three.
-"""
+"""Calls as a program makes them that does other things as well: a figure and a digest of the ids for each kind."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
+
+from .measured import digest, least, read_job, tell
 
 PASSES = 8
 SMALL = 4096
@@ -39,13 +33,6 @@ def busy_thread() -> Iterator[None]:
     finally:
         stop.set()
         worker.join()
-
-
-def digest_of(encodings: list[Any]) -> str:
-    found = hashlib.blake2b(digest_size=16)
-    for encoding in encodings:
-        found.update(repr(encoding.ids).encode())
-    return found.hexdigest()
 
 
 def calls(tokenizer: Any, text: str) -> dict[str, tuple[bool, int, Callable[[], list[Any]]]]:
@@ -77,20 +64,9 @@ def calls(tokenizer: Any, text: str) -> dict[str, tuple[bool, int, Callable[[], 
     }
 
 
-def timed(call: Callable[[], Any], repeats: int, is_beside: bool) -> tuple[float, float]:
-    """Seconds of one call, by the clock and of the processor; the busy thread's are not told apart."""
-    if is_beside:
-        with busy_thread():
-            return timed(call, repeats, False)
-    wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - wall) / repeats, (time.process_time() - cpu) / repeats
-
-
-if __name__ == "__main__":
-    job = json.loads(sys.stdin.readline())
-    os.sched_setaffinity(0, job["cores"])
+def main() -> None:
+    """Do the job; a figure is the least of three."""
+    job = read_job()
     os.environ["RAYON_NUM_THREADS"] = str(len(job["cores"]))
     library = import_module(PACKAGES[job["engine"]])
     tokenizer = library.Tokenizer.from_file(job["tokenizer"])
@@ -98,6 +74,7 @@ if __name__ == "__main__":
         text = stream.read()
     cells = {}
     for name, (is_beside, repeats, call) in calls(tokenizer, text).items():
-        seconds, cpu = min(timed(call, repeats, is_beside) for _ in range(3))
-        cells[name] = {"seconds": seconds, "cpu": cpu, "digest": digest_of(call())}
-    print(json.dumps({"version": library.__version__, "cells": cells}), flush=True)
+        with busy_thread() if is_beside else nullcontext():  # whose time is not told apart
+            figure = least(call, repeats)
+        cells[name] = {**figure, "digest": digest(*(repr(encoding.ids).encode() for encoding in call()))}
+    tell(version=library.__version__, cells=cells)

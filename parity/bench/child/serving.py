@@ -1,4 +1,4 @@
-"""A tokenizer as a server uses it, in this process: run by its path, with the job as JSON on the standard input.
+"""A tokenizer as a server uses it, in this process.
 
 Gives a figure and a digest of what came of it for each of: prompts of some sizes; many streams whose ids come in turn,
 a step each; the start of a process to the first token of its first answer; the memory of many workers, which are
@@ -9,8 +9,6 @@ With ``role`` in the job this is one of those processes.
 
 from __future__ import annotations
 
-import gc
-import hashlib
 import json
 import os
 import subprocess
@@ -19,17 +17,17 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
-REPEATS = 3
-PACKAGES = {"crayon": "crayon-hf", "tokenizers": "tokenizers", "fastokens": "fastokens", "prerelease": "tokenizers"}
+from .measured import digest, least, read_job, tell, version_of
 
-_PROGRAM = """
-import json, runpy, sys
-sys.path[:] = json.loads(sys.argv[1])
-runpy.run_path(sys.argv[2], run_name="__main__")
-"""
+REPEATS = 3
+DISTRIBUTIONS = {
+    "crayon": "crayon-hf",
+    "tokenizers": "tokenizers",
+    "fastokens": "fastokens",
+    "prerelease": "tokenizers",
+}
 
 
 class Server(NamedTuple):
@@ -83,27 +81,12 @@ def _steps(kind: Any, tokenizer: Any) -> Callable[[int], str | None]:
     return lambda id: stream.step(tokenizer, id)
 
 
-def digest(*parts: bytes) -> str:
-    """Of what an engine gave."""
-    return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
-
-
-def timed(call: Callable[[], Any], repeats: int = 1) -> tuple[float, float]:
-    """Seconds of one call, by the clock and of the processor."""
-    gc.collect()
-    wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - wall) / repeats, (time.process_time() - cpu) / repeats
-
-
 def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """A cell for each size of prompts, which come one after the other."""
     for name, of_size in texts.items():
         made = digest(*(array("I", server.encode(text)).tobytes() for text in of_size))
-        wall, cpu = min(timed(lambda: list(map(server.encode, of_size))) for _ in range(REPEATS))  # noqa: B023
-        count = len(of_size)
-        yield f"prompt of {name} tokens", {"seconds": wall / count, "cpu": cpu / count, "digest": made}
+        figure = least(lambda: list(map(server.encode, of_size)), count=len(of_size))  # noqa: B023
+        yield f"prompt of {name} tokens", {**figure, "digest": made}
 
 
 def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]:
@@ -119,10 +102,9 @@ def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]
                 if new is not None:
                     text.append(new)
 
-    count = len(rows) * len(rows[0])
-    wall, cpu = min(timed(run) for _ in range(REPEATS))
+    figure = least(run, count=len(rows) * len(rows[0]))
     made = digest(*("".join(text).encode() for text in texts))
-    return f"a step of {len(rows)} streams", {"seconds": wall / count, "cpu": cpu / count, "digest": made}
+    return f"a step of {len(rows)} streams", {**figure, "digest": made}
 
 
 def first_token(job: dict[str, Any]) -> dict[str, Any]:
@@ -140,14 +122,13 @@ def starts(job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     for _ in range(1 + REPEATS):
         begin, before = time.perf_counter(), os.times()
         child = _child(job, "first")
-        assert child.stdout is not None
-        line = child.stdout.readline()
+        said = _line(child)
         seconds = time.perf_counter() - begin
         child.communicate()
         after = os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
         figures.append((seconds, cpu))
-        made.add(json.loads(line)["digest"])
+        made.add(said["digest"])
     seconds, cpu = min(figures[1:])
     return "start to first token", {"seconds": seconds, "cpu": cpu, "digest": ",".join(sorted(made))}
 
@@ -172,18 +153,14 @@ def workers(job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
+    """What it tells, behind an empty line."""
     assert child.stdout is not None
-    said: dict[str, Any] = json.loads(child.stdout.readline())
+    said: dict[str, Any] = json.loads(child.stdout.readline().strip() or child.stdout.readline())
     return said
 
 
 def _child(job: dict[str, Any], role: str) -> subprocess.Popen[str]:
-    child = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), os.path.abspath(__file__)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    child = subprocess.Popen(job["command"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
     # Reading its job is no part of what is measured: it has the first prompt alone.
     prompts = {name: of_size[:1] for name, of_size in list(job["prompts"].items())[:1]}
@@ -199,20 +176,13 @@ def _smaps(pid: int, name: str) -> float:
 
 def main() -> None:
     """Measure, or be one of the processes that are measured."""
-    job = json.loads(sys.stdin.readline())
+    job = read_job()
     if "role" in job:
-        said = first_token(job)
-        print(json.dumps({"digest": said["digest"]}), flush=True)
+        tell(digest=first_token(job)["digest"])
         if job["role"] == "worker":
             sys.stdin.read()  # until it is killed
         return
-    os.sched_setaffinity(0, job["cores"])
     server = open_server(job["engine"], job["tokenizer"])
     cells = dict(prompts(server, job["prompts"]))
     cells.update([streams(server, job["streams"]), starts(job), *workers(job)])
-    library = import_module("crayon_hf").__version__ if job["engine"] == "crayon" else version(PACKAGES[job["engine"]])
-    print(json.dumps({"version": library, "cells": cells}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    tell(version=version_of(DISTRIBUTIONS.get(job["engine"], job["engine"])), cells=cells)

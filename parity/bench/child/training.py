@@ -1,20 +1,12 @@
-"""One training in this process, measured: run by its path, with a job on the standard input.
-
-Nothing but the trainer is imported, so that memory is the trainer's. The job names an engine, a text file, the size of
-the vocabulary and the cores; the answer is a line of JSON with a digest of the new tokens.
-"""
+"""One training in this process, measured. Nothing but the trainer is imported, so that memory is the trainer's."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
-from typing import Any
+
+from .measured import digest, read_job, tell, timed, version_of
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """gpt2's, for those that take one."""
@@ -75,14 +67,12 @@ def _of_json(text: str) -> list[bytes]:
     return [bytes(bytes_of[character] for character in token) for token in ordered[256:]]
 
 
-if __name__ == "__main__":
-    job: dict[str, Any] = json.loads(sys.stdin.readline())
-    os.sched_setaffinity(0, job["cores"])
+def main() -> None:
+    """Do the job: a digest of the new tokens."""
+    job = read_job()
     engine = job["engine"]
     import_module("crayon_hf.training" if engine == "crayon" else engine)  # takes no part in the time
-    start, cpu = time.perf_counter(), time.process_time()
-    tokens = ENGINES[engine](job["path"], job["vocab_size"], len(job["cores"]))
-    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    digest = hashlib.blake2b(json.dumps([token.hex() for token in tokens()]).encode(), digest_size=16).hexdigest()
-    number = import_module("crayon_hf").__version__ if engine == "crayon" else version(engine)
-    print("\n" + json.dumps({"version": number, "seconds": seconds, "cpu": cpu, "digest": digest}), flush=True)
+    trained: list[Tokens] = []
+    seconds, cpu = timed(lambda: trained.append(ENGINES[engine](job["path"], job["vocab_size"], len(job["cores"]))))
+    made = digest(*trained[0]())
+    tell(version=version_of("crayon-hf" if engine == "crayon" else engine), seconds=seconds, cpu=cpu, digest=made)

@@ -1,25 +1,19 @@
-"""Calls of an AutoTokenizer in this process: run by its path, with the job as JSON on the standard input.
-
-Gives a figure and a digest of the answer for each kind of call; a figure is the least of some repeats.
-"""
+"""Calls of an AutoTokenizer in this process: a figure and a digest of the answer for each kind of call."""
 
 from __future__ import annotations
 
-import gc
-import hashlib
 import json
 import os
-import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from .measured import digest, least, read_job, tell, timed, version_of
+
 SHORT_TEXT = "One short sentence, as a server gets it."
 LENGTH = 512
-PACKAGES = {"crayon": "crayon_hf", "transformers": "transformers"}
+DISTRIBUTIONS = {"crayon": "crayon-hf", "transformers": "transformers"}
 
 
 def plain(answer: Any) -> Any:
@@ -43,19 +37,6 @@ def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[],
     }
 
 
-def timed(call: Callable[[], Any], repeats: int, collected: bool = True) -> tuple[float, float]:
-    """Seconds of one call, by the clock and of the processor.
-
-    What there is is `collected` before, so that the collector, which both sides start alike, finds little to do.
-    """
-    if collected:
-        gc.collect()
-    wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - wall) / repeats, (time.process_time() - cpu) / repeats
-
-
 def measured(job: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
     """The cells. Ours has compiled nothing before the first opening, as after an installation."""
     opened: list[Any] = []
@@ -63,7 +44,7 @@ def measured(job: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
     def open_it() -> None:
         opened.append(auto.from_pretrained(job["directory"], local_files_only=True))
 
-    first_seconds, first_cpu = timed(open_it, 1, collected=False)  # as in a program, which does not do that
+    first_seconds, first_cpu = timed(open_it, is_collected=False)  # as in a program, which does not do that
     tokenizer = opened.pop()
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.convert_ids_to_tokens(0)
     with open(job["batch"], encoding="utf-8") as stream:
@@ -74,23 +55,20 @@ def measured(job: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
             answer = plain(call())
         except ImportError:  # PyTorch is not installed
             continue
-        digest = hashlib.blake2b(json.dumps(answer, sort_keys=True).encode(), digest_size=16).hexdigest()
-        seconds, cpu = min(timed(call, repeats) for _ in range(3))
-        cells[name] = {"seconds": seconds, "cpu": cpu, "digest": digest}
+        cells[name] = {**least(call, repeats), "digest": digest(json.dumps(answer, sort_keys=True).encode())}
     cells["from_pretrained, first"] = {"seconds": first_seconds, "cpu": first_cpu, "digest": ""}
-    seconds, cpu = timed(open_it, 1)
+    seconds, cpu = timed(open_it)
     cells["from_pretrained, again"] = {"seconds": seconds, "cpu": cpu, "digest": ""}
     return cells
 
 
-if __name__ == "__main__":
-    job = json.loads(sys.stdin.readline())
-    os.sched_setaffinity(0, job["cores"])
+def main() -> None:
+    """Do the job."""
+    job = read_job()
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import_module("transformers").PreTrainedTokenizerFast  # noqa: B018 - imports what the first opening would
-    auto = import_module(PACKAGES[job["engine"]]).AutoTokenizer
-    versions = {"crayon": import_module("crayon_hf").__version__, "transformers": version("transformers")}
+    distribution = DISTRIBUTIONS[job["engine"]]
+    auto = import_module(distribution.replace("-", "_")).AutoTokenizer
     with TemporaryDirectory() as cache:
         os.environ["CRAYON_CACHE_DIR"] = cache
-        answer = {"version": versions[job["engine"]], "cells": measured(job, auto)}
-    print(json.dumps(answer), flush=True)
+        tell(version=version_of(distribution), cells=measured(job, auto))

@@ -42,7 +42,7 @@ def document_set(name: str, largest: int) -> Documents:
     }[name]
 
 
-NAMES = ["none", "one empty", "empties", "one token", "lengths", "one long", "many", *(f"random{i}" for i in range(12))]
+NAMES = ["none", "one empty", "empties", "one token", "lengths", "one long", "many", *(f"random{i}" for i in range(6))]
 
 
 def arrays(documents: Documents, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf import FormatError, MissingExtraError
+from crayon_hf import FormatError
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary, groups
 from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, tree, write
 from tests.corpora.job.job_cases import FORMAT_CASES
@@ -102,51 +101,6 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
     assert tree(tmp_path / "b") == tree(tmp_path / "a")
 
 
-@pytest.mark.parametrize(
-    ("name", "vocabulary"),
-    [
-        ("megatron", Vocabulary(65499, 65536)),
-        ("datatrove", Vocabulary(65536, 65536)),
-        pytest.param("arrow", Vocabulary(10, 1 << 31), marks=pytest.mark.slow),
-        ("bin", Vocabulary(10, 1 << 32)),
-    ],
-)
-def test_a_vocabulary_with_an_id_too_large(name: str, vocabulary: Vocabulary, tmp_path: Path) -> None:
-    """The tool looks at the number of tokens; ids with holes may be above it."""
-    with pytest.raises(FormatError, match=f"{name}: the vocabulary has the id {vocabulary.largest_id}, and"):
-        opened(name, tmp_path / "x", vocabulary)
-    with pytest.raises(FormatError, match=f"holds none above {vocabulary.largest_id - 1}: choose another format"):
-        FORMATS[name].check(vocabulary)
-    assert os.listdir(tmp_path) == []
-    with opened(name, tmp_path / "x", vocabulary._replace(largest_id=vocabulary.largest_id - 1)) as writer:
-        writer.finish()
-
-
-@every_format
-def test_arguments(name: str, tmp_path: Path) -> None:
-    dtype = FORMATS[name].dtype(SMALL)
-    ids = np.array([1, 2, 3], dtype)
-    with opened(name, tmp_path / "x") as writer:
-        for splits in ([0, 4], [-1, 2], [0, 2, 1], [2, 0], []):
-            with pytest.raises(ValueError, match="row_splits"):
-                writer.write(ids, np.array(splits, np.int64))
-        for bad in (np.zeros((1, 1), np.int32), np.zeros(3, np.float32)):
-            with pytest.raises(ValueError, match="expected one axis of integers"):
-                writer.write(bad, np.array([0, 1], np.int64))
-        with pytest.raises(ValueError, match="expected int64"):
-            writer.write(ids, np.array([0, 1], np.int32))
-        writer.write(ids, np.array([0, 3], np.int64))
-        writer.finish()
-        assert (writer.documents, writer.tokens) == (1, 3)
-        with pytest.raises(ValueError, match="the writer is finished"):
-            writer.write(ids, np.array([0, 3], np.int64))
-        with pytest.raises(ValueError, match="the writer is finished"):
-            writer.finish()
-        before = tree(tmp_path)
-        writer.abort()
-    assert tree(tmp_path) == before
-
-
 @every_format
 def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
     """An older shard stays until then; without an end, or with an error, there is nothing new."""
@@ -163,33 +117,6 @@ def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
     writer.abort()
     with pytest.raises(ValueError, match="the writer is aborted"):
         writer.finish()
-    FORMATS[name].remove(str(tmp_path / "x"))
-    assert os.listdir(tmp_path) == []
-    FORMATS[name].remove(str(tmp_path / "x"))
-
-
-@every_format
-def test_files_are_where_they_are_said_to_be(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative prefix, one with odd characters, and a neighbour whose name begins the same."""
-    monkeypatch.chdir(tmp_path)
-    write(name, Path("x"), DOCUMENTS)
-    assert {path.split("/")[0] for path in tree(tmp_path)} == set(FORMATS[name].files("x"))
-    FORMATS[name].remove("x")
-    (tmp_path / "a b (1)").mkdir()
-    write(name, Path("a b (1)") / "ü.x%20*", DOCUMENTS)
-    write(name, Path("a b (1)") / "ü.x%20*2", DOCUMENTS)
-    written = write(name, tmp_path / "a b (1)" / "ü.x%20*", [[1]])
-    assert all((tmp_path / "a b (1)" / file.name).stat().st_size == file.bytes for file in written)
-    FORMATS[name].remove(str(tmp_path / "a b (1)" / "ü.x%20*"))
-    assert all(path.startswith("a b (1)/ü.x%20*2") for path in tree(tmp_path))
-    assert tree(tmp_path)
-
-
-@every_format
-def test_a_directory_that_is_not_there(name: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as error:
-        opened(name, tmp_path / "no" / "x")
-    assert str(tmp_path / "no") in str(error.value)
 
 
 @every_format
@@ -211,16 +138,3 @@ def test_an_error_of_fsync(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
             with pytest.raises(ValueError, match="writing failed before; abort"):
                 call()
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("name", ["parquet", "arrow"])
-def test_without_pyarrow(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"needs pyarrow, .*: python -m pip install '\.\[corpora\]'"):
-        opened(name, tmp_path / "x")
-    assert os.listdir(tmp_path) == []
-
-
-def test_names() -> None:
-    assert list(FORMATS) == ["megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"]
-    assert all(format.name == name for name, format in FORMATS.items())

@@ -1,7 +1,8 @@
-"""Megatron-LM's files beside an independent reader and writer of its layout."""
+"""Megatron-LM's files beside an independent writer of its layout."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,25 @@ import pytest
 from crayon_hf import FormatError
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from tests.corpora.formats.format_cases import LARGE, NAMES, SMALL, VOCABULARIES, document_set, write
-from tests.corpora.formats.megatron_reader import MegatronShard, files
+
+
+def files(documents: list[list[int]], format: str) -> tuple[bytes, bytes]:
+    """What ``IndexedDatasetBuilder`` makes of documents that ``preprocess_data.py`` hands it: .bin and .idx."""
+    code = {"H": 8, "i": 4}[format]
+    tokens, lengths, ends = b"", [], [0]
+    for document in documents:
+        tokens += struct.pack(f"<{len(document)}{format}", *document)
+        if document:  # of no tokens there is no sequence
+            lengths.append(len(document))
+        ends.append(len(lengths))
+    index = b"MMIDIDX\x00\x00" + struct.pack("<Q", 1) + struct.pack("<B", code)
+    index += struct.pack("<Q", len(lengths)) + struct.pack("<Q", len(ends))
+    index += b"".join(struct.pack("<i", length) for length in lengths)
+    pointer = 0
+    for length in lengths:
+        index += struct.pack("<q", pointer)
+        pointer += length * struct.calcsize(format)
+    return tokens, index + b"".join(struct.pack("<q", end) for end in ends)
 
 
 @pytest.mark.parametrize("size", VOCABULARIES)
@@ -23,9 +42,6 @@ def test_files_and_documents(name: str, size: str, tmp_path: Path) -> None:
     assert (tmp_path / "00000.bin").read_bytes() == tokens
     assert (tmp_path / "00000.idx").read_bytes() == index
     assert [tuple(file) for file in written] == [("00000.bin", len(tokens)), ("00000.idx", len(index))]
-    shard = MegatronShard(tmp_path / "00000")
-    assert shard.documents() == documents
-    assert len(shard.lengths) == sum(map(bool, documents))
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(1, "uint16"), (65499, "uint16"), (65500, "int32"), (65536, "int32")])
@@ -44,7 +60,7 @@ def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
         assert (writer.documents, writer.tokens) == (1, 1)  # nothing of a refused call is kept
         writer.write(ids, np.array([5, 7], np.int64))
         writer.finish()
-    assert MegatronShard(tmp_path / "x").documents() == [[0], [0, 0]]
+    assert (tmp_path / "x.idx").read_bytes() == files([[0], [0, 0]], "i")[1]
 
 
 @pytest.mark.parametrize("size", VOCABULARIES)
@@ -63,3 +79,14 @@ def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
 def test_no_end_of_document_for_no_tokens() -> None:
     """preprocess_data.py appends it to a text that has tokens; the tools of the others to every text."""
     assert {name for name, format in FORMATS.items() if not format.suffix_empty} == {"megatron"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lengths", "many"])
+def test_read_by_megatron(name: str, tmp_path: Path) -> None:
+    """Each sequence of its own class is a document that has tokens."""
+    indexed = pytest.importorskip("megatron.core.datasets.indexed_dataset")
+    documents = document_set(name, LARGE.largest_id)
+    write("megatron", tmp_path / "x", documents, LARGE)
+    read = indexed.IndexedDataset(str(tmp_path / "x"))
+    assert [read[i].tolist() for i in range(len(read))] == list(filter(None, documents))

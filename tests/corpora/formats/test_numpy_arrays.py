@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -32,21 +31,6 @@ def test_files(name: str, size: str, tmp_path: Path) -> None:
     splits = {"00000.row_splits.npy": saved(row_splits)}
     assert tree(tmp_path / "npy") == {**splits, "00000.npy": saved(ids)}
     assert tree(tmp_path / "bin") == {**splits, "00000.bin": ids.tobytes()}
-
-
-@pytest.mark.parametrize("size", VOCABULARIES)
-def test_mapped(size: str, tmp_path: Path) -> None:
-    vocabulary = VOCABULARIES[size]
-    documents = document_set("random3", vocabulary.largest_id)
-    for format in ("npy", "bin"):
-        write(format, tmp_path / format, documents, vocabulary)
-    for tokens, format in (
-        (np.load(tmp_path / "npy.npy", mmap_mode="r"), "npy"),
-        (np.memmap(tmp_path / "bin.bin", FORMATS["bin"].dtype(vocabulary), "r"), "bin"),
-    ):
-        splits = np.load(tmp_path / f"{format}.row_splits.npy", mmap_mode="r")
-        assert isinstance(tokens, np.memmap)
-        assert [tokens[a:b].tolist() for a, b in itertools.pairwise(splits)] == documents
 
 
 @pytest.mark.parametrize("format", ["npy", "bin"])

@@ -13,7 +13,7 @@ import pytest
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, FormatError, JobError
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tokens, tree, write_jsonl
+from tests.corpora.job.job_cases import corpus, rows_of, tokens, tree, write_jsonl
 
 
 def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
@@ -61,30 +61,24 @@ def test_names_and_vocabularies_are_checked_first(inputs: Path, gpt2_like: Path,
     job(inputs, tmp_path / "out", gpt2_like)
     was = tree(tmp_path / "out")
     (tmp_path / "z.bin").write_bytes(b"x")
-    with pytest.raises(CorpusError, match=r"z\.bin: its name does not say its format"):
+    with pytest.raises(CorpusError, match="known ending"):
         job([inputs, tmp_path / "z.bin"], tmp_path / "out", gpt2_like, overwrite=True)
     wide = json.loads(gpt2_like.read_bytes())
-    wide["added_tokens"].append({**wide["added_tokens"][0], "id": 70_000, "content": "<far>"})
+    wide["model"]["vocab"]["<far>"] = 70_000
     (tmp_path / "wide.json").write_text(json.dumps(wide))
-    try:
-        opened = crayon_hf.Tokenizer.from_file(tmp_path / "wide.json")
-    except crayon_hf.CrayonError:
-        opened = None
-    if opened is not None and max(opened.get_vocab().values()) == 70_000:
-        with pytest.raises(FormatError, match="70000"):
-            job(inputs, tmp_path / "out", tmp_path / "wide.json", "megatron", overwrite=True)
-    with pytest.raises(ValueError, match="there are no inputs"):
+    with pytest.raises(FormatError, match="70000"):
+        job(inputs, tmp_path / "out", tmp_path / "wide.json", "megatron", overwrite=True)
+    with pytest.raises(ValueError, match="no inputs"):
         job([], tmp_path / "out", gpt2_like, overwrite=True)
     assert tree(tmp_path / "out") == was
 
 
-@pytest.mark.parametrize("then", ["skip", "replace"])
-@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize(("then", "shuffle"), [("skip", False), ("replace", True)])
 def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, then: str, shuffle: bool) -> None:
     """What "stop" had done stays, and in the end nothing tells it from a job that began with the other."""
     spoil(inputs / "1.jsonl")
     options: dict[str, Any] = {"max_tokens_per_shard": 100, "shuffle": shuffle, "seed": 3}
-    with pytest.raises(BadRecordError, match="--bad-records skip or replace"):
+    with pytest.raises(BadRecordError, match="skip leaves bad records out"):
         job(inputs, tmp_path / "out", gpt2_like, **options)
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("*.bin")}
     assert done
@@ -97,18 +91,6 @@ def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, th
         job(inputs, tmp_path / "out", gpt2_like, **options)
 
 
-def test_after_stop_comes_a_larger_limit(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    write_jsonl(inputs / "2.jsonl", ["short", "long " * 400])
-    with pytest.raises(BadRecordError, match="max_document_bytes"):
-        job(inputs, tmp_path / "out", gpt2_like, max_document_bytes=1500)
-    with pytest.raises(JobError, match="max_document_bytes was"):
-        job(inputs, tmp_path / "out", gpt2_like, max_document_bytes=1400)
-    summary = job(inputs, tmp_path / "out", gpt2_like, max_document_bytes=5000)
-    assert 0 < summary.tokenized.documents < summary.counts.documents
-    job(inputs, tmp_path / "whole", gpt2_like, max_document_bytes=5000)
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
-
-
 def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """It is read anew, the others' tokens stay; one that is done may not change, and nor may the tasks."""
     good = (inputs / "2.jsonl").read_bytes()
@@ -116,19 +98,15 @@ def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) 
     with pytest.raises(BadRecordError):
         job(inputs, tmp_path / "out", gpt2_like)
     (inputs / "2.jsonl").write_bytes(good)
-    other = (inputs / "0.jsonl").read_bytes()
+    other, time = (inputs / "0.jsonl").read_bytes(), (inputs / "0.jsonl").stat().st_mtime_ns
     (inputs / "0.jsonl").write_bytes(other + b"\n")
     with pytest.raises(JobError, match=r"0\.jsonl has changed"):
         job(inputs, tmp_path / "out", gpt2_like)
     (inputs / "0.jsonl").write_bytes(other)
     os.utime(inputs / "0.jsonl", ns=(5, 5))
-    with pytest.raises(JobError, match=r"0\.jsonl has changed \(same size\)"):
+    with pytest.raises(JobError, match="same size"):
         job(inputs, tmp_path / "out", gpt2_like)
-    mark = next(
-        file[2] for file in json.loads((tmp_path / "out" / "_crayon" / "job.json").read_bytes())["inputs"]
-        if file[0].endswith("0.jsonl")
-    )  # fmt: skip
-    os.utime(inputs / "0.jsonl", ns=(int(mark), int(mark)))
+    os.utime(inputs / "0.jsonl", ns=(time, time))
     summary = job(inputs, tmp_path / "out", gpt2_like)
     assert 0 < summary.tokenized.documents < summary.counts.documents
     job(inputs, tmp_path / "whole", gpt2_like)
@@ -149,22 +127,6 @@ def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) 
         job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000)
     write_jsonl(inputs / "1.jsonl", ["more " * 10])  # still together with the third
     assert job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000).tokenized.documents == 2
-
-
-def test_nothing_done_is_nothing_lost(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """A first mistake does not claim the directory, nor does a job without one document."""
-    with pytest.raises(BadRecordError):
-        job(inputs, tmp_path / "out", gpt2_like, column="body")
-    job(inputs, tmp_path / "out", gpt2_like, "npy")
-    job(inputs, tmp_path / "whole", gpt2_like, "npy")
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
-    assert job(inputs, tmp_path / "none", gpt2_like, column="body", bad_records="skip").counts.documents == 0
-    job(inputs, tmp_path / "none", gpt2_like, "npy")
-    assert tree(tmp_path / "none") == tree(tmp_path / "whole")
-    with pytest.raises(BadRecordError):
-        crayon_hf.tokenize_shard(inputs, tmp_path / "s" / "x", "bin", tokenizer=str(gpt2_like), column="body")
-    crayon_hf.tokenize_shard(inputs, tmp_path / "s" / "x", "npy", tokenizer=str(gpt2_like))
-    assert set(tokens(tmp_path / "s")) == {"x.npy", "x.row_splits.npy"}
 
 
 FORGED: list[dict[str, Any]] = [
@@ -198,15 +160,14 @@ def test_a_forged_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path, number
     assert tree(tmp_path) == was
 
 
-@pytest.mark.parametrize("name", ["../victim/f", "/etc/none", "..", "a/b/c", "00000/../x", ""])
+@pytest.mark.parametrize("name", ["../victim/f", "..", "a/b/c", ""])
 def test_a_forged_list_of_what_is_removed(inputs: Path, gpt2_like: Path, tmp_path: Path, name: str) -> None:
-    out = tmp_path / "out"
     (tmp_path / "victim").mkdir()
     (tmp_path / "victim" / "f").write_text("precious")
-    (out / "_crayon").mkdir(parents=True)
-    (out / "_crayon" / "removing.json").write_text(json.dumps({"names": [name]}))
+    (tmp_path / "out" / "_crayon").mkdir(parents=True)
+    (tmp_path / "out" / "_crayon" / "removing.json").write_text(json.dumps({"names": [name]}))
     with pytest.raises(JobError, match="not a file that a job writes"):
-        job(inputs, out, gpt2_like, overwrite=True)
+        job(inputs, tmp_path / "out", gpt2_like, overwrite=True)
     assert (tmp_path / "victim" / "f").exists()
 
 
@@ -265,72 +226,22 @@ def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path:
     assert tokens(tmp_path / "q") == was
 
 
-@pytest.mark.parametrize("name", ["job.json", "00002.json"])
-def test_a_damaged_list_is_overwritten(inputs: Path, gpt2_like: Path, tmp_path: Path, name: str) -> None:
-    spoil(inputs / "2.jsonl")
-    with pytest.raises(BadRecordError):
-        job(inputs, tmp_path / "out", gpt2_like)
-    (tmp_path / "out" / "_crayon" / name).write_bytes(b"")
-    with pytest.raises(JobError, match="--overwrite"):
-        job(inputs, tmp_path / "out", gpt2_like)
-    options: dict[str, Any] = {"bad_records": "skip", "format": "npy"}
-    job(inputs, tmp_path / "out", gpt2_like, overwrite=True, **options)
-    job(inputs, tmp_path / "whole", gpt2_like, **options)
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
-
-
 def test_other_spellings(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of paths, and of what makes no difference: the same job, with the names that it began with."""
     good = (inputs / "2.jsonl").read_bytes()
     shutil.copy(gpt2_like, tmp_path / "tk.json")
     monkeypatch.chdir(tmp_path)
     job("in", tmp_path / "whole", Path("tk.json"))
-    times = (inputs / "2.jsonl").stat()
+    time = (inputs / "2.jsonl").stat().st_mtime_ns
     spoil(inputs / "2.jsonl")
     with pytest.raises(BadRecordError):
         job("in", tmp_path / "out", Path("tk.json"))
     (inputs / "2.jsonl").write_bytes(good)
-    os.utime(inputs / "2.jsonl", ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.utime(inputs / "2.jsonl", ns=(time, time))
     summary = job(tmp_path / "in", tmp_path / "out", tmp_path / "tk.json", seed=5)
     assert 0 < summary.tokenized.documents < summary.counts.documents
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
     assert job("./in", tmp_path / "out", tmp_path / "tk.json", bad_records="skip").already_done
     job("in", tmp_path / "dt", Path("tk.json"), "datatrove")
-    spoil(inputs / "2.jsonl")
-    with pytest.raises(BadRecordError):
-        job("in", tmp_path / "begun", Path("tk.json"), "datatrove")
-    (inputs / "2.jsonl").write_bytes(good)
-    for name in ("dt", "begun"):
-        with pytest.raises(JobError, match="tokenizer was"):  # its name is in the metadata
-            job("in", tmp_path / name, tmp_path / "tk.json", "datatrove")
-
-
-def test_the_end_of_text_is_not_there_twice(inputs: Path, llama3_like: Path, tmp_path: Path) -> None:
-    """Where the template of special tokens has it at the end."""
-    data = json.loads(llama3_like.read_bytes())
-    ends = next(token for token in data["added_tokens"] if token["content"] == "<|eot_id|>")
-    data["post_processor"] = {
-        "type": "TemplateProcessing",
-        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|eot_id|>", "type_id": 0}}],
-        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
-        "special_tokens": {"<|eot_id|>": {"id": "<|eot_id|>", "ids": [ends["id"]], "tokens": ["<|eot_id|>"]}},
-    }
-    (tmp_path / "tk.json").write_text(json.dumps(data))
-    with pytest.raises(ValueError, match=r"end a text with '<\|eot_id\|>' already"):
-        job(inputs, tmp_path / "out", tmp_path / "tk.json", eos="<|eot_id|>", add_special_tokens=True)
-    for options in ({"eos": "<|eot_id|>"}, {"add_special_tokens": True}):
-        job(inputs, tmp_path / "out", tmp_path / "tk.json", overwrite=True, **options)
-        texts = [json.loads(line)["text"] for line in (inputs / "0.jsonl").read_text("utf-8").splitlines()]
-        assert rows_of(tmp_path / "out" / "00000") == reference_ids(llama3_like, texts, False, ends["id"])
-
-
-def test_a_killed_worker_leaves_no_half_of_a_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Whoever has the directory next removes it, also where the job is not done then."""
-    spoil(inputs / "1.jsonl")
-    with pytest.raises(BadRecordError):
-        job(inputs, tmp_path / "out", gpt2_like)
-    half = tmp_path / "out" / "_crayon" / ".00001.json.1-0123456789ab.tmp"
-    half.write_bytes(b"{")
-    with pytest.raises(BadRecordError):
-        job(inputs, tmp_path / "out", gpt2_like)
-    assert not half.exists()
+    with pytest.raises(JobError, match="tokenizer was"):  # its name is in the metadata
+        job("in", tmp_path / "dt", tmp_path / "tk.json", "datatrove")

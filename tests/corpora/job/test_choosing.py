@@ -8,15 +8,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from crayon_hf import JobError
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.options import Options
-from crayon_hf.corpora.job.shard import tokenize_shard
-from crayon_hf.text_readers.documents import InputFile
 from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
 
 
@@ -72,21 +67,6 @@ def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monk
     assert tree(tmp_path / "2") == tree(tmp_path / "1")
 
 
-def test_duplicates_of_a_shard(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """A shard by itself knows of its own files; limits and shuffling make no difference to what is left out."""
-    files = [inputs / "0.jsonl", inputs / "1.jsonl"]
-    expected = list(dict.fromkeys([*texts[0], *texts[1]]))
-    ids = reference_ids(gpt2_like, expected)
-    done = tokenize_shard(files, tmp_path / "a", "bin", tokenizer=str(gpt2_like), deduplicate=True)
-    assert rows_of(tmp_path / "a") == ids
-    assert done.counts.duplicates == len(texts[0]) + len(texts[1]) - len(expected)
-    tokenize_shard(
-        files, tmp_path / "b", "bin", tokenizer=str(gpt2_like), deduplicate=True, shuffle=True, seed=3, batch_bytes=99
-    )
-    order = np.random.default_rng(3).permutation(len(expected))
-    assert rows_of(tmp_path / "b") == [ids[i] for i in order]
-
-
 @pytest.mark.slow
 def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
     """By the text alone: the two directories have all documents, and no text is on both sides."""
@@ -111,53 +91,6 @@ def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_pat
     assert both.held_out.counts.duplicates == len(aside) - len(set(aside))
 
 
-def test_another_job_takes_the_directory(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """What was held out goes with the old one."""
-    job(inputs, tmp_path / "out", gpt2_like, held_out=0.3)
-    with pytest.raises(JobError, match=r"held_out was 0.3, is null"):
-        job(inputs, tmp_path / "out", gpt2_like)
-    job(inputs, tmp_path / "out", gpt2_like, overwrite=True)
-    job(inputs, tmp_path / "plain", gpt2_like)
-    assert tree(tmp_path / "out") == tree(tmp_path / "plain")
-    job(inputs, tmp_path / "out", gpt2_like, held_out=0.1, overwrite=True)
-    job(inputs, tmp_path / "new", gpt2_like, held_out=0.1)
-    assert tree(tmp_path / "out") == tree(tmp_path / "new")
-
-
-def test_files_of_others_where_documents_are_held_out(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    (tmp_path / "out" / "held-out").mkdir(parents=True)
-    (tmp_path / "out" / "held-out" / "mine.txt").write_text("mine")
-    with pytest.raises(JobError, match="has files of others"):
-        job(inputs, tmp_path / "out", gpt2_like, held_out=0.3)
-    assert list(tree(tmp_path / "out")) == ["held-out/mine.txt"]
-
-
-def test_mds_has_an_index_of_each_side(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    job(inputs, tmp_path / "out", gpt2_like, "mds", held_out=0.3)
-    sides = [json.loads((tmp_path / "out" / name / "index.json").read_bytes()) for name in ("", "held-out")]
-    counts = [sum(shard["samples"] for shard in side["shards"]) for side in sides]
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
-    assert counts == [manifest["counts"]["documents"], manifest["counts"]["held_out"]]
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "message"),
-    [
-        (0, ValueError, "held_out is 0, expected a share between 0 and 1"),
-        (1.0, ValueError, "held_out is 1.0, expected a share"),
-        (float("nan"), ValueError, "held_out is nan"),
-        ("x", TypeError, "held_out is str, expected float"),
-        (True, TypeError, "held_out is bool, expected float"),
-    ],
-)
-def test_no_share(
-    value: Any, error: type[Exception], message: str, inputs: Path, gpt2_like: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(error, match=message):
-        job(inputs, tmp_path / "out", gpt2_like, held_out=value)
-    assert not (tmp_path / "out").exists()
-
-
 def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """What is left out of other files depends on it: before the first shard all begins anew, after it nothing does."""
     for i in range(3):
@@ -169,28 +102,3 @@ def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) ->
     write_jsonl(tmp_path / "in" / "1.jsonl", ["one", "three"])
     job(tmp_path / "in", tmp_path / "out", gpt2_like, **options)
     assert rows(tmp_path / "out") == reference_ids(gpt2_like, ["one", "two", "0", "three", "2"])
-
-
-def test_the_same_file_again_is_no_duplicate(tmp_path: Path) -> None:
-    """In a mixture a file may come several times: each time it has the same documents."""
-    files = [InputFile("a", 1), InputFile("b", 1), InputFile("a", 1)]
-    texts = {"a": [b"x", b"y", b"x"], "b": [b"", b"y", b"z"]}
-    hashes = choosing.Hashes(str(tmp_path / "0"), 3)
-    for number, file in enumerate(files):
-        data = b"".join(texts[file.address])
-        ends = np.cumsum(list(map(len, texts[file.address])))
-        hashes.add(number, choosing.hashes_of(data, ends - list(map(len, texts[file.address])), ends))
-    hashes.finish()
-    choosing.choose([(str(tmp_path / "0"), files)], Options(deduplicate=True).checked())
-    assert list((tmp_path / "0.chosen").read_bytes()) == [0, 0, 1, 0, 1, 0, 0, 0, 1]
-
-
-@pytest.mark.parametrize("damage", [b"", b"\0" * 9, None])
-def test_damaged_hashes(damage: bytes | None, tmp_path: Path) -> None:
-    hashes = choosing.Hashes(str(tmp_path / "0"), 1)
-    hashes.add(0, choosing.hashes_of(b"ab", np.array([0, 1]), np.array([1, 2])))
-    hashes.finish()
-    path = tmp_path / "0.hashes"
-    path.write_bytes(path.read_bytes()[:-16] + b"\x07" + bytes(7) + b"\1" + bytes(7) if damage is None else damage)
-    with pytest.raises(JobError, match="is damaged"):
-        choosing.choose([(str(tmp_path / "0"), [InputFile("a", 1)])], Options(deduplicate=True).checked())

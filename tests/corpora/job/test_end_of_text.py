@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -47,18 +46,3 @@ def test_what_is_said_beside_it(qwen_like: Path, tmp_path: Path, file: str, valu
         find_eos(tokenizer, str(name), None)
     (tmp_path / file).write_text("[1, 2")
     assert find_eos(tokenizer, str(name), None) == tokenizer.token_to_id("<|endoftext|>")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="pipes and links")
-@pytest.mark.parametrize("what", ["a pipe", "a device", "a terabyte"])
-def test_what_is_no_file_says_nothing(gpt2_like: Path, tmp_path: Path, what: str) -> None:
-    path = tmp_path / "tokenizer_config.json"
-    if what == "a pipe":
-        os.mkfifo(path)
-    elif what == "a device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.touch()
-        os.truncate(path, 1 << 40)
-    tokenizer = Tokenizer.from_file(gpt2_like)
-    assert find_eos(tokenizer, str(tmp_path), None) == tokenizer.token_to_id("<|endoftext|>")

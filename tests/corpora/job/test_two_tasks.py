@@ -9,11 +9,8 @@ import errno
 import io
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,8 @@ import pytest
 
 from crayon_hf import JobError, tokenize_corpus
 from crayon_hf.corpora.formats.base import ShardWriter
-from crayon_hf.corpora.storage import waiting
-from tests.corpora.job.job_cases import ALL_FORMATS, corpus, crayon_threads, tree
+from crayon_hf.corpora.storage import stopping
+from tests.corpora.job.job_cases import corpus, crayon_threads, tree
 
 fsspec = pytest.importorskip("fsspec")
 pytestmark = pytest.mark.concurrency
@@ -58,7 +55,7 @@ def patch_ending(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -
             for _ in range(6000):
                 if second.exists():
                     break
-                waiting.pause(0.01)
+                stopping.pause(0.01)
             else:
                 raise TimeoutError
             has_happened.set()
@@ -67,12 +64,6 @@ def patch_ending(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -
 
     monkeypatch.setattr(ShardWriter, "finish", late)
     return has_happened
-
-
-@pytest.fixture
-def as_it_ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], threading.Event]:
-    """`patch_ending` for one test."""
-    return partial(patch_ending, monkeypatch)
 
 
 def goes_on(inputs: Path, tmp_path: Path, tokenizer: Path, **options: Any) -> None:
@@ -94,83 +85,30 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_disk_that_is_full(inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any, case: str) -> None:
+def test_a_disk_that_is_full(
+    inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     """The next task is given up, and what it has written removed."""
 
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a disk")
 
-    as_it_ends(full)
+    patch_ending(monkeypatch, full)
     options = {**CASES[case], "max_tokens_per_shard": None}  # the names of shards say which task it is
     with pytest.raises(JobError, match="of 4 tasks not done: a disk: No space left on device"):
         job(inputs, tmp_path / "out", gpt2_like, **options)
     goes_on(inputs, tmp_path, gpt2_like, **options)
 
 
-@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
-def test_an_error_of_any_kind(
-    inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any, error: type[BaseException]
-) -> None:
+def test_an_error_of_any_kind(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As libraries have that are written in Rust, whose panics are no `Exception`: the job does not wait for ever."""
 
     def fail() -> None:
-        raise error("of a library")
+        raise GeneratorExit("of a library")
 
-    as_it_ends(fail)
-    with pytest.raises(JobError, match=f"1 of 4 tasks not done: {error.__name__}: of a library"):
+    patch_ending(monkeypatch, fail)
+    with pytest.raises(JobError, match="1 of 4 tasks not done: GeneratorExit: of a library"):
         job(inputs, tmp_path / "out", gpt2_like)
-    goes_on(inputs, tmp_path, gpt2_like)
-
-
-def test_a_callback_that_raises(inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any) -> None:
-    has_happened = as_it_ends(lambda: None)
-
-    def progress(seen: Any) -> None:
-        if has_happened.is_set():
-            raise RuntimeError("of the caller")
-
-    with pytest.raises(RuntimeError, match="of the caller"):
-        job(inputs, tmp_path / "out", gpt2_like, progress=progress)
-    goes_on(inputs, tmp_path, gpt2_like)
-
-
-INTERRUPTED = (
-    f"import sys; sys.path.append({str(ROOT)!r})"
-    + """
-import os, signal, threading, pytest
-from crayon_hf import JobError
-from crayon_hf.corpora.job.locks import Lock
-from crayon_hf.corpora.storage import waiting
-from tests.corpora.job.test_two_tasks import job, patch_ending
-inputs, out, tokenizer = sys.argv[1:]
-
-def interrupt():
-    "Three times, and each time it is noticed; then the directory is locked as before."
-    stop = waiting.stop_here()
-    for _ in range(3):
-        os.kill(os.getpid(), signal.SIGINT)
-        assert stop.wait(60)
-        threading.Event().wait(0.2)  # who does not wait for us is gone then
-    with pytest.raises(JobError, match="busy"):
-        Lock(os.path.join(out, "_crayon", "lock"), "busy", patience=-1)
-    print("locked", flush=True)
-
-with pytest.MonkeyPatch.context() as monkeypatch:
-    patch_ending(monkeypatch, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        job(inputs, out, tokenizer)
-print("interrupted")
-"""
-)
-
-
-@no_sigint
-def test_interrupts(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Until nothing more is written the directory is locked, however often somebody presses Ctrl-C."""
-    command = [sys.executable, "-c", INTERRUPTED, str(inputs), str(tmp_path / "out"), str(gpt2_like)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.stdout, done.stderr) == ("locked\ninterrupted\n", "")
-    assert (tmp_path / "out" / "00000.bin").exists()  # it was brought to the disk
     goes_on(inputs, tmp_path, gpt2_like)
 
 
@@ -208,8 +146,7 @@ def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, mon
         answers.set()
 
 
-@pytest.mark.parametrize("format", ["megatron", *(pytest.param(f, marks=pytest.mark.slow) for f in ALL_FORMATS[1:])])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "format"), [*((case, "megatron") for case in CASES), ("two passes", "mds")])
 def test_a_store_in_memory(inputs: Path, gpt2_like: Path, tmp_path: Path, case: str, format: str) -> None:
     """Whose drivers are used by two tasks at once."""
     memory = fsspec.filesystem("memory")

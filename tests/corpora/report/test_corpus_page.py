@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from crayon_hf.corpora.report.html import to_html
 from crayon_hf.corpora.report.model import Bin, CorpusReport, Lengths, TokenCount
-from tests.support.browser import CONTRAST, LEAST_CONTRAST, started
+from tests.support.browser import WIDTHS, is_readable, opened, size
 
 HOSTILE = "</style><script>alert(1)</script>\u202e\x00\"'&" + "w" * 300
 
@@ -61,19 +60,10 @@ def bare() -> CorpusReport:
 SAMPLES = {"sample": sample, "hostile": hostile, "bare": bare}
 
 
-def test_the_page_is_whole_and_the_same() -> None:
+def test_what_it_says() -> None:
     page = to_html(sample())
-    assert page == to_html(sample())
-    for said in (
-        "Lengths of pieces",
-        "Most frequent tokens",
-        "12 other scripts",
-        "duplicates left out",
-        "1,234 documents",
-    ):
+    for said in ("Lengths of pieces", "12 other scripts", "duplicates left out", "1,234 documents", "not JSON"):
         assert said in page
-    assert "tokens in no sequence" in page
-    assert "it is not JSON" in page
     assert page.count("<section ") == 6
     assert "Every id is used" in to_html(bare())
 
@@ -87,55 +77,13 @@ def test_foreign_text_is_escaped() -> None:
     assert "\x00" not in page
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started() as chromium:
-        yield chromium
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_in_a_browser(browser: Any, name: str, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(to_html(SAMPLES[name]()), encoding="utf-8")
-    said: list[str] = []
-    asked: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
-    try:
-        page.goto(path.as_uri())
-        grounds = set()
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-            contrasts = page.evaluate(CONTRAST)
-            assert len(contrasts) > 20
-            assert [each for each in contrasts if each[0] < LEAST_CONTRAST] == []
-        assert len(grounds) == 2
-        for width in (390, 768, 1280):
-            page.set_viewport_size({"width": width, "height": 900})
+    with opened(browser, path, viewport=size(1280)) as page:
+        is_readable(page, 20)
+        for width in WIDTHS:
+            page.set_viewport_size(size(width))
             assert page.evaluate("document.documentElement.scrollWidth") == width
-        for role in ("banner", "main", "contentinfo"):
-            assert page.get_by_role(role).count() == 1
-        if name == "sample":
-            for region in ("Lengths of pieces", "Scripts", "Most frequent tokens", "Never used", "Left out"):
-                assert page.get_by_role("region", name=region, exact=True).count() == 1, region
-            rows = page.locator("#lengths tbody tr")
-            assert rows.count() == 14
-            widths = page.evaluate(
-                "[...document.querySelectorAll('#lengths rect')].map((each) => each.getBoundingClientRect().width)"
-            )
-            assert widths == sorted(widths)
-            assert widths[0] < widths[-1] / 50
-            assert rows.nth(3).inner_text().split("\t")[0].strip() == "4 \u2013 7"
-        page.get_by_role("button", name="Dark").click()
-        assert page.evaluate("document.documentElement.dataset.theme") in ("light", "dark")
-        assert "crayon-hf corpus-report" in page.locator("#command").inner_text()
-        assert said == []
-        assert [url for url in asked if url != "data:,"] == [path.as_uri()]
-    finally:
-        context.close()

@@ -46,11 +46,9 @@ def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any
     return output
 
 
-@pytest.mark.parametrize("limit", [None, 500])
 @pytest.mark.parametrize("format", FORMAT_CASES)
 def test_every_format(
     format: str,
-    limit: int | None,
     inputs: Path,
     texts: list[str],
     gpt2_like: Path,
@@ -58,7 +56,7 @@ def test_every_format(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reading, "_TOKENS", 97)
-    out = job(inputs, tmp_path / "out", gpt2_like, format, max_tokens_per_shard=limit)
+    out = job(inputs, tmp_path / "out", gpt2_like, format, max_tokens_per_shard=500)
     report = make_report(out)
     rows = reference_ids(gpt2_like, texts)
     lengths = sorted(map(len, rows))
@@ -85,9 +83,6 @@ def test_every_format(
     assert list(report.bad_reasons.values()) == [2, 1]
     assert next(iter(report.bad_reasons)).startswith("has no 'text'")
     assert sum(report.scripts.values()) == sum(map(len, texts))
-    named = collections.Counter(unicodedata.name(char, "").split(" ")[0] for text in texts for char in text)
-    for script, name in (("Cyrillic", "CYRILLIC"), ("Han", "CJK"), ("Hiragana", "HIRAGANA"), ("Hangul", "HANGUL")):
-        assert report.scripts[script] == named[name] > 0, script
     assert report.scripts[INHERITED] > 0
 
 
@@ -111,52 +106,20 @@ def test_packed(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_pa
 
 
 def test_scripts_are_unicodes() -> None:
-    """No two scripts have a code point in common, and what has a letter's or a digit's category has a script."""
+    """No two scripts have a code point in common."""
     counts = np.zeros(0x110000, np.int64)
-    kinds = [unicodedata.category(chr(code)) for code in range(0x3100)]
     counts[:0x3100] = 1
     found = shares(counts)
     assert sum(found.values()) == 0x3100
-    unassigned = sum(kind in ("Cn", "Co", "Cs") for kind in kinds)
-    assert found.get(UNKNOWN, 0) <= unassigned  # the engine's Unicode may be newer than Python's
+    assigned = sum(unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs") for code in range(0x3100))
+    assert found.get(UNKNOWN, 0) <= 0x3100 - assigned  # the engine's Unicode may be newer than Python's
     assert found["Greek"] > 300
     assert found[COMMON] > 1000
     assert len(SCRIPTS) == len(set(SCRIPTS)) == 168
-    named = {
-        "a": "Latin",
-        "я": "Cyrillic",
-        "中": "Han",
-        "ま": "Hiragana",
-        "カ": "Katakana",
-        "한": "Hangul",
-        "१": "Devanagari",
-    }
-    for char, script in named.items():
+    for char, script in (("a", "Latin"), ("\u4e2d", "Han"), ("\u0967", "Devanagari"), ("\U0010ffff", UNKNOWN)):
         counts = np.zeros(0x110000, np.int64)
         counts[ord(char)] = 5
         assert shares(counts) == {script: 5}
-    counts[0x10FFFF] = counts[0xD800] = 1
-    assert shares(counts)[UNKNOWN] == 2
-
-
-@pytest.mark.parametrize("name", ["wordpiece_like", "gpt2_like"])
-def test_tokens_of_bytes_and_of_text(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Tokens are shown as text where they are bytes, else as the vocabulary spells them."""
-    path = request.getfixturevalue(name)
-    write_jsonl(tmp_path / "in.jsonl", ["hello hello there"] * 3)
-    report = make_report(job(tmp_path / "in.jsonl", tmp_path / "out", path, "npy"))
-    reference = tokenizers.Tokenizer.from_file(str(path))
-    checked = 0
-    for each in (*report.frequent, *report.unused_texts):
-        text = reference.decode([each.id], skip_special_tokens=False)
-        if name == "wordpiece_like":
-            assert each.text == reference.id_to_token(each.id)
-        elif "\ufffd" not in text:
-            assert each.text == text
-            checked += 1
-    assert checked > 100 or name == "wordpiece_like"
-    assert report.scripts is not None
-    assert name == "wordpiece_like" or report.scripts["Latin"] == 45
 
 
 def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path, tmp_path: Path) -> None:
@@ -206,42 +169,15 @@ def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: 
         make_report(out)
 
 
-def test_no_document(gpt2_like: Path, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("")
-    for format in ALL_FORMATS:
-        out = job(tmp_path / "in.jsonl", tmp_path / format, gpt2_like, format)
-        report = make_report(out)
-        assert (report.tokens, report.lengths, report.frequent) == (0, None, ())
-        assert report.lines()
-        assert to_html(report)
-
-
-def test_what_was_left_out(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    out = job(inputs, tmp_path / "out", gpt2_like, "bin", held_out=0.3, deduplicate=True)
-    report = make_report(out)
-    assert report.held_out is not None
-    assert report.counts["held_out"] >= report.held_out["documents"] > 10
-    said = "\n".join(report.lines())
-    assert f"duplicates left out: {report.counts['duplicates']}" in said
-    assert f"held out: {report.counts['held_out']}" in said
-    assert make_report(out / "held-out").counts == report.held_out
-
-
 @pytest.mark.slow
 def test_command(inputs: Path, gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = job(inputs, tmp_path / "out", gpt2_like, "parquet")
-    command = ["corpus-report", str(out)]
-    assert main([*command, "--json", str(tmp_path / "a.json"), "--html", str(tmp_path / "a.html")]) == 0
-    said = capfd.readouterr().out
-    assert "documents: 125" in said
-    assert "Cyrillic" in said
-    page = (tmp_path / "a.html").read_text("utf-8")
-    assert page == to_html(make_report(out))
-    assert main([*command, "--json", "-", "-t", str(gpt2_like)]) == 0
+    page = tmp_path / "a.html"
+    assert main(["corpus-report", str(out), "--json", "-", "--html", str(page), "-t", str(gpt2_like)]) == 0
     printed = json.loads(capfd.readouterr().out)
-    assert printed == json.loads((tmp_path / "a.json").read_bytes())
-    assert printed["schema"] == "crayon-hf/corpus-report/1"
-    assert printed["counts"]["bad_records"] == 3
-    assert main([*command, "--html", str(tmp_path / "nowhere" / "a.html")]) == 2
+    assert (printed["schema"], printed["counts"]["bad_records"]) == ("crayon-hf/corpus-report/1", 3)
+    assert page.read_text("utf-8") == to_html(make_report(out))
+    assert main(["corpus-report", str(out)]) == 0
+    assert "documents: 125" in capfd.readouterr().out
+    assert main(["corpus-report", str(out), "--html", str(tmp_path / "nowhere" / "a.html")]) == 2
     assert main(["corpus-report", str(tmp_path / "nothing")]) == 1
-    assert "has no manifest.json" in capfd.readouterr().err

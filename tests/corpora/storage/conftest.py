@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -26,43 +26,43 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+os.environ["S3_UPLOAD_PART_MIN_SIZE"] = "256"  # read at moto's import
 os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read at gcsfs' import: its emulator knows no gRPC
 
 
-def serve(command: Callable[[int], list[str]], environment: dict[str, str] | None = None) -> Generator[str, None, None]:
+def serve(command: Callable[[int], list[str]]) -> Generator[str, None, None]:
     """The address of a server that runs meanwhile; `command` is what starts it at a port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = subprocess.Popen(
-        command(port), env={**os.environ, **(environment or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert server.poll() is None, "the server ended"
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.kill()
-        server.wait()
+    for _ in range(10):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        server = subprocess.Popen(command(port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            if is_serving(server, port):
+                yield f"http://127.0.0.1:{port}"
+                return
+        finally:
+            server.kill()
+            server.wait()
+    raise AssertionError("no server started")
 
 
-@pytest.fixture(scope="session")
-def s3_server() -> Iterator[str]:
-    """moto's server: S3, with a bucket."""
-    pytest.importorskip("s3fs")
-    pytest.importorskip("moto.server")
-    small = {"S3_UPLOAD_PART_MIN_SIZE": "256"}
-    yield from serve(lambda port: [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], small)
+def is_serving(server: subprocess.Popen[bytes], port: int) -> bool:
+    """Wait until the server, or a child of it, listens at the port. False if it ended: another process has the port."""
+    import psutil
+
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(server.pid)
+            found = (each.net_connections() for each in (process, *process.children(recursive=True)))
+            if any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for of in found for each in of):
+                return True
+        time.sleep(0.05)
+    return False
 
 
 class Bucket:
-    """A bucket as its owner sees it, past the proxy."""
+    """A bucket as its owner sees it, past all faults."""
 
     def __init__(self, server: str) -> None:
         import boto3
@@ -101,27 +101,29 @@ class Bucket:
 
 
 @pytest.fixture(scope="session")
-def bucket(s3_server: str) -> Bucket:
-    return Bucket(s3_server)
+def serving_proxy() -> Iterator[Proxy]:
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    with Proxy() as proxy:
+        yield proxy
 
 
 @pytest.fixture(scope="session")
-def serving_proxy(s3_server: str) -> Iterator[Proxy]:
-    with Proxy(s3_server) as proxy:
-        yield proxy
+def bucket(serving_proxy: Proxy) -> Bucket:
+    return Bucket(serving_proxy.store_url)
 
 
 @pytest.fixture
 def proxy(serving_proxy: Proxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Proxy]:
-    """A proxy before S3 that does nothing yet, and what makes a client, here and in child processes, go to it."""
+    """S3 without faults yet, and what makes a client, here and in child processes, go to it."""
     for name, value in client_environment(serving_proxy.url).items():
         monkeypatch.setenv(name, value)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr("tempfile.tempdir", None)
-    bucket.clear()
     serving_proxy.fault = lambda request: None
+    bucket.clear()
     serving_proxy.requests.clear()
     yield serving_proxy
     serving_proxy.fault, serving_proxy.done = (lambda request: None), None
@@ -133,5 +135,4 @@ def client_environment(url: str) -> dict[str, str]:
         "AWS_ACCESS_KEY_ID": "x",
         "AWS_SECRET_ACCESS_KEY": "y",
         "AWS_DEFAULT_REGION": "us-east-1",
-        "CRAYON_STORE_LEASE": "20",
     }

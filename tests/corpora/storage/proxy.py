@@ -1,14 +1,12 @@
-"""A proxy between a client and a store, on real sockets: it does to requests what networks and stores do to them."""
+"""moto's S3 on real sockets, and before it what does to requests what networks and stores do to them."""
 
 from __future__ import annotations
 
-import contextlib
-import http.client
+import io
 import socket
 import struct
 import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{code} it is</Message></Error>'
@@ -53,14 +51,26 @@ NOTHING: Answer = (200, EMPTY)
 Fault = Answer | str | None
 
 
-class Proxy(ThreadingHTTPServer):
-    """Forwards what `fault` lets through. As a context it serves."""
+class Proxy:
+    """A store that is asked what `fault` lets through. As a context it serves."""
 
-    daemon_threads = True
+    def __init__(self) -> None:
+        from moto import server as moto
+        from werkzeug.serving import WSGIRequestHandler, make_server
 
-    def __init__(self, upstream: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.upstream = upstream.removeprefix("http://")
+        class Handler(WSGIRequestHandler):
+            disable_nagle_algorithm = True  # or each body waits 40 ms for its headers to be acknowledged
+
+            def log(self, *_: Any) -> None:
+                pass
+
+        self._store: Any = moto.DomainDispatcherApplication(moto.create_backend_app)  # type: ignore[attr-defined]
+        self._servers = [
+            make_server("127.0.0.1", 0, application, threaded=True, request_handler=Handler)
+            for application in (self._answer, self._store)
+        ]
+        self.url, self.store_url = (f"http://127.0.0.1:{server.port}" for server in self._servers)
+        """The second one is the store without faults."""
         self.fault: Callable[[Request], Fault] = lambda request: None
         self.done: Callable[[Request], None] | None = None
         """Called when a request is done whose answer is lost."""
@@ -69,109 +79,36 @@ class Proxy(ThreadingHTTPServer):
         self.requests: list[Request] = []
         self.lock = threading.Lock()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that is killed hangs up."""
-
     def __enter__(self) -> Proxy:
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        for server in self._servers:
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()
 
+    def _answer(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        from werkzeug.wsgi import get_input_stream
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or each body waits 40 ms for its headers to be acknowledged
-    server: Proxy
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-    def _forward(self) -> None:
-        body = self._body()
-        with self.server.lock:
-            request = Request(len(self.server.requests) + 1, self.command, self.path, body)
-            self.server.requests.append(request)
-        fault = self.server.fault(request)
-        if fault == RESET:
-            self._reset()
-        elif isinstance(fault, tuple):
-            self._answer(fault[0], [("Content-Type", "application/xml")], fault[1].encode())
-        else:
-            status, headers, data = self._upstream(body)
-            if fault == LOST:
-                if self.server.done is not None:
-                    self.server.done(request)
-                self._reset()
-            else:
-                self._answer(status, headers, data)
-
-    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward
-
-    def _body(self) -> bytes:
-        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
-            return self._read(int(self.headers.get("Content-Length", 0)))
-        body = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            body += self._read(size)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
-            pass
-        return body
-
-    def _read(self, size: int) -> bytes:
-        """Of a client that was killed meanwhile the store gets nothing: it would keep half a body as the whole."""
-        data = self.rfile.read(size)
-        if len(data) < size:
-            raise ConnectionResetError
-        return data
-
-    def _upstream(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
-        connection = http.client.HTTPConnection(self.server.upstream, timeout=60)
-        skipped = ("transfer-encoding", "content-length", "expect", "connection", self.server.dropped)
-        headers = {name: value for name, value in self.headers.items() if name.lower() not in skipped}
-        if body or self.command in ("PUT", "POST"):
-            headers["Content-Length"] = str(len(body))
-        with contextlib.closing(connection):
-            connection.request(self.command, self.path, body or None, headers)
-            answer = connection.getresponse()
-            data = answer.read()
-            kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in skipped]
-            if self.command == "HEAD":
-                kept.append(("Content-Length", answer.getheader("Content-Length", "0")))
-            return answer.status, kept, data
-
-    def _answer(self, status: int, headers: list[tuple[str, str]], data: bytes) -> None:
-        self.send_response_only(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        if self.command != "HEAD":
-            self.send_header("Content-Length", str(len(data)))
-        elif not any(name.lower() == "content-length" for name, _ in headers):
-            self.send_header("Content-Length", "0")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-    def _reset(self) -> None:
-        """What the other side gets is "connection reset by peer"."""
-        self.close_connection = True
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.wfile = _Nowhere()  # type: ignore[assignment]
-        self.connection.close()
-
-
-class _Nowhere:
-    closed = True
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
+        body = get_input_stream(environ).read()  # of a client that was killed it raises: half a body is none
+        environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))})
+        environ.pop(f"HTTP_{self.dropped.upper().replace('-', '_')}", None)
+        with self.lock:
+            request = Request(len(self.requests) + 1, environ["REQUEST_METHOD"], environ["RAW_URI"], body)
+            self.requests.append(request)
+        fault = self.fault(request)
+        if isinstance(fault, tuple):
+            start(f"{fault[0]} SAID", [("Content-Type", "application/xml"), ("Content-Length", str(len(fault[1])))])
+            return [fault[1].encode()]
+        if fault != RESET:
+            answer: Iterable[bytes] = self._store(environ, start if fault is None else lambda *_: None)
+            if fault is None:
+                return answer
+            if self.done is not None:
+                self.done(request)
+        connection = environ["werkzeug.socket"]
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.shutdown(socket.SHUT_RD)  # nothing else is read from there
+        raise ConnectionResetError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,37 +39,6 @@ def azure(status: int, name: str = "HttpResponseError") -> Exception:
     return error  # type: ignore[no-any-return]
 
 
-AGAIN = {
-    "s3 slow down": lambda: s3("SlowDown", 503),
-    "s3 internal": lambda: s3("InternalError", 500),
-    "s3 timeout": lambda: s3("RequestTimeout", 400),
-    "s3 conflict": lambda: s3("ConditionalRequestConflict", 409),
-    "google 429": lambda: google(429),
-    "google 503": lambda: google(503),
-    "azure 503": lambda: azure(503),
-    "reset": lambda: ConnectionResetError(errno.ECONNRESET, "reset"),
-    "timeout": lambda: TimeoutError(),
-    "unreachable": lambda: OSError(errno.ENETUNREACH, "unreachable"),
-    "busy": lambda: OSError(errno.EBUSY, "busy"),
-}
-CREDENTIALS = {
-    "s3 expired": lambda: s3("ExpiredToken", 400),
-    "s3 unknown key": lambda: s3("InvalidAccessKeyId", 403),
-    "s3 none": lambda: pytest.importorskip("botocore.exceptions").NoCredentialsError(),
-    "google 401": lambda: google(401),
-    "azure 401": lambda: azure(401),
-    "azure none": lambda: azure(0, "ClientAuthenticationError"),
-}
-REFUSED = {
-    "s3 denied": lambda: s3("AccessDenied", 403),
-    "s3 too large": lambda: s3("EntityTooLarge", 400),
-    "google 403": lambda: google(403),
-    "azure 403": lambda: azure(403),
-    "a mistake of ours": lambda: TypeError("no such argument"),
-    "a full disk": lambda: OSError(errno.ENOSPC, "full"),
-}
-
-
 class Failing:
     """A request that fails so many times."""
 
@@ -80,35 +50,6 @@ class Failing:
         if self.calls <= self.times:
             raise self.error
         return 5
-
-
-@pytest.mark.parametrize("name", AGAIN)
-def test_asked_again(name: str) -> None:
-    call = Failing(AGAIN[name](), 3)
-    assert patiently("s3://b/k", call, writes=True) == 5
-    assert call.calls == 4
-    call = Failing(AGAIN[name](), 99)
-    with pytest.raises(
-        StoreError, match=r"s3://b/k: 10 tries in \d+ s failed, the last one with: .*same command goes on"
-    ):
-        patiently("s3://b/k", call)
-    assert call.calls == answers.TRIES
-
-
-@pytest.mark.parametrize("name", CREDENTIALS)
-def test_credentials(name: str) -> None:
-    call = Failing(CREDENTIALS[name](), 99)
-    with pytest.raises(StoreCredentialsError, match=r"s3://b/k: .*renew them, then the same command goes on"):
-        patiently("s3://b/k", call)
-    assert call.calls == 1
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    call = Failing(REFUSED[name](), 99)
-    with pytest.raises(StoreError, match=r"s3://b/k: the store refuses: "):
-        patiently("s3://b/k", call)
-    assert call.calls == 1
 
 
 def test_what_is_not_there() -> None:
@@ -123,9 +64,43 @@ def test_what_is_not_there() -> None:
             patiently("s3://b/k", Failing(error, 9), writes=True)
 
 
+CASES: dict[str, tuple[Callable[[], Exception], str]] = {
+    "s3 slow down": (lambda: s3("SlowDown", 503), "again"),
+    "s3 timeout": (lambda: s3("RequestTimeout", 400), "again"),
+    "s3 conflict": (lambda: s3("ConditionalRequestConflict", 409), "again"),
+    "google 429": (lambda: google(429), "again"),
+    "azure 503": (lambda: azure(503), "again"),
+    "reset": (lambda: ConnectionResetError(errno.ECONNRESET, "reset"), "again"),
+    "timeout": (lambda: TimeoutError(), "again"),
+    "unreachable": (lambda: OSError(errno.ENETUNREACH, "unreachable"), "again"),
+    "s3 expired": (lambda: s3("ExpiredToken", 400), "renew them"),
+    "s3 unknown key": (lambda: s3("InvalidAccessKeyId", 403), "renew them"),
+    "s3 none": (lambda: pytest.importorskip("botocore.exceptions").NoCredentialsError(), "renew them"),
+    "google 401": (lambda: google(401), "renew them"),
+    "azure none": (lambda: azure(0, "ClientAuthenticationError"), "renew them"),
+    "s3 denied": (lambda: s3("AccessDenied", 403), "the store refuses"),
+    "google 403": (lambda: google(403), "the store refuses"),
+    "azure 403": (lambda: azure(403), "the store refuses"),
+    "a mistake of ours": (lambda: TypeError("no such argument"), "the store refuses"),
+    "a full disk": (lambda: OSError(errno.ENOSPC, "full"), "the store refuses"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_asked_again_or_said_at_once(name: str) -> None:
+    make, says = CASES[name]
+    call = Failing(make(), 99)
+    with pytest.raises(StoreError, match="10 tries failed" if says == "again" else says) as raised:
+        patiently("s3://b/k", call)
+    assert call.calls == (answers.TRIES if says == "again" else 1)
+    assert isinstance(raised.value, StoreCredentialsError) == (says == "renew them")
+    if says == "again":
+        assert patiently("s3://b/k", Failing(make(), 3), writes=True) == 5
+
+
 def test_an_error_that_is_handled_says_nothing_of_the_next() -> None:
     try:
-        raise CREDENTIALS["s3 expired"]()
+        raise s3("ExpiredToken", 400)
     except OSError:
         call = Failing(ConnectionResetError(errno.ECONNRESET, "reset"), 2)
         assert patiently("s3://b/k", call) == 5

@@ -1,5 +1,5 @@
 """The same jobs on other stores, with their own clients: Google's by an emulator in a process of its own, Azure's by
-Azurite, the Hub's by the tests' own, fsspec's memory."""
+Azurite, the Hub's by the tests' own."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from crayon_hf import JobError, tokenize_corpus
-from crayon_hf.corpora import storage
-from crayon_hf.corpora.storage.store import Store
+from crayon_hf import tokenize_corpus
 from tests.corpora.job.job_cases import corpus, tree
 from tests.corpora.storage.conftest import serve
 from tests.hub.local_hub import LocalHub
@@ -44,14 +42,14 @@ def azure() -> Iterator[str]:
     yield from serve(lambda port: [command, "--blobPort", str(port), *options])
 
 
-@pytest.fixture(params=["gs", "az", "memory"])
+@pytest.fixture(params=["gs", "az"])
 def output(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where a job may write, on each kind of store."""
     if request.param == "gs":
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", request.getfixturevalue("google"))
         monkeypatch.setitem(fsspec.config.conf, "gcs", {"token": "anon"})
         monkeypatch.setenv("FSSPEC_GCS_TOKEN", "anon")
-    elif request.param == "az":
+    else:
         url = request.getfixturevalue("azure")
         account = f"AccountName=devstoreaccount1;AccountKey={KEY};BlobEndpoint={url}/devstoreaccount1;"
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", f"DefaultEndpointsProtocol=http;{account}")
@@ -74,26 +72,6 @@ def objects(output: str) -> dict[str, bytes]:
     return {name[len(path.rstrip("/")) + 1 :]: system.cat_file(name) for name in found}
 
 
-@pytest.mark.slow
-def test_the_bytes_of_a_local_run(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
-    def job(place: Any, format: str, **more: Any) -> Any:
-        how = {"workers": 1, "group_bytes": 2000, "max_tokens_per_shard": 400, **more}
-        return tokenize_corpus(inputs, place, format, tokenizer=str(gpt2_like), **how)
-
-    for format in ("megatron", "mds"):
-        job(tmp_path / format, format)
-        job(output, format, overwrite=True)
-        assert objects(output) == tree(tmp_path / format)
-        assert job(output, format).already_done
-    with pytest.raises(JobError, match="is of another job"):
-        job(output, "npy")
-    found = storage.of(output)
-    assert isinstance(found, Store)
-    assert found.has_conditions is not output.startswith("gs:")  # that emulator ignores them
-    system, path = fsspec.core.url_to_fs(output)
-    system.rm(path, recursive=True)
-
-
 KILLED = """
 import os, signal, sys
 from crayon_hf import tokenize_corpus
@@ -113,8 +91,6 @@ tokenize_corpus(sys.argv[1], sys.argv[2], tokenizer=sys.argv[3], workers=1, grou
 @pytest.mark.slow
 def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
     """Before its third file is there, and again before the third of those that are left; then it goes on."""
-    if output.startswith("memory:"):
-        pytest.skip("it ends with its process")
     command = [sys.executable, "-c", KILLED, str(inputs), output, str(gpt2_like)]
     tokenize_corpus(
         inputs, tmp_path / "out", tokenizer=str(gpt2_like), workers=1, group_bytes=2000, max_tokens_per_shard=400
@@ -134,7 +110,7 @@ def test_the_hub(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     how: dict[str, Any] = {"workers": 1, "group_bytes": 2000, "max_tokens_per_shard": 400}
     tokenize_corpus(inputs, tmp_path / "out", tokenizer=str(gpt2_like), **how)
     expected = {f"tokens/{name}": data for name, data in tree(tmp_path / "out").items()}
-    with LocalHub(tmp_path / "hub") as hub:
+    with LocalHub() as hub:
         hub.commit("user/repo", {"card.md": b"before"})
         environment = {**hub.environment(tmp_path), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         command = [sys.executable, "-c", KILLED, str(inputs), "hf://user/repo/tokens", str(gpt2_like)]

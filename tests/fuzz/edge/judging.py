@@ -16,7 +16,7 @@ import crayon_hf
 from crayon_hf import CrayonError, _core
 from crayon_hf.parity.compare.comparison import FastPaths
 from crayon_hf.parity.compare.records import DEFAULT, FieldDifference, Item, Mode, Outcome, Side, attempt
-from parity.components.command import AnyIdsSide, TolerantComparison, quiet_panics
+from parity.components.__main__ import AnyIdsSide, TolerantComparison, quiet_panics
 
 PROBES = ("Hello, world! it's 123", "  a\u00a0b\u2581c \u00e9 e\u0301 \u4f60\u597d\n\n", "<s>[X] \U0001f642 \x00\ufffd")
 """What is encoded with a vocabulary that only just came to be."""

@@ -21,14 +21,6 @@ inline const std::vector<std::string>& components() {
     return all;
 }
 
-inline void collect(const json::Value& value, std::vector<const json::Value*>* all) {
-    all->push_back(&value);
-    if (value.is_array())
-        for (const json::Value& element : value.as_array("")) collect(element, all);
-    if (value.is_object())
-        for (const auto& [name, member] : value.as_object("")) collect(member, all);
-}
-
 // The text of `root` with `replaced` written as `text`.
 inline void write(const json::Value& root, const json::Value* replaced, const std::string& text, std::string* out) {
     if (&root == replaced) {

@@ -58,16 +58,12 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
             return;
         case 2:  // it takes the element of another place
         case 3:
+        case 4:
             if (fits) {
                 const size_t from =
                     place_of(bytes, width, uint32_t(input->byte()) << 8 | input->byte(), how & 8) * width;
                 if (from + width <= bytes.size()) bytes.replace(at, width, bytes.substr(from, width));
             }
-            return;
-        case 4:  // the two places change their elements
-            if (fits && at + 2 * width <= bytes.size())
-                std::swap_ranges(bytes.begin() + long(at), bytes.begin() + long(at + width),
-                                 bytes.begin() + long(at + width));
             return;
         case 5:  // the part is not there, or another type's
             if (number % 8 == 0) part.type = number >> 8;
@@ -90,12 +86,6 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
             if (fits) {
                 const uint8_t bit = input->byte();
                 bytes[at + (bit >> 3) % width] ^= char(1 << (bit & 7));
-            }
-            return;
-        case 11:  // other bytes at a place, as many as are given
-            if (fits) {
-                const Bytes other = input->take(input->below(16));
-                bytes.replace(at, std::min(other.size, bytes.size() - at), std::string(other.view()));
             }
             return;
         case 12:  // a special number

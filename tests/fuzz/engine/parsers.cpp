@@ -1,11 +1,7 @@
-// What reads other texts: JSON, regular expressions, character maps, ranks, tries, and single components.
+// What reads other texts: JSON, regular expressions, character maps, and single components.
 // Input: what to try, then the data; two texts are divided by a NUL.
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include "crayon/bpe/rank_merges.h"
-#include "crayon/cartridge/double_array.h"
 #include "crayon/json/json.h"
 #include "crayon/normalizers/normalizers.h"
 #include "crayon/post/encoding.h"
@@ -68,19 +64,6 @@ void check_regex(Bytes data) {
     const bool found = regex.find(text, 0, &first);
     fuzz::require(found == !matches.empty() && (!found || first.start == matches[0].start), "find against find_all",
                   text);
-}
-
-void check_literal(Bytes data) {
-    const auto [pattern, rest] = halves(data);
-    if (pattern.empty() || !is_valid(pattern)) return;
-    const std::string text = fuzz::text_of(rest);
-    std::vector<Regex::Match> matches;
-    Regex::literal(pattern.view()).find_all(text, &matches);
-    size_t n = 0;
-    for (size_t at = 0; (at = text.find(pattern.view(), at)) != std::string::npos; at += pattern.size, ++n)
-        fuzz::require(n < matches.size() && matches[n].start == at && matches[n].end == at + pattern.size, "a literal",
-                      text);
-    fuzz::require(n == matches.size(), "matches of a literal", text);
 }
 
 std::string base64(Bytes data) {
@@ -151,75 +134,10 @@ void check_component(Bytes data) {
     fuzz::require(is_valid(list.text.text), "a pre-tokenizer makes what is no text", text);
 }
 
-void check_double_array(Bytes data) {
-    std::map<std::string, int32_t> keys;
-    for (Bytes rest = data; !rest.empty();) {
-        const auto [key, others] = halves(rest);
-        if (!key.empty()) keys.emplace(key.view(), int32_t(keys.size()));
-        rest = others;
-    }
-    if (keys.empty()) return;
-    std::vector<std::pair<std::string_view, int32_t>> sorted(keys.begin(), keys.end());
-    const DoubleArray trie = build_double_array(sorted);
-    const DoubleArrayView view = view_of(trie);
-    verify_double_array(view, int64_t(keys.size()));
-    for (const auto& [key, value] : keys) fuzz::require(view.find(Bytes(key)) == value, "a key is not found", key);
-    for (size_t from = 0; from < data.size; from += 1 + from / 2) {
-        const Bytes text = data.slice(from, data.size);
-        size_t longest = 0;
-        for (const auto& [key, value] : keys)
-            if (key.size() <= text.size && text.view().substr(0, key.size()) == key)
-                longest = std::max(longest, key.size());
-        fuzz::require(view.longest_match(text).first == longest, "the longest match", std::string(text.view()));
-    }
-}
-
-// The pair that makes a token when its own bytes are merged by rank.
-void check_ranks(Bytes data) {
-    std::vector<std::string> tokens;
-    for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, char(byte));
-    std::set<std::string> known(tokens.begin(), tokens.end());
-    for (Bytes rest = data; !rest.empty() && tokens.size() < 400;) {
-        const auto [token, others] = halves(rest);
-        if (!token.empty() && known.emplace(token.view()).second) tokens.emplace_back(token.view());
-        rest = others;
-    }
-    const std::vector<std::string_view> views(tokens.begin(), tokens.end());
-    std::map<std::string, uint32_t> ranks;
-    for (size_t i = 0; i < tokens.size(); ++i) ranks[tokens[i]] = uint32_t(i);
-    std::map<uint32_t, RankMerge> merges;
-    for (const RankMerge& merge : merges_from_ranks(views)) merges[merge.product] = merge;
-    for (uint32_t id = 256; id < tokens.size(); ++id) {
-        if (tokens[id].size() > 64) continue;
-        std::vector<std::string> parts;
-        for (const char c : tokens[id]) parts.emplace_back(1, c);
-        while (parts.size() > 2) {
-            size_t best = 0;
-            uint32_t lowest = UINT32_MAX;
-            for (size_t i = 0; i + 1 < parts.size(); ++i) {
-                const auto found = ranks.find(parts[i] + parts[i + 1]);
-                if (found != ranks.end() && found->second < lowest) {
-                    lowest = found->second;
-                    best = i;
-                }
-            }
-            if (lowest == UINT32_MAX) break;
-            parts[best] += parts[best + 1];
-            parts.erase(parts.begin() + long(best) + 1);
-        }
-        const auto merge = merges.find(id);
-        fuzz::require((parts.size() == 2) == (merge != merges.end()), "whether merging reaches a token", tokens[id]);
-        if (parts.size() == 2)
-            fuzz::require(tokens[merge->second.left] == parts[0] && tokens[merge->second.right] == parts[1], "a merge",
-                          tokens[id]);
-    }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    static void (*const kTries[])(Bytes) = {check_json,     check_encoding,  check_regex,        check_literal,
-                                            check_charsmap, check_component, check_double_array, check_ranks};
+    static void (*const kTries[])(Bytes) = {check_json, check_encoding, check_regex, check_charsmap, check_component};
     if (size == 0) return 0;
     try {
         kTries[data[0] % std::size(kTries)](Bytes(data, size).slice(1, size));

@@ -10,12 +10,9 @@
 #include "crayon/batch/columns.h"
 #include "crayon/batch/spans.h"
 #include "crayon/batch/stream_encoder.h"
-#include "crayon/budgets/appender.h"
 #include "crayon/budgets/budgets.h"
-#include "crayon/budgets/text_index.h"
 #include "crayon/compiler/compiler.h"
 #include "crayon/support/error.h"
-#include "crayon/trace/trace.h"
 #include "crayon/unicode/unicode.h"
 
 namespace crayon::fuzz {
@@ -143,7 +140,7 @@ std::vector<size_t> character_starts(Bytes text) {
     return starts;
 }
 
-// The whole record has these ids, and offsets inside the text; a stream has the same, in bytes.
+// The whole record has these ids, and offsets inside the text.
 void check_record(const EnginePtr& engine, const std::string& text, const EncodeOptions& options, const Outcome& ids) {
     Encoding record;
     const Outcome outcome = outcome_of([&](IdBuffer* out) {
@@ -167,7 +164,6 @@ void check_stream(const EnginePtr& engine, const std::string& text, const Encode
     how.add_special_tokens = options.add_special_tokens;
     how.special_as_text = options.special_as_text;
     how.offsets = window & 1;
-    std::vector<int64_t> offsets;
     const Outcome outcome = outcome_of([&](IdBuffer* out) {
         StreamEncoder stream(engine, how);
         const size_t least = 1 + window / 2;
@@ -176,22 +172,12 @@ void check_stream(const EnginePtr& engine, const std::string& text, const Encode
             if (is_last) size = text.size() - from;
             const StreamChunk chunk = stream.encode(Bytes(text).slice(from, from + size), is_last);
             out->append(chunk.id_data(), chunk.n_ids);
-            if (how.offsets) offsets.insert(offsets.end(), chunk.offset_data(), chunk.offset_data() + 2 * chunk.n_ids);
             if (is_last) break;
             from += chunk.consumed;
             size = chunk.consumed == 0 ? size + least : least;
         }
     });
     require_same(ids, outcome, "a stream against the whole text", text);
-    if (!how.offsets || !outcome.error.empty()) return;
-    const Engine::Lease scratch(*engine);
-    const Encoding record = engine->encode({{Bytes(text)}, false}, nullptr, options, *scratch);
-    const std::vector<size_t> starts = character_starts(text);
-    for (size_t i = 0; i < record.offsets.size(); ++i) {
-        const Offset& offset = record.offsets[i];
-        require(int64_t(starts[offset.start]) == offsets[2 * i] && int64_t(starts[offset.end]) == offsets[2 * i + 1],
-                "offsets of a stream", "token " + std::to_string(i) + " of " + hex(text));
-    }
 }
 
 void check_batches(const Engine& engine, const std::string& text, const EncodeOptions& options, const Outcome& ids) {
@@ -232,71 +218,6 @@ void check_batches(const Engine& engine, const std::string& text, const EncodeOp
     require_same(ids, of_row, "encode_row", text);
 }
 
-// Ranges, cuts and pieces, where each by itself is no error.
-void check_budgets(const EnginePtr& engine, const std::string& text, const EncodeOptions& options) {
-    EncodeOptions bare = options;
-    bare.add_special_tokens = false;
-    const std::vector<size_t> starts = character_starts(text);
-    const size_t n = starts.size() - 1, third = n / 3;
-    std::u32string wide;
-    for (size_t i = 0; i < n; ++i)
-        wide.push_back(decode_utf8(Bytes(text).begin() + starts[i], Bytes(text).end()).code_point);
-    const TextView view{wide.data(), n, 4};
-    const auto of = [&](size_t from, size_t to) { return text.substr(starts[from], starts[to] - starts[from]); };
-    const auto same = [&](size_t from, size_t to, const std::string& what, auto&& made) {
-        const std::string part = of(from, to);
-        const Outcome wanted = whole(*engine, part, bare), found = outcome_of(made);
-        if (wanted.error.empty() && found.error.empty()) require_same(wanted, found, what, part);
-    };
-    outcome_of([&](IdBuffer*) {
-        const TextIndex index(engine, view, options.special_as_text);
-        const std::pair<size_t, size_t> ranges[] = {{0, n}, {0, n - third}, {third, n}, {third, n - third}};
-        for (const auto& [from, to] : ranges)
-            same(from, to, "a range of an index",
-                 [&, from = from, to = to](IdBuffer* out) { index.ids(from, to, out); });
-    });
-    outcome_of([&](IdBuffer*) {
-        Appender appender(engine, options.special_as_text);
-        const auto ids = [&](IdBuffer* out) { appender.ids_from(0, out); };
-        appender.append(of(third, n - third));
-        appender.append(of(n - third, n));
-        same(third, n, "an appended text", ids);
-        appender.prepend(of(0, third));
-        same(0, n, "a prepended text", ids);
-        appender.pop(third);
-        same(0, n - third, "a text that lost its end", ids);
-    });
-    outcome_of([&](IdBuffer*) {
-        const int64_t all = count_up_to(*engine, {view}, options, size_t(1) << 40, 1)[0];
-        const size_t most = size_t(all) / 2;
-        require(count_up_to(*engine, {view}, options, most, 1)[0] == std::min(all, int64_t(most) + 1), "a limit",
-                hex(text));
-        for (const Side side : {Side::right, Side::left}) {
-            const size_t at = truncation_place(engine, view, most, side, options);
-            const Outcome part = whole(*engine, side == Side::right ? of(0, at) : of(at, n), options);
-            require(!part.error.empty() || part.ids.size() <= most, "a cut text has more tokens", hex(text));
-        }
-    });
-}
-
-// The textbook's way over the engine's tables.
-void check_plain(const Engine& engine, const std::string& text, bool special_as_text) {
-    const Outcome fast = outcome_of([&](IdBuffer* out) {
-        const Engine::Lease scratch(engine);
-        engine.encode_inner_ids(text, special_as_text, *scratch, out);
-    });
-    const Outcome plain = outcome_of([&](IdBuffer* out) {
-        for (const TraceSegment& segment : trace_segments(engine, text, special_as_text)) {
-            if (segment.added) out->push(int32_t(*segment.added));
-            for (const TracePiece& piece : segment.pieces)
-                for (const TraceToken& token :
-                     trace_piece(engine, Bytes(segment.text).slice(piece.start, piece.end)).tokens)
-                    out->push(int32_t(token.id));
-        }
-    });
-    if (fast.error.empty() || plain.error.empty()) require_same(fast, plain, "the plain way", text);
-}
-
 }  // namespace
 
 void check_text(const Engines& engines, const std::string& text, const Ways& ways) {
@@ -314,8 +235,6 @@ void check_text(const Engines& engines, const std::string& text, const Ways& way
     check_record(engine, text, options, ids);
     check_stream(engine, text, options, ids, ways.window);
     check_batches(*engine, text, options, ids);
-    if (ids.error.empty()) check_budgets(engine, text, options);
-    if (!engine->is_greedy() && text.size() <= kPlainBytes) check_plain(*engine, text, ways.special_as_text);
     check_decoding(engines, ids.ids, ways.special_as_text, false);
 }
 

@@ -20,8 +20,7 @@ def tasks(kit: Kit) -> Tasks:
         yield f"recursive, {name}", lambda split=recursive: [split.split_text(text) for text in texts]
     lines = CharacterTextSplitter.from_huggingface_tokenizer(tokenizer, separator="\n", **sizes)
     yield "by lines", lambda: [lines.split_text(text) for text in texts]
-    if kit.has_rank_files:
-        tokens = TokenTextSplitter(encoding_name="cl100k_base", **sizes)
-        yield "TokenTextSplitter, tiktoken", lambda: [tokens.split_text(text) for text in texts]
-        counted = RecursiveCharacterTextSplitter.from_tiktoken_encoder("o200k_base", **sizes)
-        yield "recursive, tiktoken", lambda: [counted.split_text(text) for text in texts]
+    tokens = TokenTextSplitter(encoding_name="cl100k_base", **sizes)
+    yield "TokenTextSplitter, tiktoken", lambda: [tokens.split_text(text) for text in texts]
+    counted = RecursiveCharacterTextSplitter.from_tiktoken_encoder("o200k_base", **sizes)
+    yield "recursive, tiktoken", lambda: [counted.split_text(text) for text in texts]

@@ -1,4 +1,4 @@
-"""transformers' pipelines: generation, chats, streams, labels of tokens, answers, masks, summaries, speech."""
+"""transformers' pipelines: generation, chats, streams, labels of tokens, masks, classes and vectors."""
 
 from clients.client import Client, Kit, Tasks
 
@@ -10,7 +10,6 @@ CLIENT = Client(
 
 
 def tasks(kit: Kit) -> Tasks:
-    import numpy
     from transformers import TextStreamer, pipeline
 
     texts = kit.texts(30, 600)
@@ -72,15 +71,3 @@ def tasks(kit: Kit) -> Tasks:
     yield "zero-shot-classification", lambda: zero(texts[:4], candidate_labels=["a river", "a city"])
     vectors = pipeline("feature-extraction", kit.model("bert"), **said)
     yield "feature-extraction", lambda: vectors(texts[:5], tokenize_kwargs={"truncation": True, "max_length": 64})
-    hearing = pipeline("automatic-speech-recognition", kit.model("whisper"), **said)
-    noise = numpy.random.default_rng(0)
-    sound = noise.normal(size=16_000 * 40).astype("float32")
-    for name, more in (
-        ("timestamps", {"return_timestamps": True}),
-        ("timestamps, chunks", {"return_timestamps": True, "chunk_length_s": 10, "stride_length_s": 2}),
-        ("words, chunks", {"return_timestamps": "word", "chunk_length_s": 10, "stride_length_s": 2}),
-    ):
-        yield (
-            f"speech, {name}",
-            lambda more=more: hearing(sound.copy(), generate_kwargs={"max_new_tokens": 40, "language": "en"}, **more),
-        )

@@ -1,7 +1,7 @@
 // The memory that engines keep between calls, so that a thread knows the words it met: of the whole process.
 //
-// It has a limit, 64 MiB and 16 MiB for each core, beyond which what was not used for longest goes. What was not used
-// for a minute goes as well, when the next call of any engine ends: no thread of ours runs between calls.
+// It has a limit (memory_limit.h), beyond which what was not used for longest goes. What was not used for a minute goes
+// as well, when the next call of any engine ends: no thread of ours runs between calls.
 #pragma once
 
 #include <cstddef>

@@ -17,6 +17,7 @@
 
 namespace crayon {
 
+class Memo;
 class PieceIds;
 
 struct ModelToken {
@@ -33,6 +34,8 @@ class ModelScratch {
     virtual void trim();           // gives back what an unusually large input made grow
     virtual size_t bytes() const;  // of memory that it holds
 
+    void rest();  // holds nothing of the memos until it is used again
+
     // Pieces and what they became before, of each way to write a piece; made when first used.
     PieceIds& plain();   // as they are
     PieceIds& marked();  // before their white space became U+2581
@@ -40,6 +43,7 @@ class ModelScratch {
     std::vector<ModelToken> tokens;
     std::string spelled;
     CpuLevel level = CpuLevel::scalar;  // of what looks pieces up
+    Memo* memos = nullptr;              // two, for plain and marked pieces; or null
 
   private:
     std::unique_ptr<PieceIds> plain_, marked_;

@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-__all__ = ["ENGINES", "Call", "CannotOpenError", "Contestant", "make"]
+__all__ = ["ENGINES", "MODULES", "Call", "CannotOpenError", "Contestant", "make"]
 
 Documents = list[str]
 
@@ -287,6 +287,27 @@ def _open_tokie(files: dict[str, Any], threads: int) -> Contestant:
     )
 
 
+def _open_xerv(files: dict[str, Any], threads: int) -> Contestant:
+    """CRAYON's ``CrayonVocab`` on the CPU, of a version 2 cartridge."""
+    opened = import_module("crayon").CrayonVocab(device="cpu")  # threads: OMP_NUM_THREADS
+    opened.load_profile(files["dat"])
+    call = Call("tokenize", "lists", opened.tokenize, _rows_of_lists)
+    return Contestant(call, call, opened.tokenize, "decode", lambda ids: [opened.decode(row) for row in ids])
+
+
+def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
+    """Our ``CrayonVocab`` that gives CRAYON's ids."""
+    opened = import_module("crayon_hf").CrayonVocab(device="cpu", compat="xerv")
+    opened.load_profile(files["dat"])
+    return Contestant(
+        Call("encode_ragged", "two arrays", opened.encode_ragged, _rows_of_ragged),
+        Call("tokenize", "lists", opened.tokenize, _rows_of_lists),
+        opened.tokenize,
+        "decode",
+        lambda ids: [opened.decode(row) for row in ids],
+    )
+
+
 def _plain(encode: Any, name: str, threads: int) -> Contestant:
     """A stand-in for a peer: a function from documents to lists of ids."""
     call = Call(name, "lists", encode, _rows_of_lists)
@@ -305,4 +326,8 @@ ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
     "fastokens": ("fastokens", _open_fastokens),
     "tokie": ("tokie", _open_tokie),
     "prerelease": ("tokenizers", _open_prerelease),
+    "xerv": ("xerv-crayon", _open_xerv),
+    "vocab": ("crayon-hf", _open_vocab),
 }
+MODULES = {"xerv-crayon": "crayon"}
+"""By what is installed, where its module is called otherwise."""

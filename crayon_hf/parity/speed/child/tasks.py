@@ -23,7 +23,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .engines import ENGINES, CannotOpenError, Contestant, make
+from .engines import ENGINES, MODULES, CannotOpenError, Contestant, make
 from .memory import occupied
 
 __all__ = ["main"]
@@ -55,7 +55,7 @@ def _run(job: dict[str, Any], tell: Callable[..., None]) -> None:
     distribution = ENGINES[engine][0] if engine in ENGINES else ""
     try:
         if not files.get("stand_in"):
-            import_module(distribution.replace("-", "_"))
+            import_module(_module(distribution))
     except ImportError as error:
         tell(cannot_open=f"{distribution} is not installed ({error})", missing=True)
         return
@@ -64,7 +64,7 @@ def _run(job: dict[str, Any], tell: Callable[..., None]) -> None:
             import_module(module)
     if files.get("directory"):  # it is imported in the moment it is asked for, which is not opening
         for package in dict.fromkeys(("transformers", distribution)):
-            getattr(import_module(package.replace("-", "_")), "AutoTokenizer", None)
+            getattr(import_module(_module(package)), "AutoTokenizer", None)
     gc.collect()
     before = occupied()
     _limit(job["limit"])
@@ -101,6 +101,10 @@ def _run(job: dict[str, Any], tell: Callable[..., None]) -> None:
         tell(done=step["name"], **result)
 
 
+def _module(distribution: str) -> str:
+    return MODULES.get(distribution, distribution.replace("-", "_"))
+
+
 def _said(error: Exception) -> str:
     """An error in one line."""
     first = (str(error).strip().splitlines() or [""])[0]
@@ -119,7 +123,7 @@ def _version(distribution: str) -> str:
     try:
         return version(distribution)
     except PackageNotFoundError:  # ours, run from its sources
-        return str(getattr(import_module(distribution.replace("-", "_")), "__version__", ""))
+        return str(getattr(import_module(_module(distribution)), "__version__", ""))
 
 
 def _grown(before: dict[str, float] | None) -> dict[str, float] | None:
@@ -154,11 +158,12 @@ def _timed(work: Callable[[], Any]) -> tuple[float, float]:
 
 
 def _passes(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    docs = _documents(step)
-    call.run(WARMING)
-    measured = [_timed(lambda: call.run(docs))]
+    docs, short = _documents(step), contestant.short
+    run: Callable[[Any], Any] = (lambda docs: [short(doc) for doc in docs]) if step.get("single") else call.run
+    run(WARMING)
+    measured = [_timed(lambda: run(docs))]
     while len(measured) < 1 + step["repeats"] and (len(measured) == 1 or sum(wall for wall, _ in measured) < 1):
-        measured.append(_timed(lambda: call.run(docs)))
+        measured.append(_timed(lambda: run(docs)))
     return {"wall": [wall for wall, _ in measured], "cpu": [cpu for _, cpu in measured], "memory": _grown(before)}
 
 

@@ -1,0 +1,64 @@
+// SentencePiece's charsmap: a Darts-clone double array over bytes (S. Yata, 2011) and the replacements, each ended by
+// NUL. The trie is taken as it is: every step is checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crayon {
+
+class Charsmap {
+  public:
+    // Error(vocabulary) when the bytes are no charsmap; so are searches that lead out of it.
+    explicit Charsmap(const std::string& bytes);
+
+    bool empty() const { return units_.empty(); }
+
+    // The replacement of the shortest key that the characters begin with. Returns the key's size, 0 without one.
+    size_t find_shortest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
+        return find<false>(p, end, replacement);
+    }
+    // The same of the longest key.
+    size_t find_longest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
+        return find<true>(p, end, replacement);
+    }
+
+    // Whether the byte is a key, or some go on after it with another byte of ASCII.
+    bool begins_with_ascii(uint8_t byte) const;
+
+  private:
+    template <bool kLongest>
+    size_t find(const uint8_t* begin, const uint8_t* end, std::string_view* replacement) const {
+        size_t size = 0;
+        size_t at = offset(unit(0));
+        for (const uint8_t* p = begin; p < end && *p != 0;) {
+            at ^= *p;
+            const uint32_t found = unit(at);
+            if ((found & (0x80000000u | 0xFF)) != *p) break;
+            at ^= offset(found);
+            ++p;
+            if (!(found & 0x100)) continue;
+            *replacement = replacement_at(unit(at) & 0x7FFFFFFFu);
+            size = size_t(p - begin);
+            if (!kLongest) break;
+        }
+        return size;
+    }
+
+    uint32_t unit(size_t at) const {
+        if (at >= units_.size()) refuse("the trie of precompiled_charsmap leads outside itself");
+        return units_[at];
+    }
+
+    static size_t offset(uint32_t unit) { return size_t(unit >> 10) << ((unit & 0x200) >> 6); }
+    std::string_view replacement_at(size_t at) const;
+    [[noreturn]] static void refuse(const char* why);
+
+    std::vector<uint32_t> units_;
+    std::string replacements_;
+};
+
+}  // namespace crayon

@@ -1,0 +1,168 @@
+"""The texts of a command: arguments, files, standard input."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from crayon_hf.cli.arguments import MODE, SPECIAL, TOKENIZER, Arguments, UsageError, argument, option, together
+from crayon_hf.cli.output import say
+from crayon_hf.cli.tokenizers import open_named
+from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.damage import is_utf_16
+
+_BATCH = 1024
+_CONVERT = "convert it first (iconv -f UTF-16 -t UTF-8)"
+_LIKE_A_FILE = re.compile(r"(?!\w+://)\S*[\w*?\]](/|\.[A-Za-z][A-Za-z0-9]{0,4})|\.{0,2}/\S+|\S*\*\S*")
+"""What a shell leaves of a misspelt name, or of a pattern that no file matches."""
+
+
+_WHAT = 'a text; a file, if one has that name{}; "-", or none at all, reads standard input'
+_READ = together(
+    option("-f", "--file", multiple=True, metavar="FILE...", help="read texts from files"),
+    option("--text", "as_text", is_flag=True, help="take arguments as texts, also the names of files"),
+)
+INPUTS = together(argument("text", nargs=-1, help=_WHAT.format("")), _READ)
+"""Where the texts come from."""
+
+_HOW = together(
+    option("--lines", is_flag=True, help="take each line of the input as one text"), SPECIAL, TOKENIZER, MODE
+)
+TEXTS = together(INPUTS, _HOW)
+"""Where the texts come from, and how they are read."""
+
+TREES = together(argument("text", nargs=-1, help=_WHAT.format(", a directory with all files below it")), _READ, _HOW)
+"""`TEXTS`, and whole directories."""
+
+
+def opened(arguments: Arguments) -> Tokenizer:
+    """The tokenizer that the arguments name."""
+    tokenizer = open_named(arguments.tokenizer, arguments.mode)
+    tokenizer.encode_special_tokens = arguments.special_as_text
+    return tokenizer
+
+
+def find_files(arguments: Arguments, trees: bool = False) -> None:
+    """Move arguments that name files from ``text`` to ``file``; with `trees` those that name directories, too.
+
+    Texts and files together are a UsageError: the text may be a misspelt name. A note on standard error says how an
+    argument was read that may have been meant otherwise.
+    """
+    texts: tuple[str, ...] = arguments.text
+    if texts and arguments.file:
+        raise UsageError("a text and -f cannot be combined: give texts, or files")
+    if arguments.as_text or not texts or texts == ("-",):
+        return
+    if "-" in texts:
+        raise UsageError("standard input (-) cannot be combined with other inputs (--text takes - as a text)")
+    others = [text for text in texts if not _is_input(text, trees)]
+    if not others:
+        arguments.file, arguments.text = texts, ()
+        for text in texts:
+            if "." not in text and "/" not in text and os.sep not in text:
+                kind = "directory" if os.path.isdir(text) else "file"
+                note(f"{text!r} is read as the {kind} of that name (--text takes it as text)")
+        return
+    if len(others) < len(texts):
+        named = next(text for text in texts if text not in others)
+        raise UsageError(
+            f"texts and files cannot be combined: {named!r} is a file, and {others[0]!r} is not (--text takes both as "
+            "texts)"
+        )
+    for text in texts:
+        if os.path.isdir(text) and text.endswith(("/", os.sep)):
+            raise UsageError(f"{text!r} is a directory: give its files (crayon-hf count also takes directories)")
+        if os.path.isdir(text):
+            note(f"{text!r} is taken as text: this command reads no directories")
+        elif len(text) < 256 and _LIKE_A_FILE.fullmatch(text):
+            note(f"no file {text!r} here: it is taken as text (--text omits this note)")
+
+
+def one_input(arguments: Arguments, name: str) -> bytes:
+    """The only text, as bytes; UsageError for several. `name` is that of the command."""
+    if len(arguments.text) > 1 and "-" not in arguments.text and not any(map(os.path.exists, arguments.text)):
+        text = " ".join(arguments.text)
+        quoted = shlex.quote(text) if re.search(r'["$`!\\\\]', text) else f'"{text}"'
+        raise UsageError(f"{name} takes one text: put it into quotes: crayon-hf {name} {quoted}")
+    find_files(arguments)
+    texts = _inputs(arguments)
+    if len(texts) > 1:
+        raise UsageError(f"{name} takes one text or one file, not {len(texts)}")
+    return texts[0]
+
+
+def texts_of(arguments: Arguments) -> Iterator[bytes]:
+    """The input as bytes, one item for each text, once `find_files` was called.
+
+    What can fail about files fails here, not while iterating.
+    """
+    inputs = _inputs(arguments)
+    return iter([line for data in inputs for line in _lines(data)] if arguments.lines else inputs)
+
+
+def is_standard_input(arguments: Arguments) -> bool:
+    """Whether no argument says what to read, or only ``-``."""
+    return not arguments.file and (not arguments.text or (arguments.text == ("-",) and not arguments.as_text))
+
+
+def standard_input(what: str = "text") -> BinaryIO:
+    """Standard input. If it is a terminal, a note says that the command waits for it."""
+    if not sys.stdin.isatty():
+        return sys.stdin.buffer
+    end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
+    note(f"reading {what} from the terminal; {end} on an empty line ends it")
+    return io.BytesIO(sys.stdin.buffer.read())  # a terminal that is read again behind its end waits for another
+
+
+def utf8_advice(path: str, otherwise: str) -> str:
+    """What to do about a file that is not UTF-8."""
+    with open(path, "rb") as file:
+        return f"it is UTF-16: {_CONVERT}" if is_utf_16(file.read(1 << 12)) else otherwise
+
+
+def batches(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Texts to work on together."""
+    while batch := list(islice(texts, _BATCH)):
+        yield batch
+
+
+def utf8(data: bytes, advice: str = "--bytes takes any bytes") -> str:
+    """The text of an input."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        if is_utf_16(data[:4096]):
+            raise InvalidUtf8Error(f"the input is UTF-16, not UTF-8: {_CONVERT}") from error
+        raise InvalidUtf8Error(
+            f"the input is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} ({advice})"
+        ) from error
+
+
+def _inputs(arguments: Arguments) -> list[bytes]:
+    if arguments.file:
+        return [Path(name).read_bytes() for name in arguments.file]
+    if is_standard_input(arguments):
+        return [standard_input().read()]
+    return [os.fsencode(text) for text in arguments.text]
+
+
+def _is_input(text: str, trees: bool) -> bool:
+    return os.path.exists(text) and (trees or not os.path.isdir(text))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    lines = data.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def note(message: str) -> None:
+    """Say on standard error how a command took its input."""
+    say(f"note: {message}")

@@ -1,0 +1,118 @@
+"""The parity report of a publication: the one that is given, the one that is there, or a new one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.cartridges.source_json import reference_of
+from crayon_hf.errors import CrayonError
+from crayon_hf.formats.repository import CARTRIDGE
+from crayon_hf.hub.card import REPORT_JSON
+from crayon_hf.hub_access import client, staging
+from crayon_hf.hub_access.staging import Staged
+from crayon_hf.util.files import read_source
+
+if TYPE_CHECKING:
+    from crayon_hf.parity.report.model import Report
+
+RUN: dict[str, Any] = {}
+"""How large the comparison is, in the words of `make_report`; what is not here is as it is there."""
+
+_PAUSE = 5.0
+"""Seconds between two lines of its progress."""
+
+
+def report_of(
+    staged: Staged,
+    cartridge: bytes,
+    place: client.Place,
+    before: Mapping[str, bytes],
+    given: str | os.PathLike[str] | Report | None,
+    speed: bool,
+    say: Callable[[str], None],
+) -> Report:
+    """The parity report that is published. CrayonError unless it says that this tokenizer.json agrees fully.
+
+    Without `given` it is the one in the repository, if that would come out the same, else the comparison is run.
+    """
+    from crayon_hf.parity.report.model import Report, ReportError
+
+    if given is None:
+        kept = _kept(staged, before, speed)
+        if kept is not None:
+            say("the report in the repository is about this tokenizer.json and version: it is kept")
+        report = kept or _run(staged, cartridge, place, speed, say)
+        speed = speed or kept is not None
+        again = "this is a defect of crayon-hf, please report it with what `crayon-hf parity` says"
+    elif isinstance(given, Report):
+        report, again = given, "run `crayon-hf parity` on what you publish"
+    else:
+        try:
+            report = Report.from_json(read_source(os.fspath(given)))
+        except ReportError as error:
+            raise CrayonError(f"{os.fspath(given)}: {error}") from error
+        again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on what you publish"
+    if report.target.source_digest != staged.digest:
+        raise CrayonError(
+            f"the parity report is about another tokenizer.json (SHA-256 {report.target.source_digest[:16]}..., not "
+            f"{staged.digest[:16]}...): {again}; nothing was uploaded"
+        )
+    if report.ours.version != _core.__version__:
+        raise CrayonError(
+            f"the parity report was made with crayon-hf {report.ours.version:.40}, and the cartridge is compiled with "
+            f"{_core.__version__}: {again}; nothing was uploaded"
+        )
+    if report.reference.name == report.ours.name:
+        raise CrayonError(f"the parity report does not compare with a reference: {again}; nothing was uploaded")
+    if not report.agreed:
+        raise CrayonError(
+            f"the parity report does not agree fully: {report.differing:,} of {report.inputs:,} inputs differ: "
+            f"{again}; nothing was uploaded"
+        )
+    return report if speed else replace(report, speeds=())
+
+
+def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | None:
+    """The report that is in the repository, if running it again would say the same: so that the same is no commit."""
+    from crayon_hf.parity.report.model import Report, ReportError
+
+    try:
+        report = Report.from_json(before.get(REPORT_JSON, b""))
+    except ReportError:
+        return None
+    is_same = report.target.source_digest == staged.digest and report.ours.version == _core.__version__
+    return report if is_same and report.agreed and (report.speeds or not speed) else None
+
+
+def _run(staged: Staged, cartridge: bytes, place: client.Place, speed: bool, say: Callable[[str], None]) -> Report:
+    """The comparison, with the very files that are published."""
+    from crayon_hf.parity.report.run import make_report
+
+    with tempfile.TemporaryDirectory(prefix="crayon-publish-") as directory:
+        folder = os.path.join(directory, place.repo.rpartition("/")[2])
+        beside = {name: data for name, data in staged.files.items() if "/" not in name}
+        staging.write_files(folder, {**beside, CARTRIDGE: cartridge})
+        target = os.path.join(folder, CARTRIDGE)
+        say(f"comparing with {reference_of(staged.metadata)}")
+        report: Report = make_report(target, speed=speed, progress=_seldom(say), **RUN)
+    command = report.command.replace(target, str(place))
+    return replace(report, target=replace(report.target, name=place.repo), command=command)
+
+
+def _seldom(say: Callable[[str], None]) -> Callable[[str], None]:
+    """`say`, for what is said many times a second."""
+    said = time.monotonic()
+
+    def maybe(line: str) -> None:
+        nonlocal said
+        if time.monotonic() >= said + _PAUSE:
+            said = time.monotonic()
+            say(line)
+
+    return maybe

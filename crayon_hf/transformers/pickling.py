@@ -1,0 +1,54 @@
+"""Pickles of our classes and of their instances.
+
+Our class for a class of transformers has that one's name and module, so no import finds it by its name. A pickle names
+the class of transformers instead, and `class_for` makes ours from it. `pickle`, `copy`, `multiprocessing` and Ray ask
+`copyreg` or the instance; dill, and `datasets`, which hashes what dill writes, have tables of their own.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from crayon_hf.transformers.classes import CrayonMeta, class_for
+from crayon_hf.util.import_hooks import when_imported
+
+
+def watch() -> None:
+    """Tell `copyreg` now, and dill and ``datasets`` when they are imported."""
+    copyreg.pickle(CrayonMeta, _reduce_class)
+    for module in ("dill", "datasets.utils._dill"):  # the table of `datasets` is a copy of dill's
+        when_imported(module, "Pickler", partial(_register, module))
+
+
+def reduce_instance(tokenizer: Any, reduced: Any) -> Any:
+    """What `object.__reduce_ex__` says of an instance, with the class of transformers in the place of ours."""
+    stock = type(tokenizer).__dict__.get("_crayon_stock")
+    if stock is None or reduced[0] is not copyreg.__newobj__:  # type: ignore[attr-defined]
+        return reduced
+    return (_new_for, (stock,), *reduced[2:])
+
+
+def _new_for(stock: type) -> Any:
+    cls: Any = class_for(stock)
+    return cls.__new__(cls)
+
+
+def _reduce_class(cls: CrayonMeta) -> Any:
+    stock = cls.__dict__.get("_crayon_stock")
+    return cls.__qualname__ if stock is None else (class_for, (stock,))
+
+
+def _register(module: str) -> None:
+    dispatch = import_module(module).Pickler.dispatch
+
+    def save(pickler: Any, cls: CrayonMeta) -> None:
+        reduced = _reduce_class(cls)
+        if isinstance(reduced, str):
+            dispatch[type](pickler, cls)
+        else:
+            pickler.save_reduce(*reduced, obj=cls)
+
+    dispatch[CrayonMeta] = save

@@ -1,0 +1,26 @@
+"""A small tekken.json."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from crayon_hf import _core
+
+
+def small_tekken(tokens: Sequence[bytes]) -> dict[str, Any]:
+    """Of these tokens, by rank, after 30 special ones that are not listed."""
+    return {
+        "config": {
+            "pattern": _core.canonical_pattern("tekken"),
+            "num_vocab_tokens": len(tokens),
+            "default_vocab_size": len(tokens) + 30,
+            "default_num_special_tokens": 30,
+            "version": "v3",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+            for rank, token in enumerate(tokens)
+        ],
+    }

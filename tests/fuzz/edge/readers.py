@@ -1,0 +1,150 @@
+"""Any bytes as a vocabulary of another format: a typed error, or what encodes as the format's library does."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from functools import partial
+from random import Random
+from typing import Any
+
+import sentencepiece
+import tiktoken
+import tokenizers
+
+from crayon_hf import Tokenizer, _core
+from crayon_hf.cartridges.source_json import Source
+from crayon_hf.formats import convert, crayon_v2, gguf, tekken
+from crayon_hf.formats import sentencepiece as models
+from crayon_hf.formats import tiktoken as rank_files
+from crayon_hf.formats.repository import opened_cartridge
+from crayon_hf.tokenizer_state.state import TokenizerState
+from tests.fuzz.edge.judging import PROBES, Defect, converted, directory, dumped, judge_document
+from tests.fuzz.edge.mutating import SEPARATOR, json_document, text_of
+
+PATTERNS = (rank_files.R50K_PATTERN, rank_files.CL100K_PATTERN, rank_files.O200K_PATTERN)
+LAYOUTS = (  # the vocabulary, and the names in the order of the parts; one that may hold the separator comes last
+    (
+        "vocab.json",
+        ("vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    ),
+    (
+        "vocab.txt",
+        ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"),
+    ),
+    ("tokenizer.json", ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")),
+    ("any", ("any",)),
+    ("v.dat", ("v.json", "v.dat")),
+    ("tokenizer.model", ("tokenizer_config.json", "config.json", "tokenizer.model")),
+    ("gpt2-merges.txt", ("gpt2-vocab.json", "gpt2-merges.txt")),
+)
+
+
+def read_gguf(data: bytes) -> None:
+    path = directory() / "v.gguf"
+    path.write_bytes(data)
+    _judge(converted(gguf.read_gguf, path))
+
+
+def read_tekken(data: bytes) -> None:
+    _judge(converted(tekken.read_tekken, data))
+
+
+def read_crayon_v2(data: bytes) -> None:
+    """The strings beside a cartridge, if any, then the cartridge."""
+    beside, has_companion, cartridge = data.partition(SEPARATOR)
+    tokens = converted(crayon_v2.read_companion, beside) if has_companion and beside else None
+    _judge(converted(crayon_v2.read_crayon_v2, cartridge if has_companion else beside, tokens))
+
+
+def read_vocab_files(data: bytes) -> None:
+    """A directory of files, or one of them. The first two bytes say which."""
+    choice, one_file, *_ = *data[:2], 0, 0
+    vocabulary, names = LAYOUTS[choice % len(LAYOUTS)]
+    folder = directory()
+    for name, part in zip(names, data[2:].split(SEPARATOR, len(names) - 1), strict=False):
+        if part != b"-":  # not there
+            (folder / name).write_bytes(part)
+    is_file = one_file & 1 and (folder / vocabulary).exists()
+    result = converted(convert, folder / vocabulary if is_file else folder)
+    if result is not None:
+        dumped(result.config)  # it is a tokenizer_config.json
+        judge_document(result.tokenizer_json)
+
+
+def mutate_vocab_files(data: bytes, rng: Random) -> bytes | None:
+    """One of the files that are JSON; the others and the choices by libFuzzer."""
+    parts = data[2:].split(SEPARATOR)
+    at = rng.randrange(len(parts))
+    changed = json_document(parts[at], rng)
+    return None if changed is None else data[:2] + SEPARATOR.join([*parts[:at], changed, *parts[at + 1 :]])
+
+
+def read_ranks(data: bytes) -> None:
+    """A tiktoken rank file, with a pattern and a special token."""
+    head, *body = data.split(SEPARATOR, 2)
+    special = text_of(body[0]) if len(body) == 2 else ""
+    found = converted(rank_files.read_ranks, body[-1] if body else head)
+    if found is None:
+        return
+    if converted(rank_files.read_ranks, rank_files.write_ranks(found)) != found:
+        raise Defect("what was written is read as other ranks")
+    pattern = PATTERNS[len(head) % 3]
+    special_tokens = {special: max(found.values()) + 1} if special else {}
+    document = converted(rank_files.tokenizer_json, found, rank_files.RankFile(None, pattern, special_tokens))
+    if document is None:
+        return
+    judge_document(document)
+    if max(found.values()) >= 2**20 or any(bytes([byte]) not in found for byte in range(256)):
+        return  # tiktoken panics on a text with such a byte
+    library = tiktoken.Encoding("any", pat_str=pattern, mergeable_ranks=found, special_tokens=special_tokens)
+    stock = tokenizers.Tokenizer.from_str(document.decode())
+    for text in (*PROBES, *special_tokens):
+        _same(text, stock.encode(text).ids, library.encode(text, allowed_special="all"))
+
+
+def read_sentencepiece(data: bytes) -> None:
+    """A SentencePiece model, as it is opened and as it is converted."""
+    library: Any = None
+    with contextlib.suppress(RuntimeError, OSError, UnicodeDecodeError):  # more is asked of a model than its pieces
+        library = sentencepiece.SentencePieceProcessor(model_proto=data)  # type: ignore[call-arg]
+    opened = converted(partial(models.read_sentencepiece, opening=True), data)
+    engine = opened and converted(lambda _: _core.Engine.from_bytes(opened_cartridge(opened)), data)
+    if engine is not None and library is not None:
+        tokenizer = Tokenizer._of(TokenizerState(engine, Source(None)))
+        for text in PROBES:
+            found = converted(lambda _, text=text: tokenizer.encode(text, add_special_tokens=False).ids, data)
+            if found is not None:
+                _same(text, found, library.encode(text))
+    result = converted(models.read_sentencepiece, data)
+    if result is None:
+        return
+    judge_document(result.tokenizer_json)
+    # Of pieces that Unigram finds equally good the library takes one or another: docs/sources.md.
+    if library is not None and json.loads(result.tokenizer_json)["model"]["type"] == "BPE":
+        stock = tokenizers.Tokenizer.from_str(result.tokenizer_json.decode())
+        for text in PROBES:
+            _same(text, stock.encode(text, add_special_tokens=False).ids, library.encode(text))
+
+
+def read_charsmap(data: bytes) -> None:
+    """SentencePiece's normalization rules behind a text, as a component."""
+    size = 1 + data[0] % 32 if data else 0
+    text, rules = text_of(data[1:size]), data[size + 1 :]
+    converted(lambda _: _core.CharsmapRules(rules).as_dict(), rules)
+    part = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(rules).decode()}
+    model = {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}
+    empty = dict.fromkeys(("truncation", "padding", "pre_tokenizer", "post_processor", "decoder"))
+    document = {"version": "1.0", "added_tokens": [], **empty, "normalizer": part, "model": model}
+    judge_document(dumped(document), [text, text.upper(), "a\u00a0\ufb01 e\u0301"])
+
+
+def _judge(result: Any) -> None:
+    if result is not None:
+        judge_document(result.tokenizer_json)
+
+
+def _same(text: str, ours: list[int], theirs: list[int]) -> None:
+    if ours != theirs:
+        raise Defect(f"{text!a}: {ours}, the library {theirs}")

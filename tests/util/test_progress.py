@@ -1,0 +1,86 @@
+"""How far a job is: bars and lines on a terminal, in a notebook and in a log."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+import time
+import types
+
+import pytest
+
+from crayon_hf.training_data.progress import reporter
+from crayon_hf.util import progress
+from crayon_hf.util.progress import Bar, Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+KINDS = pytest.mark.parametrize("kind", [Terminal, io.StringIO], ids=["terminal", "log"])
+
+
+def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no terminal in a notebook, and a line is written over all the same."""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not progress.is_watched(sys.stderr)
+    assert reporter(True) is None
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: object()))
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    assert progress.is_watched(sys.stderr)
+    assert not progress.is_watched(None)
+    assert isinstance(reporter(True), Bar)
+
+
+@KINDS
+@pytest.mark.parametrize("leave", [True, False])
+def test_stages(kind: type[io.StringIO], leave: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine does not report the end of each stage: the next one says it. An error ends a bar as it is."""
+    monkeypatch.setattr(sys, "stderr", stream := kind())
+    before = threading.active_count()
+    bar = Bar(leave)
+    for stage, done, total in (("Count", 0, 50), ("Merge", 0, 0), ("Merge", 7, 0), ("Write", 1, 50)):
+        bar(stage, done, total)
+    bar.end()
+    bar.end()
+    said = stream.getvalue()
+    assert threading.active_count() == before
+    assert ("50/50" in said) == leave
+    assert "Write: 100%" not in said
+    assert said.count("\n") == (3 * leave if stream.isatty() else 3 + 3 * leave)
+    assert ("\r" in said) == stream.isatty()
+
+
+@KINDS
+def test_messages(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a terminal one line as wide as it, which goes away; a log has one every ten seconds."""
+    monkeypatch.setattr(sys, "stderr", stream := kind())
+    monkeypatch.setenv("COLUMNS", "40")
+    for seconds in (10.0, 0.0):
+        monkeypatch.setattr(Progress, "SECONDS", seconds)
+        shown = Progress()
+        for number in range(3):
+            time.sleep(0.11)
+            shown(f"step {number}, {'a' * 60}")
+        shown.end()
+        said = stream.getvalue()
+        assert ("step 2" in said) == (stream.isatty() or not seconds)
+        if stream.isatty():
+            assert said.endswith(" \r")
+            assert max(map(len, said.split("\r"))) == 39
+    shown = Progress(leave=True)
+    shown("all")
+    time.sleep(0.11)
+    shown("all is done")
+    shown.end()
+    assert stream.getvalue().endswith("all is done\n")
+
+
+def test_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    assert progress.time_left(90.0, 1, 4) == ", 0:30 left"
+    for begun, done, total in ((90.0, 0, 4), (90.0, 4, 4), (90.0, 3, 0), (99.9, 1, 2)):
+        assert progress.time_left(begun, done, total) == ""
