@@ -113,3 +113,43 @@ def test_random_vocabularies_on_text(kind: str) -> None:
             model = models.BPE(vocab, [], unk_token=unk, fuse_unk=fuses, byte_fallback=byte_fallback, **affixes)
         rules = twin.TextRules(vocab, vocab["<unk>"] if unk else None, fuses, byte_fallback, (), prefix, suffix)
         check_text(model, rules, rng)
+
+
+def long_text(rng: random.Random) -> str:
+    """Words that come again, with some that do not: of one letter to more than a cache has room for."""
+    words = ["".join(rng.choices("abe.1é中", k=rng.choice((1, 2, 3, 6, 20, 300)))) for _ in range(30)]
+    fresh = ["".join(rng.choices("abe", k=5)) for _ in range(50)]
+    return "".join(rng.choice(words + fresh) + rng.choice((" ", " ", "  ", "\n", "")) for _ in range(400))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_words_of_long_texts(seed: int) -> None:
+    """Vocabularies with tokens across spaces and without, where words can be cut and where they cannot."""
+    rng = random.Random(seed)
+    across = rng.sample(["a b", "e ", ". a", "1 ", "\na", "b\n", "  a", "中 a"], rng.choice((0, 0, 1, 3)))
+    tokens = {*across, *some_tokens(rng, 12), *("".join(rng.choices(" abe", k=4)) for _ in range(3 if across else 0))}
+    text = long_text(rng)
+    document = word_piece([token.encode() for token in tokens if len(token.encode()) > 1])
+    rules = twin.byte_tokens(document["model"]["vocab"])
+    engine = reference_impl.open_engine(document).greedy()
+    wanted = [i for i, _, _ in rules.cut(text.encode())]
+    for _ in range(2):
+        assert engine.encode_ids(text) == engine.encode_bytes(text.encode()) == wanted
+    assert engine.encode(text).ids == wanted
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_words_of_long_texts_in_a_model_on_text(seed: int) -> None:
+    """Unknown characters, too, which are one token across words, bytes, or one token each."""
+    rng = random.Random(seed)
+    names = byte_names(rng)
+    tokens = ["<unk>", *names, *some_tokens(rng, 12), *"abe\u2581", *(["a b"] if seed % 3 == 0 else [])]
+    vocab = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
+    byte_fallback, fuses, unk = rng.random() < 0.6, rng.random() < 0.5, rng.choice(("<unk>", None))
+    model = models.BPE(vocab, [], unk_token=unk, fuse_unk=fuses, byte_fallback=byte_fallback)
+    rules = twin.TextRules(vocab, vocab["<unk>"] if unk else None, fuses, byte_fallback)
+    engine = reference_impl.open_engine(text_document(model, None, None)).greedy()
+    text = long_text(rng)
+    wanted = [i for i, _, _ in rules.cut(text)]
+    for _ in range(2):
+        assert engine.encode_ids(text) == wanted

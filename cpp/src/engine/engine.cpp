@@ -321,7 +321,7 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
     const SegmentTables tables = p.tables(cartridge_);
     if (is_greedy()) {
         const size_t before = out->size();
-        encode_whole(tables, data, out);
+        encode_whole(tables, data, s, out);
         return map_unknown_ids(p.unknown, before, out);
     }
     if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);

@@ -64,7 +64,12 @@ struct Engine::Impl {
     bool takes_any_text = false;
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {
-        return {cartridge,          merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr,
+        return {cartridge,
+                merges,
+                cuts,
+                pipeline.scan,
+                pipeline.matches ? &pipeline.match : nullptr,
+                pipeline.seams.get(),
                 word_kernels(level)};
     }
 };

@@ -190,6 +190,9 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
         out.matches = !cartridge.has_merges() || specials != nullptr;
         out.match = specials != nullptr ? LongestMatch(cartridge.trie, without_bytes(*specials, cartridge))
                                         : LongestMatch(cartridge.trie);
+        const bool takes_whole = out.joins_pieces || (out.scan != nullptr && out.family == Family::whole);
+        if (out.matches && takes_whole) out.seams = std::make_unique<MatchSeams>(cartridge.trie, level);
+        if (out.seams != nullptr && !out.seams->exist()) out.seams.reset();
     } else {
         if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
         check_text_model(*model, cartridge);
@@ -200,7 +203,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
             out.model = make_model(*model, cartridge, level);
             out.match = LongestMatch(cartridge.trie);
         } else {
-            GreedyModel greedy = make_greedy_model(*model, cartridge, *specials);
+            GreedyModel greedy = make_greedy_model(*model, cartridge, level, *specials);
             out.model = std::move(greedy.model);
             out.match = std::move(greedy.match);
             out.joins_pieces = greedy.joins_pieces;

@@ -13,6 +13,7 @@
 #include "crayon/post/post_process.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/scan/pattern_families.h"
+#include "models/match_seams.h"
 
 namespace crayon {
 
@@ -24,10 +25,11 @@ struct Pipeline {
     bool add_prefix_space = false;
     // Or, when there is no scanner, this; null leaves the text whole.
     std::unique_ptr<PreTokenizer> pre_tokenizer;
-    bool joins_pieces = false;     // pieces that touch each other are cut as one: greedy mode
-    std::unique_ptr<Model> model;  // null: byte-level tables, which are the cartridge's
-    LongestMatch match;            // over the tokens of the model
-    bool matches = false;          // of byte-level tables: by `match`, not by merging
+    bool joins_pieces = false;          // pieces that touch each other are cut as one: greedy mode
+    std::unique_ptr<Model> model;       // null: byte-level tables, which are the cartridge's
+    LongestMatch match;                 // over the tokens of the model
+    bool matches = false;               // of byte-level tables: by `match`, not by merging
+    std::unique_ptr<MatchSeams> seams;  // where that takes whole texts; null: there are none
     PostProcessor post_processor;
     std::unique_ptr<Decoder> decoder;  // null: tokens are joined by spaces, or bytes are
     bool joins_bytes = false;          // decoding is joining the tokens' bytes

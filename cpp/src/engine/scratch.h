@@ -16,6 +16,7 @@
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/id_buffer.h"
 #include "engine/added_matcher.h"
+#include "models/piece_ids.h"
 
 namespace crayon {
 
@@ -30,7 +31,8 @@ class Scratch {
     MemoReader memo;
     Merger merger;
     WordCache cache;
-    std::optional<WordCache> parts;  // of what merging makes of parts of long pretokens
+    std::optional<WordCache> parts;   // of what merging makes of parts of long pretokens
+    std::optional<PieceIds> matched;  // of longest match
     size_t ends[kBlock + 1];
     WordBlock<kBlock> block;
     MissedWords<kBlock> missed;
@@ -51,6 +53,7 @@ class Scratch {
     // Between calls it holds nothing of the memo.
     void rest() {
         memo.rest();
+        if (matched) matched->rest();
         if (model != nullptr) model->rest();
     }
 
@@ -76,6 +79,7 @@ class Scratch {
     size_t bytes() const {
         size_t bytes = sizeof *this + cache.bytes() + merger.bytes() + 4 * ids.capacity();
         if (parts) bytes += parts->bytes();
+        if (matched) bytes += matched->bytes() - sizeof *matched;
         if (model != nullptr) bytes += model->bytes();
         for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})
             bytes += text->text.capacity() + text->alignments.capacity() * sizeof(Alignment);

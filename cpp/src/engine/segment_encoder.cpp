@@ -1,7 +1,6 @@
 // Blocks of pretokens go through passes without branches that depend on the text, so that the cache misses of one block
 // overlap: cut; make keys and ask for lines of the thread's cache; look up; write ids. What the cache did not have is
 // made in between: from the cartridge's word table, whose lines are asked for first, or by merging.
-// Longest match needs none of this: it is a search for the text's own bytes.
 #include "engine/segment_encoder.h"
 
 #include <algorithm>
@@ -118,8 +117,8 @@ size_t write_kept(const SegmentTables& t, Bytes word, const WordEntry& entry, Sc
     return s.memo.record_of(entry).copy(ids);
 }
 
-// The tokens of one pretoken. Every byte has one.
-size_t cut_pretoken(const SegmentTables& t, Bytes word, IdBuffer* out) {
+// The longest tokens of a word. Every byte has one.
+size_t match_word(const SegmentTables& t, Bytes word, IdBuffer* out) {
     const size_t before = out->size();
     size_t at = t.match->cut(word, out);
     while (at < word.size) {
@@ -129,17 +128,16 @@ size_t cut_pretoken(const SegmentTables& t, Bytes word, IdBuffer* out) {
     return out->size() - before;
 }
 
+// The same for `n` words of `text`, in order. Words that were met before are looked up.
+void match_words(const SegmentTables& t, Bytes text, const Piece* words, size_t n, Scratch& s, IdBuffer* out) {
+    if (!s.matched) s.matched.emplace(t.kernels, s.memos);
+    s.matched->encode(text, words, n, out, [&](Bytes word, IdBuffer* ids) { match_word(t, word, ids); });
+}
+
 // One block of up to Scratch::kBlock pretokens, in order.
 template <typename Words>
 inline void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
                          std::vector<PretokenSpan>* spans) {
-    if (t.match != nullptr) {
-        for (size_t i = 0; i < n; ++i) {
-            const size_t count = cut_pretoken(t, text.slice(words.start(i), words.end(i)), out);
-            if (spans != nullptr) spans->push_back({words.start(i), count});
-        }
-        return;
-    }
     auto& b = s.block;
     b.refresh(s.memo, s.cache);
     const auto word_at = [&](size_t i) { return text.slice(words.start(i), words.end(i)); };
@@ -162,6 +160,48 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, Words wor
     b.keep_made(n_missed, &s.cache);
 }
 
+// One pretoken, which is cut at seams where there are any.
+size_t match_pretoken(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out) {
+    const size_t before = out->size();
+    if (t.seams == nullptr) return match_word(t, text, out);
+    Piece words[MatchSeams::kWords];
+    while (text.size > 0) {
+        const size_t n = t.seams->words(text, words);
+        if (n == 0) {
+            match_word(t, text, out);
+            break;
+        }
+        match_words(t, text, words, n, s, out);
+        text = text.slice(words[n - 1].end, text.size);
+    }
+    return out->size() - before;
+}
+
+// One block of up to Scratch::kBlock pretokens by longest match.
+template <typename Words>
+void match_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
+                 std::vector<PretokenSpan>* spans) {
+    const size_t base = words.start(0);
+    if (t.seams == nullptr && spans == nullptr && words.end(n - 1) - base <= UINT32_MAX) {
+        Piece pieces[Scratch::kBlock];
+        for (size_t i = 0; i < n; ++i) pieces[i] = {uint32_t(words.start(i) - base), uint32_t(words.end(i) - base)};
+        return match_words(t, text.slice(base, text.size), pieces, n, s, out);
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const size_t count = match_pretoken(t, text.slice(words.start(i), words.end(i)), s, out);
+        if (spans != nullptr) spans->push_back({words.start(i), count});
+    }
+}
+
+template <typename Words>
+void encode_or_match(const SegmentTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
+                     std::vector<PretokenSpan>* spans) {
+    if (t.match == nullptr)
+        encode_block(t, text, n, words, s, out, spans);
+    else
+        match_block(t, text, n, words, s, out, spans);
+}
+
 }  // namespace
 
 void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out, std::vector<PretokenSpan>* spans) {
@@ -170,13 +210,13 @@ void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* ou
         // One end in front, that of the pretoken before: each start is the end before it.
         s.ends[0] = pos;
         const size_t n = t.scan(text.data, text.size, pos, s.ends + 1, Scratch::kBlock);
-        encode_block(t, text, n, TouchingWords{s.ends}, s, out, spans);
+        encode_or_match(t, text, n, TouchingWords{s.ends}, s, out, spans);
         pos = s.ends[n];
     }
 }
 
-void encode_whole(const SegmentTables& t, Bytes data, IdBuffer* out) {
-    cut_pretoken(t, data, out);
+void encode_whole(const SegmentTables& t, Bytes data, Scratch& s, IdBuffer* out) {
+    match_pretoken(t, data, s, out);
 }
 
 void encode_pieces(const SegmentTables& t, Bytes text, const std::vector<Piece>& pieces, Scratch& s, IdBuffer* out,
@@ -184,7 +224,7 @@ void encode_pieces(const SegmentTables& t, Bytes text, const std::vector<Piece>&
     if (spans != nullptr) spans->clear();
     for (size_t done = 0; done < pieces.size();) {
         const size_t n = std::min(pieces.size() - done, Scratch::kBlock);
-        encode_block(t, text, n, PieceWords{pieces.data() + done}, s, out, spans);
+        encode_or_match(t, text, n, PieceWords{pieces.data() + done}, s, out, spans);
         done += n;
     }
 }

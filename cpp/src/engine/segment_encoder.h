@@ -12,6 +12,7 @@
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
 #include "engine/scratch.h"
+#include "models/match_seams.h"
 
 namespace crayon {
 
@@ -21,6 +22,7 @@ struct SegmentTables {
     const ByteCuts& cuts;
     ScanFunction scan;
     const LongestMatch* match;  // null: merging
+    const MatchSeams* seams;    // of longest match, where pretokens are whole texts and there are any
     const WordKernels& kernels;
 };
 
@@ -39,6 +41,6 @@ void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Pi
                    IdBuffer* out, std::vector<PretokenSpan>* spans);
 
 // All of `data` as one pretoken, by longest match.
-void encode_whole(const SegmentTables& tables, Bytes data, IdBuffer* out);
+void encode_whole(const SegmentTables& tables, Bytes data, Scratch& scratch, IdBuffer* out);
 
 }  // namespace crayon

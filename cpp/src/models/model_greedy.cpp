@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "crayon/support/error.h"
+#include "models/match_seams.h"
 #include "models/model_common.h"
 
 namespace crayon {
@@ -9,20 +10,24 @@ namespace {
 
 class Greedy final : public Model {
   public:
-    Greedy(const ModelOptions& options, const Cartridge& cartridge, const LongestMatch& match)
+    Greedy(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level, const LongestMatch& match)
         : options_(options),
           trie_(cartridge.trie),
           match_(match),
           byte_ids_(options.byte_fallback ? cartridge.byte_ids : Array<uint32_t>()),
           suffix_(options.end_of_word_suffix.value_or("")),
           prefix_node_(walk(trie_, options.continuing_subword_prefix.value_or(""))),
-          has_affixes_(options.has_affixes()) {
+          has_affixes_(options.has_affixes()),
+          seams_(has_affixes_ ? MatchSeams() : MatchSeams(trie_, level)) {
         if (options.byte_fallback && byte_ids_.size != 256)
             throw Error(ErrorKind::cartridge, "the sections of the model do not fit it");
         if (options.unk_token)
             unk_id_ = find_model_token(cartridge, *options.unk_token);
         else
             unk_id_ = options.unk_id.value_or(kNoId);
+        const bool has_all_bytes =
+            std::all_of(byte_ids_.begin(), byte_ids_.end(), [](uint32_t id) { return id != kNoId; });
+        joins_unknown_ = options_.fuses_unknown() && (byte_ids_.empty() || !has_all_bytes);
     }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<ModelScratch>(); }
@@ -57,6 +62,20 @@ class Greedy final : public Model {
             at = next;
         }
         flush(size);
+    }
+
+    // By words. Where unknown characters become one token, that may reach over a seam.
+    void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
+        if (joins_unknown_ || !seams_.exist()) return Model::encode(text, pieces, n, scratch, out);
+        Piece words[MatchSeams::kWords];
+        for (size_t i = 0; i < n; ++i) {
+            Bytes piece = text.slice(pieces[i].start, pieces[i].end);
+            while (piece.size > 0) {
+                const size_t found = seams_.words(piece, words);
+                Model::encode(piece, words, found, scratch, out);
+                piece = piece.slice(words[found - 1].end, piece.size);
+            }
+        }
     }
 
   private:
@@ -114,12 +133,14 @@ class Greedy final : public Model {
     const std::string suffix_;
     const int32_t prefix_node_;  // where tokens that continue a piece branch off
     const bool has_affixes_;
+    const MatchSeams seams_;
+    bool joins_unknown_;  // into one token, across seams
     uint32_t unk_id_;
 };
 
 }  // namespace
 
-GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge,
+GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level,
                               const std::vector<uint32_t>& specials) {
     const ModelOptions read = read_typed_options(options);
     GreedyModel out;
@@ -134,7 +155,7 @@ GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartr
         std::copy_if(cartridge.byte_ids.begin(), cartridge.byte_ids.end(), std::back_inserter(never),
                      [](uint32_t id) { return id != kNoId; });
     out.match = LongestMatch(cartridge.trie, never);
-    out.model = std::make_unique<Greedy>(read, cartridge, out.match);
+    out.model = std::make_unique<Greedy>(read, cartridge, level, out.match);
     out.joins_pieces = !read.has_affixes();
     return out;
 }

@@ -31,12 +31,13 @@ void ModelScratch::rest() {
 }
 
 PieceIds& ModelScratch::plain() {
-    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>(level, memos);
+    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>(word_kernels(level), memos);
     return *plain_;
 }
 
 PieceIds& ModelScratch::marked() {
-    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>(level, memos == nullptr ? nullptr : memos + 1);
+    if (marked_ == nullptr)
+        marked_ = std::make_unique<PieceIds>(word_kernels(level), memos == nullptr ? nullptr : memos + 1);
     return *marked_;
 }
 

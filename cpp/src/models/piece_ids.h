@@ -24,7 +24,7 @@ class PieceIds {
     static constexpr size_t kBlock = 256;  // pieces looked up together
 
     // Without a memo it forgets what its cache has no room for.
-    PieceIds(CpuLevel level, Memo* memo) : kernels_(word_kernels(level)), memo_(memo) {}
+    PieceIds(const WordKernels& kernels, Memo* memo) : kernels_(kernels), memo_(memo) {}
 
     // Appends the ids of pieces of `text`, in order. `make(piece, out)` appends those of a piece that is not known.
     // `ascii`, unless null, has a batch that merges pieces of up to kWordKeyBytes in ASCII as `make` would.

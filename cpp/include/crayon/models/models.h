@@ -88,7 +88,7 @@ struct GreedyModel {
     LongestMatch match;         // the tokens that text can become
     bool joins_pieces = false;  // it takes pieces that touch each other as one: no token says that a word ends there
 };
-GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge,
+GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level,
                               const std::vector<uint32_t>& specials);
 
 }  // namespace crayon

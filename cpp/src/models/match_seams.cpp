@@ -1,0 +1,39 @@
+#include "models/match_seams.h"
+
+#include <algorithm>
+
+namespace crayon {
+
+MatchSeams::MatchSeams(const DoubleArrayView& trie, CpuLevel level)
+    : scan_(find_scanner(Family::gpt2, Flavor::oniguruma, level)) {
+    for (auto& row : seams_) std::fill(std::begin(row), std::end(row), ~uint64_t(0));
+    // The byte that leads to a node is how far the node lies behind its parent's base.
+    const auto byte_of = [&](uint32_t node) { return uint32_t(node - uint32_t(trie.base[trie.check[node]])); };
+    const auto has_parent = [&](uint32_t node) { return node != 0 && uint32_t(trie.check[node]) < trie.size; };
+    for (uint32_t node = 1; node < trie.size; ++node) {
+        if (!has_parent(node) || !has_parent(uint32_t(trie.check[node]))) continue;
+        const uint32_t before = byte_of(uint32_t(trie.check[node])), after = byte_of(node);
+        if (before < 256 && after < 256) seams_[before][after >> 6] &= ~(uint64_t(1) << (after & 63));
+    }
+    for (uint8_t letter = 'a'; letter <= 'z'; ++letter) exist_ |= is_seam(letter, ' ');
+}
+
+size_t MatchSeams::words(Bytes text, Piece* words) const {
+    size_t ends[kWords];
+    size_t n = 0, start = 0;
+    for (size_t at = 0; at < text.size && n < kWords;) {
+        const size_t n_ends = scan_(text.data, text.size, at, ends, kWords - n);
+        at = ends[n_ends - 1];
+        if (at > UINT32_MAX) break;
+        // No branch depends on the text: a word that does not end yet is written over.
+        for (const size_t* end = ends; end < ends + n_ends; ++end) {
+            const bool is_end = *end == text.size || is_seam(text[*end - 1], text[*end]);
+            words[n] = {uint32_t(start), uint32_t(*end)};
+            n += is_end;
+            start = is_end ? *end : start;
+        }
+    }
+    return n;
+}
+
+}  // namespace crayon
