@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "batch/watched_tasks.h"
+#include "batch/task_runner.h"
 #include "crayon/support/cores.h"
 
 namespace crayon {

@@ -153,3 +153,27 @@ def test_words_of_long_texts_in_a_model_on_text(seed: int) -> None:
     wanted = [i for i, _, _ in rules.cut(text)]
     for _ in range(2):
         assert engine.encode_ids(text) == wanted
+
+
+@pytest.mark.parametrize("across", [[], ["b a", "e\na"]])
+@pytest.mark.parametrize("on_bytes", [True, False])
+def test_threads_share_a_text(on_bytes: bool, across: list[str]) -> None:
+    rng = random.Random(3)
+    text = "".join(long_text(rng) for _ in range(10)) * 40
+    tokens = [*some_tokens(rng, 30), *across]
+    if on_bytes:
+        document = word_piece([token.encode() for token in tokens if len(token.encode()) > 1])
+        rules: Any = twin.byte_tokens(document["model"]["vocab"])
+        cut = rules.cut(text.encode())
+    else:
+        names = [f"<0x{byte:02X}>" for byte in range(256)]
+        vocab = {token: i for i, token in enumerate(dict.fromkeys([*names, *tokens]))}
+        document = text_document(models.BPE(vocab, [], byte_fallback=True), None, None)
+        cut = twin.TextRules(vocab, byte_fallback=True).cut(text)
+    engine = reference_impl.open_engine(document).greedy()
+    assert len(text.encode()) > 2**19  # so that it is cut
+    wanted = [[i for i, _, _ in cut], engine.encode_ids("a b")]
+    for threads in (1, 3):
+        ids, splits = engine.encode_ragged([text, "a b"], threads=threads)
+        assert ids.tolist() == wanted[0] + wanted[1]
+        assert splits.tolist() == [0, len(wanted[0]), len(ids)]

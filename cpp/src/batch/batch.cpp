@@ -176,18 +176,14 @@ std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::v
         if (is_large && threads > 1 && !input.is_pair && !input.first.is_pretokenized && !engine.is_random()) {
             const Seams& seams = engine.impl().seams.of_encodings(engine, options.special_as_text);
             const Bytes text = input.first.parts[0];
-            std::vector<size_t> cuts{0};
-            for (size_t to = 0; seams.exist() && text.size - to > kPartUnits + kPartUnits / 2;) {
-                to += kPartUnits;
-                const size_t at = seams.before(text, cuts.back(), to);
-                if (at != cuts.back()) cuts.push_back(to = at);
-            }
-            if (cuts.size() > 1) {
+            if (seams.exist()) {
                 close(i);
-                cuts.push_back(text.size);
-                for (size_t part = 0; part + 1 < cuts.size(); ++part)
-                    tasks.push_back({i, i + 1, cut->size(), part, cuts[part], cuts[part + 1], true});
-                cut->push_back({i, std::vector<EncodingPart>(cuts.size() - 1)});
+                size_t parts = 0;
+                const auto before = [&](size_t from, size_t to) { return seams.before(text, from, to); };
+                cut_into_parts(text.size, kPartUnits, before, [&](size_t from, size_t to) {
+                    tasks.push_back({i, i + 1, cut->size(), parts++, from, to, true});
+                });
+                cut->push_back({i, std::vector<EncodingPart>(parts)});
                 begin = i + 1;
                 continue;
             }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "batch/watched_tasks.h"
+#include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
 #include "crayon/support/error.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "batch/json_line.h"
-#include "batch/watched_tasks.h"
+#include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
 #include "crayon/support/cpu.h"
 #include "unicode/utf8_error.h"

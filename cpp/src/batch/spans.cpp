@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "batch/task_runner.h"
 #include "batch/text_tasks.h"
-#include "batch/watched_tasks.h"
 #include "crayon/batch/batch.h"
 #include "crayon/support/error.h"
 #include "unicode/utf8_error.h"

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -40,15 +41,20 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// Runs work(task index, scratch), or work(task index) where none is needed, for every task, and in this thread
-// finish(begin, end) for ready ones in order: as soon as `together` are ready in a row, which finish may change, or
-// there is nothing else to do. Rethrows the error of the first task that failed,
-// or what the interrupt_check threw, for which it looks in this thread between tasks and while it waits. `finish` is
-// called without the lock that it may wait for another of (the GIL), and helpers never wait for it.
-template <typename Work, typename Finish>
-void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const size_t& together, Work&& work,
-                        Finish&& finish) {
+// What a task may call now and then, so that nobody has to wait for its end. Throws when the work is to stop.
+using Poll = std::function<void()>;
+
+// Runs work(task, worker, poll) for tasks [0, n), in order of their beginning, on up to `threads` threads, of which
+// this is one; workers are numbered from 0, which is this thread. In this thread it calls
+// - finish(begin, end) for ready tasks in order: as soon as `together` are ready in a row, which finish may change, or
+//   there is nothing else to do. No thread waits for it, so that it may wait for a lock (the GIL);
+// - watch(), often: between its tasks, when they poll, and while it waits for the others.
+// Rethrows what watch() threw, else the error of the first task that failed.
+template <typename Work, typename Finish, typename Watch>
+void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work, Finish&& finish, Watch&& watch) {
+    struct Stopped {};
     std::atomic<size_t> next{0};
+    std::atomic<bool> stopped{false};
     std::mutex mutex;
     std::condition_variable changed;
     const std::unique_ptr<std::atomic<bool>[]> ready(new std::atomic<bool>[n]());
@@ -64,50 +70,44 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const si
         next = n;  // tasks before this one were all taken already
         changed.notify_one();
     };
-    const auto do_task = [&](size_t i, const Engine::Lease& lease) {
-        (void)lease;
-        if constexpr (std::is_invocable_v<Work&, size_t>)
-            work(i);
-        else
-            work(i, *lease);
-    };
-    const auto run = [&](size_t worker) {
+    const auto help = [&](size_t worker) {
         size_t i = 0;
         try {
-            const Engine::Lease lease(engine, worker);
+            const Poll poll = [&] {
+                if (stopped) throw Stopped();
+            };
             while ((i = next.fetch_add(1)) < n) {
-                do_task(i, lease);
+                work(i, worker, poll);
                 ready[i] = true;
                 if (awaited == i) {
                     const std::lock_guard<std::mutex> lock(mutex);
                     changed.notify_one();
                 }
             }
+        } catch (const Stopped&) {
         } catch (...) {
             fail(i);
         }
     };
     std::vector<std::thread> helpers;
-    const size_t wanted = std::min(threads, n);
-    for (size_t i = 1; i < wanted; ++i) {
-        try {
-            helpers.emplace_back(run, i);
-        } catch (const std::system_error&) {
-            break;  // no more threads to be had: go on with those there are
-        }
+    try {
+        for (size_t i = 1; i < std::min(threads, n); ++i) helpers.emplace_back(help, i);
+    } catch (const std::exception&) {
+        // No more threads to be had, or no memory for them: go on with those there are.
     }
-    InterruptWatch interrupts;
     const auto look = [&] {
         try {
-            interrupts.look_now_and_then();
+            watch();
         } catch (...) {
             alarm = std::current_exception();
-            throw;
+            stopped = true;
+            next = n;
+            throw Stopped();
         }
     };
     size_t i = 0, finished = 0, known = 0;  // tasks before `known` are ready
     try {
-        const Engine::Lease lease(engine);
+        const Poll poll = look;
         while (finished < n) {
             while (known < n && ready[known]) ++known;
             const bool is_idle = next >= n;
@@ -117,7 +117,7 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const si
                 if (finished < n) look();
             } else if (!is_idle) {
                 if ((i = next.fetch_add(1)) < n) {
-                    do_task(i, lease);
+                    work(i, size_t(0), poll);
                     ready[i] = true;
                     if (n > 1) look();
                 }
@@ -132,12 +132,40 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const si
                 look();
             }
         }
+    } catch (const Stopped&) {
     } catch (...) {
         fail(i);
     }
     for (std::thread& helper : helpers) helper.join();
     if (alarm) std::rethrow_exception(alarm);
     if (failure) std::rethrow_exception(failure);
+}
+
+// Without an order in which anything is finished.
+template <typename Work, typename Watch>
+void run_watched(size_t n, size_t threads, Work&& work, Watch&& watch) {
+    run_in_order(
+        n, threads, n, work, [](size_t, size_t) {}, watch);
+}
+
+// With working memory of an engine: work(task, scratch), or work(task) where none is needed. Stops where the
+// interrupt_check throws.
+template <typename Work, typename Finish>
+void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const size_t& together, Work&& work,
+                        Finish&& finish) {
+    std::deque<Engine::Lease> leases;
+    for (size_t worker = 0; worker < std::max(size_t(1), std::min(threads, n)); ++worker)
+        leases.emplace_back(engine, worker);
+    InterruptWatch interrupts;
+    run_in_order(
+        n, threads, together,
+        [&](size_t i, size_t worker, const Poll&) {
+            if constexpr (std::is_invocable_v<Work&, size_t>)
+                work(i);
+            else
+                work(i, *leases[worker]);
+        },
+        finish, [&] { interrupts.look_now_and_then(); });
 }
 
 template <typename Work>

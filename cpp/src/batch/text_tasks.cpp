@@ -37,17 +37,12 @@ std::vector<TextTask> cut_texts(const std::vector<TextView>& texts, SeamsFor&& s
     for (size_t i = 0; i < texts.size(); ++i) {
         const TextView& text = texts[i];
         const Seams* const seams = text.size >= 2 * kPartUnits ? seams_for(text) : nullptr;
-        if (seams != nullptr) {
+        if (seams != nullptr && seams->exist()) {
             close(i);
-            size_t from = 0, to = 0;
-            while (seams->exist() && text.size - to > kPartUnits + kPartUnits / 2) {
-                to += kPartUnits;
-                const size_t cut = seam_before(*seams, text, from, to, &reader);
-                if (cut == from) continue;
-                tasks.push_back({i, i + 1, from, cut, true, false});
-                from = to = cut;
-            }
-            tasks.push_back({i, i + 1, from, text.size, true, true});
+            const auto before = [&](size_t from, size_t to) { return seam_before(*seams, text, from, to, &reader); };
+            cut_into_parts(text.size, kPartUnits, before, [&](size_t from, size_t to) {
+                tasks.push_back({i, i + 1, from, to, true, to == text.size});
+            });
             begin = i + 1;
             continue;
         }

@@ -149,13 +149,4 @@ struct WordBlock {
     }
 };
 
-// What a block's missed words need on their way through a byte-level BPE; index j is that of WordBlock::missed.
-template <size_t kBlock>
-struct MissedWords {
-    uint64_t hashes[kBlock];   // of the word table and the memo
-    uint32_t longs[kBlock];    // those of more than kWordKeyBytes
-    uint32_t fresh[kBlock];    // those of up to kWordKeyBytes that the memo did not have
-    uint32_t waiting[kBlock];  // those that are merged
-};
-
 }  // namespace crayon

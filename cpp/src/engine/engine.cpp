@@ -276,18 +276,6 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
 
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
     const Impl& p = *impl_;
-    // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
-    if (p.pipeline.scan == nullptr && text.size > kLargeText) {
-        const Seams& cuts = seams(special_as_text);
-        for (size_t to = kLargePart; cuts.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
-            const size_t cut = cuts.before(text, 0, to);
-            if (cut == 0) continue;
-            encode_inner_ids(text.slice(0, cut), special_as_text, s, out, continues);
-            text = text.slice(cut, text.size);
-            continues = true;
-            to = 0;
-        }
-    }
     const SegmentTables tables = p.tables(cartridge_);
     const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
     const auto on_scanned = [&](Bytes piece, const Place&) {
@@ -309,9 +297,15 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
     };
     const auto on_raw = [&](Bytes piece, bool goes_on) { return encode_spaced(p, piece, goes_on, s, out); };
     if (p.pipeline.scan != nullptr)
-        walk_text(p, text, special_as_text, false, s, on_added, on_scanned, continues);
-    else
-        walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, on_text, continues, p.words_only(), on_raw);
+        return walk_text(p, text, special_as_text, false, s, on_added, on_scanned, continues);
+    const auto on_part = [&](size_t from, size_t to) {
+        walk_text(p, text.slice(from, to), special_as_text, p.aligns_ids(), s, on_added, on_text, continues || from > 0,
+                  p.words_only(), on_raw);
+    };
+    // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
+    if (text.size <= kLargeText || !seams(special_as_text).exist()) return on_part(0, text.size);
+    const auto before = [&](size_t from, size_t to) { return seams(special_as_text).before(text, from, to); };
+    cut_into_parts(text.size, kLargePart, before, on_part);
 }
 
 void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {

@@ -40,6 +40,8 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
     Part parts[kParts];
     Part* missed[kParts];
     uint64_t hashes[kParts];
+    MergeTask tasks[kParts];
+    uint32_t merged[kParts][MergeTask::kRoom];
     uint32_t* to = out;
     for (size_t at = 0; at < word.size;) {
         size_t n = 0, n_missed = 0, n_tasks = 0;
@@ -72,10 +74,10 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
                 part->entry = *entry;
                 continue;
             }
-            part->task = &(s.tasks[n_tasks] = {part->key, s.merged[n_tasks], 0});
+            part->task = &(tasks[n_tasks] = {part->key, merged[n_tasks], 0});
             ++n_tasks;
         }
-        t.merges.batch(t.merges, s.tasks, n_tasks);
+        t.merges.batch(t.merges, tasks, n_tasks);
         for (size_t i = 0; i < n_missed; ++i) {
             Part* const part = missed[i];
             if (part->task != nullptr) {

@@ -9,35 +9,25 @@
 
 #include "bpe/memo.h"
 #include "bpe/merge.h"
-#include "bpe/merge_batch.h"
-#include "bpe/word_block.h"
 #include "bpe/word_cache.h"
+#include "bpe/word_ids.h"
 #include "crayon/models/models.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/id_buffer.h"
 #include "engine/added_matcher.h"
-#include "models/piece_ids.h"
 
 namespace crayon {
 
 class Scratch {
   public:
-    static constexpr size_t kBlock = 256;  // pretokens looked up together
-
     // `memos`: two, of words as they are and of words in another spelling; or null.
-    explicit Scratch(Memo* memos) : memos(memos), memo(memos) {}
+    explicit Scratch(Memo* memos) : memos(memos) {}
 
     Memo* const memos;
-    MemoReader memo;
     Merger merger;
-    WordCache cache;
-    std::optional<WordCache> parts;   // of what merging makes of parts of long pretokens
-    std::optional<PieceIds> matched;  // of longest match
-    size_t ends[kBlock + 1];
-    WordBlock<kBlock> block;
-    MissedWords<kBlock> missed;
-    MergeTask tasks[kBlock];
-    uint32_t merged[kBlock][MergeTask::kRoom];  // what they write
+    std::optional<WordIds> words;    // of byte-level tables
+    std::optional<WordCache> parts;  // of what merging makes of parts of long pretokens
+    size_t ends[WordIds::kBlock + 1];
     std::vector<Segment> segments, inner_segments;
     AlignedText normalized;
     std::string prefixed;
@@ -52,8 +42,7 @@ class Scratch {
 
     // Between calls it holds nothing of the memo.
     void rest() {
-        memo.rest();
-        if (matched) matched->rest();
+        if (words) words->rest();
         if (model != nullptr) model->rest();
     }
 
@@ -77,9 +66,9 @@ class Scratch {
 
     // The memory that it holds, but for what is small.
     size_t bytes() const {
-        size_t bytes = sizeof *this + cache.bytes() + merger.bytes() + 4 * ids.capacity();
+        size_t bytes = sizeof *this + merger.bytes() + 4 * ids.capacity();
+        if (words) bytes += words->bytes() - sizeof *words;
         if (parts) bytes += parts->bytes();
-        if (matched) bytes += matched->bytes() - sizeof *matched;
         if (model != nullptr) bytes += model->bytes();
         for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})
             bytes += text->text.capacity() + text->alignments.capacity() * sizeof(Alignment);

@@ -218,14 +218,20 @@ bool Seams::steps_divide(Border border) const {
     }
     if (pipeline.scan != nullptr) {
         if (pipeline.add_prefix_space && border.after[0] != ' ') return false;
-        return family_divides(pipeline.family, p_.flavor, border);
+        return family_divides(pipeline.family, p_.flavor, border) || no_match_reaches_over(border);
     }
     Division division = Division::through;
     if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
     // Pieces that touch each other are one in greedy mode.
     if (division == Division::apart && pipeline.joins_pieces) division = Division::through;
-    return division == Division::apart || (division == Division::through && !words_only_ && pipeline.model != nullptr &&
-                                           pipeline.model->divides(border));
+    if (division != Division::through) return division == Division::apart;
+    if (pipeline.model == nullptr) return no_match_reaches_over(border);
+    return !words_only_ && pipeline.model->divides(border);
+}
+
+bool Seams::no_match_reaches_over(const Border& border) const {
+    const MatchSeams* const seams = p_.pipeline.seams.get();
+    return !words_only_ && seams != nullptr && seams->divide(border);
 }
 
 // The third of the digits from the start of their run. What is before a run, or before the text when the run begins

@@ -11,6 +11,21 @@
 
 namespace crayon {
 
+// Calls on_part(from, to) for the parts of a text of `size`, each about as long as `step`: where before(from, to) finds
+// a seam, which is `from` if there is none.
+template <typename Before, typename OnPart>
+void cut_into_parts(size_t size, size_t step, Before&& before, OnPart&& on_part) {
+    size_t from = 0;
+    for (size_t to = 0; size - to > step + step / 2;) {
+        to += step;
+        const size_t seam = before(from, to);
+        if (seam == from) continue;
+        on_part(from, seam);
+        from = to = seam;
+    }
+    on_part(from, size);
+}
+
 class Seams {
   public:
     // A view of an engine, which it must not outlive. `longest_token` is in bytes.
@@ -26,7 +41,7 @@ class Seams {
     // Whether there are any: false when some step has no proof for texts of any usual kind.
     bool exist() const { return exist_; }
     // Whether last_inside can find any.
-    bool exist_inside() const { return exist_ && !matches_whole_ && !shifts_; }
+    bool exist_inside() const { return exist_ && !shifts_ && (!matches_whole_ || p_.pipeline.seams != nullptr); }
     // The last seam of a text that may go on, or 0. The text is UTF-8, ends with a whole character, and begins where a
     // text or, if it `continues`, the rest of one begins. Not 0 nor the end, and always inside a piece between added
     // tokens.
@@ -61,6 +76,7 @@ class Seams {
     bool any_usual() const;
     bool divides(Bytes text, size_t at, size_t* steps_left) const;
     bool steps_divide(Border border) const;
+    bool no_match_reaches_over(const Border& border) const;
     bool ends_digit_group(Bytes text, size_t at) const;
     template <typename OnPlain>
     void for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on, OnPlain&& on_plain) const;

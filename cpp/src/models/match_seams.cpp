@@ -18,6 +18,17 @@ MatchSeams::MatchSeams(const DoubleArrayView& trie, CpuLevel level)
     for (uint8_t letter = 'a'; letter <= 'z'; ++letter) exist_ |= is_seam(letter, ' ');
 }
 
+bool MatchSeams::divide(const Border& border) const {
+    const uint32_t before = border.before[0], after = border.after[0];
+    if (before == kUnknownChar || after == kUnknownChar) return false;
+    const uint32_t last = before < 0x80 ? before : 0x80 | (before & 0x3F);
+    const uint32_t first = after < 0x80      ? after
+                           : after < 0x800   ? 0xC0 | after >> 6
+                           : after < 0x10000 ? 0xE0 | after >> 12
+                                             : 0xF0 | after >> 18;
+    return is_seam(uint8_t(last), uint8_t(first));
+}
+
 size_t MatchSeams::words(Bytes text, Piece* words) const {
     size_t ends[kWords];
     size_t n = 0, start = 0;

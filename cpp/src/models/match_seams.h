@@ -8,6 +8,7 @@
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/bytes.h"
+#include "crayon/unicode/border.h"
 
 namespace crayon {
 
@@ -22,6 +23,9 @@ class MatchSeams {
 
     // Whether there are any between letters and a space.
     bool exist() const { return exist_; }
+
+    // Whether there is one between two characters.
+    bool divide(const Border& border) const;
 
     // The first words of `text` (not empty), up to kWords: each ends at a seam or at the end of the text. Returns how
     // many there are: 0 where the first one does not end within 4 GiB.

@@ -10,10 +10,10 @@
 #include "bpe/merge.h"
 #include "bpe/merge_few.h"
 #include "bpe/spaced_pairs.h"
+#include "bpe/word_ids.h"
 #include "crayon/support/error.h"
 #include "models/model_cache.h"
 #include "models/model_common.h"
-#include "models/piece_ids.h"
 #include "support/bits.h"
 #include "unicode/utf8_chars.h"
 
@@ -32,7 +32,7 @@ struct BpeScratch final : ModelScratch {
     std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
     uint32_t new_words = 0;
     std::string first;  // a text's first word, behind a space
-    Piece words[PieceIds::kBlock + 64];
+    Piece words[WordIds::kBlock + 64];
 
     void trim() override {
         ModelScratch::trim();
@@ -427,14 +427,15 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
     const auto merge = [&](Bytes word, IdBuffer* ids) { merge_spaced(word, s, ids); };
     const AsciiMerges* const ascii = ascii_.load(std::memory_order_acquire);
     const MergeTables* const together = ascii == nullptr ? nullptr : &ascii->tables;
-    PieceIds& known = s.marked();
+    const WordMaker maker{merge, false, {}, together};
+    WordIds& known = s.marked();
     size_t n = 0, start = 0;
     const auto add = [&](size_t end) {
         if (start == 0 && prefix) {
             s.first.assign(1, ' ');
             s.first.append(text.slice(0, end).view());
             const Piece whole{0, uint32_t(s.first.size())};
-            known.encode(Bytes(s.first), &whole, 1, out, merge, together);
+            known.encode(Bytes(s.first), &whole, 1, maker, out);
         } else {
             s.words[n++] = {uint32_t(start), uint32_t(end)};
         }
@@ -445,13 +446,13 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
         const size_t size = std::min<size_t>(64, text.size - at);
         for (uint64_t cuts = spaced_.cuts(text, at, size, &last); cuts != 0; cuts &= cuts - 1)
             add(at + lowest_set_bit(cuts));
-        if (n >= PieceIds::kBlock) {
-            known.encode(text, s.words, n, out, merge, together);
+        if (n >= WordIds::kBlock) {
+            known.encode(text, s.words, n, maker, out);
             n = 0;
         }
     }
     add(text.size);
-    known.encode(text, s.words, n, out, merge, together);
+    known.encode(text, s.words, n, maker, out);
     return true;
 }
 

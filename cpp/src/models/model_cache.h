@@ -47,7 +47,7 @@ class PieceCache {
     // Two entries to a bucket, the newer first.
     template <typename Entry, uint64_t Buckets>
     struct Table {
-        std::unique_ptr<Entry[]> entries;  // made when first used: ids alone do without (piece_ids.h)
+        std::unique_ptr<Entry[]> entries;  // made when first used: ids alone do without (word_ids.h)
         size_t bytes() const { return entries == nullptr ? 0 : 2 * Buckets * sizeof(Entry); }
     };
     template <size_t Words>

@@ -78,6 +78,10 @@ class Greedy final : public Model {
         }
     }
 
+    bool divides(const Border& border) const override {
+        return !joins_unknown_ && seams_.exist() && seams_.divide(border);
+    }
+
   private:
     struct Match {
         int32_t id;

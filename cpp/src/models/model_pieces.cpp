@@ -6,10 +6,10 @@
 #include <queue>
 #include <unordered_map>
 
+#include "bpe/word_ids.h"
 #include "crayon/cartridge/double_array.h"
 #include "crayon/support/error.h"
 #include "models/model_common.h"
-#include "models/piece_ids.h"
 
 namespace crayon {
 namespace {
@@ -109,8 +109,8 @@ class Pieces final : public Model {
             words.push_back({uint32_t(at), uint32_t(end)});
             at = end;
         }
-        scratch->plain().encode(text, words.data(), words.size(), out,
-                                [&](Bytes word, IdBuffer* ids) { encode_whole(word, scratch, ids); });
+        const auto make = [&](Bytes word, IdBuffer* ids) { encode_whole(word, scratch, ids); };
+        scratch->plain().encode(text, words.data(), words.size(), WordMaker{make}, out);
     }
 
     // Not by pieces: encode_piece has a memory of words.

@@ -21,9 +21,9 @@
 #include <limits>
 #include <memory>
 
+#include "bpe/word_ids.h"
 #include "crayon/support/error.h"
 #include "models/model_common.h"
-#include "models/piece_ids.h"
 
 namespace crayon {
 namespace {
@@ -68,8 +68,8 @@ struct SingleScratch final : ModelScratch {
     std::vector<Step> steps;
     std::vector<uint32_t> ends;
     // Of encode(), a block at a time.
-    Piece words[PieceIds::kBlock];
-    bool begins[PieceIds::kBlock];  // a text
+    Piece words[WordIds::kBlock];
+    bool begins[WordIds::kBlock];  // a text
     IdBuffer remembered;
 
     void trim() override {
@@ -287,8 +287,8 @@ class SinglePrecisionUnigram final : public Model {
         size_t n_words = 0;
         const auto finish_block = [&] {
             s.remembered.clear();
-            s.plain().encode(text, s.words, n_words, &s.remembered,
-                             [&](Bytes word, IdBuffer* ids) { remember(word, nodes, ids); });
+            const auto make = [&](Bytes word, IdBuffer* ids) { remember(word, nodes, ids); };
+            s.plain().encode(text, s.words, n_words, WordMaker{make}, &s.remembered);
             sum = put_words(text, sum, &s, out);
             n_words = 0;
         };
@@ -298,7 +298,7 @@ class SinglePrecisionUnigram final : public Model {
                 const size_t end = std::min(view.find(kSpaceMark, at + 1), view.size());
                 s.words[n_words] = {uint32_t(at), uint32_t(end)};
                 s.begins[n_words] = at == piece->start;
-                if (++n_words == PieceIds::kBlock) finish_block();
+                if (++n_words == WordIds::kBlock) finish_block();
                 at = end;
             }
         }

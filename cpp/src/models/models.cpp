@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "bpe/word_ids.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/error.h"
 #include "models/model_common.h"
-#include "models/piece_ids.h"
 
 namespace crayon {
 
@@ -20,24 +20,24 @@ void ModelScratch::trim() {
 
 size_t ModelScratch::bytes() const {
     size_t bytes = tokens.capacity() * sizeof(ModelToken) + spelled.capacity();
-    for (const PieceIds* known : {plain_.get(), marked_.get()})
+    for (const WordIds* known : {plain_.get(), marked_.get()})
         if (known != nullptr) bytes += known->bytes();
     return bytes;
 }
 
 void ModelScratch::rest() {
-    for (PieceIds* known : {plain_.get(), marked_.get()})
+    for (WordIds* known : {plain_.get(), marked_.get()})
         if (known != nullptr) known->rest();
 }
 
-PieceIds& ModelScratch::plain() {
-    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>(word_kernels(level), memos);
+WordIds& ModelScratch::plain() {
+    if (plain_ == nullptr) plain_ = std::make_unique<WordIds>(word_kernels(level), memos);
     return *plain_;
 }
 
-PieceIds& ModelScratch::marked() {
+WordIds& ModelScratch::marked() {
     if (marked_ == nullptr)
-        marked_ = std::make_unique<PieceIds>(word_kernels(level), memos == nullptr ? nullptr : memos + 1);
+        marked_ = std::make_unique<WordIds>(word_kernels(level), memos == nullptr ? nullptr : memos + 1);
     return *marked_;
 }
 
@@ -51,12 +51,12 @@ void Model::encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) cons
 }
 
 void Model::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const {
-    scratch->plain().encode(text, pieces, n, out,
-                            [&](Bytes piece, IdBuffer* ids) { encode_piece(piece, scratch, ids); });
+    const auto make = [&](Bytes piece, IdBuffer* ids) { encode_piece(piece, scratch, ids); };
+    scratch->plain().encode(text, pieces, n, WordMaker{make}, out);
 }
 
 void Model::encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const {
-    scratch->marked().encode(text, words, n, out, [&](Bytes word, IdBuffer* ids) {
+    const auto make = [&](Bytes word, IdBuffer* ids) {
         std::string& spelled = scratch->spelled;
         const std::string_view view = word.view();
         spelled.assign(view.substr(0, kSpaceMark.size()) == kSpaceMark ? std::string_view() : kSpaceMark);
@@ -66,7 +66,8 @@ void Model::encode_words(Bytes text, const Piece* words, size_t n, ModelScratch*
             encode_piece(Bytes(spelled).slice(start, end), scratch, ids);
             start = end;
         }
-    });
+    };
+    scratch->marked().encode(text, words, n, WordMaker{make}, out);
 }
 
 bool Model::encode_spaced(Bytes, bool, ModelScratch*, IdBuffer*) const {

@@ -81,9 +81,9 @@ class SegmentTracer {
 
     template <typename Original>
     void scan(Bytes text, Original&& original_of) {
-        size_t ends[Scratch::kBlock];
+        size_t ends[WordIds::kBlock];
         for (size_t start = 0; start < text.size;) {
-            const size_t n = p_.pipeline.scan(text.data, text.size, start, ends, Scratch::kBlock);
+            const size_t n = p_.pipeline.scan(text.data, text.size, start, ends, WordIds::kBlock);
             for (size_t i = 0; i < n; start = ends[i++]) add(start, ends[i], original_of(start, ends[i]));
         }
     }

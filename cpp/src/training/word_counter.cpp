@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "batch/task_runner.h"
 #include "batch/text_tasks.h"
-#include "batch/watched_tasks.h"
 #include "crayon/batch/batch.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"

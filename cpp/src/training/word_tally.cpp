@@ -22,7 +22,7 @@ void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes re
         const uint8_t* const limit = limit_of(segment);
         for (size_t at = 0, blocks = 1; at < segment.size; ++blocks) {
             s.ends[0] = at;
-            const size_t n = p.pipeline.scan(segment.data, segment.size, at, s.ends + 1, Scratch::kBlock);
+            const size_t n = p.pipeline.scan(segment.data, segment.size, at, s.ends + 1, WordIds::kBlock);
             count_block(
                 segment, n, 0, limit, [&](size_t i) { return s.ends[i]; }, [&](size_t i) { return s.ends[i + 1]; });
             at = s.ends[n];

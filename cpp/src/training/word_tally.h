@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "batch/watched_tasks.h"
+#include "batch/task_runner.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/bytes.h"
 #include "engine/engine_impl.h"

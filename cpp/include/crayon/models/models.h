@@ -18,7 +18,7 @@
 namespace crayon {
 
 class Memo;
-class PieceIds;
+class WordIds;
 
 struct ModelToken {
     uint32_t id;
@@ -37,8 +37,8 @@ class ModelScratch {
     void rest();  // holds nothing of the memos until it is used again
 
     // Pieces and what they became before, of each way to write a piece; made when first used.
-    PieceIds& plain();   // as they are
-    PieceIds& marked();  // before their white space became U+2581
+    WordIds& plain();   // as they are
+    WordIds& marked();  // before their white space became U+2581
 
     std::vector<ModelToken> tokens;
     std::string spelled;
@@ -46,7 +46,7 @@ class ModelScratch {
     Memo* memos = nullptr;              // two, for plain and marked pieces; or null
 
   private:
-    std::unique_ptr<PieceIds> plain_, marked_;
+    std::unique_ptr<WordIds> plain_, marked_;
 };
 
 // A view of a cartridge whose tokens are text, which it must not outlive. Immutable.
