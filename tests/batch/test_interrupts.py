@@ -27,7 +27,7 @@ CALLS = {
         [" ".join(texts[:500])] * 200, threads=threads, limit=10**9
     ),
     "TokenIndex": lambda tokenizer, texts, threads: TokenIndex(tokenizer, "".join(texts) * 2),
-    "encode_columns": lambda tokenizer, texts, threads: tokenizer.encode_columns(texts * 2, threads=threads),
+    "encode_columns": lambda tokenizer, texts, threads: tokenizer.encode_columns(texts * 8, threads=threads),
     "decode_batch": lambda tokenizer, texts, threads: tokenizer.decode_batch([IDS] * 300_000, threads=threads),
 }
 
