@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all all lint tidy workflows format bench quick-bench call-times lock versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all all lint tidy workflows format bench quick-bench scale call-times lock versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -51,12 +51,20 @@ format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff format .
 	clang-format -i $(CPP)
 
-bench: ## nine vocabularies beside every other engine: build/bench.md and .json (needs CRAYON_SHARED and .[bench])
+bench: ## nine vocabularies beside every other engine: build/bench.md and .json (needs CRAYON_SHARED, the network once)
 	mkdir -p build
-	$(PYTHON) -m parity.bench --prerelease --minutes 15 --targets --json build/bench.json --markdown build/bench.md
+	$(PYTHON) -m parity.bench --install --minutes 15 --json build/bench.json --markdown build/bench.md
 
 quick-bench: ## the same roughly, with little text and one thread, printed
-	$(PYTHON) -m parity.bench --prerelease --quick
+	$(PYTHON) -m parity.bench --install --quick
+
+scale: ## texts of 4, 45 and 500 MB, half a million words, longest match, with their memory: build/scale*.md; hours
+	mkdir -p build
+	$(PYTHON) -m parity.bench gpt2 llama3 --scale 4,45,500 --threads 1,2 --install --rounds 1 \
+		--json build/scale.json --markdown build/scale.md
+	$(PYTHON) -m parity.bench gpt2 llama3 --scale 45 --text words --threads 1,2 --install --markdown build/scale-words.md
+	$(PYTHON) -m parity.bench crayon-lite --scale 4,45 --text english,code,multi,words --install \
+		--markdown build/scale-longest-match.md
 
 call-times: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m parity.call_times

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
+import re
 import signal
 import sys
 import threading
@@ -19,25 +19,41 @@ from typing import Any
 from crayon_hf.cartridges.cache import cache_directory
 from crayon_hf.cli.arguments import DEFAULT
 from crayon_hf.parity.compare.references import Vocabulary
-from crayon_hf.parity.inputs.texts import CORPUS, UnknownVocabularyError, find_text, python_library, shared_directory
+from crayon_hf.parity.inputs.texts import (
+    CORPUS,
+    UnknownVocabularyError,
+    find_text,
+    python_library,
+    read_text,
+    shared_directory,
+)
 from crayon_hf.parity.speed.child.engines import ENGINES
-from crayon_hf.parity.speed.figures import SCHEMA, Figure, Report
-from crayon_hf.parity.speed.inputs import Inputs, Sizes, make_inputs
+from crayon_hf.parity.speed.figures import SCHEMA, Report
+from crayon_hf.parity.speed.inputs import Sizes, make_inputs
 from crayon_hf.parity.speed.machine import machine_lines, touch_memory
 from crayon_hf.parity.speed.measuring import BenchError, measure
 from crayon_hf.parity.speed.processes import PEERS, Engine, all_cores
 from crayon_hf.parity.speed.vocabularies import NINE, find_any
+from parity.crayon.__main__ import shipped
 from parity.environments import environment
+from parity.texts import KINDS, WORDS, write_text
 
 from .jobs import JOBS, measure_job
 from .tables import plain, put_between_marks, to_markdown
-from .targets import SCENARIOS
 
-__all__ = ["Bench", "from_options", "main", "run_bench", "write"]
+__all__ = ["Bench", "main", "run_bench"]
 
-PRERELEASE = "tokenizers==1.0.0rc3"
+SCENARIOS = (
+    *("first", "first-large", "repeated", "new-words", "long-document", "lines", "short", "decode", "open", "memory"),
+    *("hostile", "lists"),
+)
 QUICK = Sizes(1_000_000, 300_000, 50_000, 50_000, 50, 500_000, 200_000, 8_000_000)
 QUICK_SCENARIOS = ("first", "repeated", "new-words", "short", "decode", "open", "hostile")
+OTHERS = {"prerelease": "tokenizers==1.0.0rc3", "xerv": "xerv-crayon==5.3.8", "xerv-5.7": "xerv-crayon==5.7.16"}
+"""What is installed for engines that are not in the extra ``bench``."""
+LITE = "crayon-lite"
+"""The name of the cartridge that CRAYON ships."""
+OF_LITE = ("crayon", "tokenize", "xerv", "xerv-5.7")
 
 
 @dataclass
@@ -60,15 +76,9 @@ class Bench:
             raise ValueError(f"these figures are of schema {plain.get('schema')}, not {SCHEMA}: measure again")
         return Bench(plain["machine"], plain["settings"], [Report.from_json(each) for each in plain["reports"]])
 
-    def to_markdown(
-        self, reasons: Sequence[dict[str, Any]] = (), clock: str = "wall", with_targets: bool = True
-    ) -> str:
-        """All tables; with the clock ``cpu``, what has one thread goes by the processor's time."""
-        if clock == "wall":
-            return to_markdown(self.machine, self.reports, self.settings, reasons, with_targets)
-        reports = [replace(report, figures=list(map(_by_cpu, report.figures))) for report in self.reports]
-        settings = f"{self.settings}; with one thread by the processor's time, not by the clock"
-        return to_markdown(self.machine, reports, settings, reasons, with_targets)
+    def to_markdown(self) -> str:
+        """All tables."""
+        return to_markdown(self.machine, self.reports, self.settings)
 
     @property
     def same_ids(self) -> bool:
@@ -76,171 +86,154 @@ class Bench:
         return all(report.same_ids for report in self.reports)
 
 
-def _by_cpu(figure: Figure) -> Figure:
-    return replace(figure, rounds=figure.cpu) if figure.threads == 1 and figure.cpu else figure
-
-
 def run_bench(
-    vocabularies: Sequence[str | Vocabulary],
-    engines: Sequence[Engine] = tuple(map(Engine, PEERS)),
-    texts: Sequence[str | os.PathLike[str]] = CORPUS,
+    vocabularies: Sequence[Vocabulary],
+    engines: Sequence[Engine],
+    texts: Sequence[str],
     scenarios: Sequence[str] = SCENARIOS,
     threads: Sequence[int] = (1,),
     rounds: int = 3,
     *,
     sizes: Sizes | None = None,
+    scale: Sequence[float] = (),
     job_bytes: int | None = None,
-    job_engines: Sequence[str] | None = None,
     minutes: float | None = None,
     progress: Callable[[str], None] = lambda _: None,
     keep: Callable[[Bench], None] = lambda _: None,
 ) -> Bench:
     """Measure; ``minutes`` is how long it may take, as long as each vocabulary gets one round.
 
-    ``keep`` is given what there is after each vocabulary. Jobs have ``job_bytes`` of each text, and of their engines
-    those in ``job_engines``.
+    ``keep`` is given what there is after each vocabulary. Jobs have ``job_bytes`` of each text. With ``scale``, MB,
+    ``texts`` are kinds of `parity.texts`, and nothing but these passes is measured.
     """
-    sizes = sizes or Sizes()
+    scenarios = ["scale"] if scale else scenarios
     jobs = [scenario for scenario in scenarios if scenario in JOBS]
     scenarios = [scenario for scenario in scenarios if scenario not in JOBS]
     if not vocabularies:
         raise BenchError("no vocabulary to measure")
     started = time.monotonic()
+    bench = Bench([], "")
     with TemporaryDirectory(prefix="crayon-bench-") as directory:
-        found = [each if isinstance(each, Vocabulary) else find_any(each, directory) for each in vocabularies]
         progress("texts")
-        inputs = make_inputs([os.fspath(text) for text in texts], directory, sizes, scenarios)
-        if inputs.texts:
+        large, origins = _write_scale(texts, scale, vocabularies, directory) if scale else ({}, [])
+        inputs = make_inputs(() if scale else texts, directory, sizes or Sizes(), scenarios, large)
+        if inputs.texts and not scale:
             touch_memory(min(2 << 30, 200 * max(text.bytes for text in inputs.texts.values())))
-        reports: list[Report] = []
-
-        def add_jobs(report: Report, vocabulary: Vocabulary | None, names: Sequence[str]) -> None:
-            options: dict[str, Any] = {"threads": max(threads), "rounds": rounds, "bytes": job_bytes}
-            options["prerelease"] = next((engine.python for engine in engines if engine.name == "prerelease"), "")
-            for name in names:
-                measure_job(
-                    name, vocabulary, [os.fspath(text) for text in texts], report,
-                    engines=job_engines, progress=progress, **options,
-                )  # fmt: skip
-
-        for number, vocabulary in enumerate(found):
+        options = {"threads": max(threads), "rounds": rounds, "bytes": job_bytes, "progress": progress}
+        for number, vocabulary in enumerate(vocabularies):
             until = None
             if minutes is not None:
                 left = started + minutes * 60 - time.monotonic()
-                until = time.monotonic() + left / (len(found) - number)
-            options: dict[str, Any] = {"until": until, "progress": progress}
-            report = Report(vocabulary.name, vocabulary.reference_version)
+                until = time.monotonic() + left / (len(vocabularies) - number)
+            report = Report(vocabulary.name, vocabulary.kind)
             if scenarios:
-                report = measure(vocabulary, engines, inputs, scenarios, threads, rounds, **options)
-            add_jobs(report, vocabulary, [job for job in jobs if job != "training"])
+                report = measure(
+                    vocabulary, engines, inputs, scenarios, threads, rounds, until=until, progress=progress
+                )
+            for job in jobs:
+                if job != "training":
+                    measure_job(job, vocabulary, texts, report, engines=engines, **options)  # type: ignore[arg-type]
             if report.figures or scenarios:
-                reports.append(report)
-            if "training" in jobs and vocabulary is found[-1]:
-                reports.append(Report("training", "tokenizers"))
-                add_jobs(reports[-1], None, ["training"])
-            versions = {
-                name: standing.version
-                for report in reports
-                for name, standing in report.standings.items()
-                if standing.version
-            }
-            settings = (
+                bench.reports.append(report)
+            if "training" in jobs and vocabulary is vocabularies[-1]:
+                bench.reports.append(Report("training", "tokenizers"))
+                measure_job("training", None, texts, bench.reports[-1], engines=engines, **options)  # type: ignore[arg-type]
+            versions = {name: each.version for one in bench.reports for name, each in one.standings.items()}
+            entries = {name: {"bytes": text.bytes, "documents": text.documents} for name, text in inputs.texts.items()}
+            bench.machine = machine_lines(entries, {name: said for name, said in versions.items() if said}) + origins
+            bench.settings = (
                 f"{rounds} round{'s'[: rounds != 1]} at most; {', '.join([*scenarios, *jobs])}; "
                 f"{(time.monotonic() - started) / 60:.1f} minutes"
             )
-            bench = Bench(machine_lines(_sizes(inputs), versions), settings, list(reports))
             keep(bench)
-        return bench
+    return bench
 
 
-def _sizes(inputs: Inputs) -> dict[str, dict[str, int]]:
-    return {name: {"bytes": text.bytes, "documents": text.documents} for name, text in inputs.texts.items()}
+def _write_scale(
+    kinds: Sequence[str], scale: Sequence[float], vocabularies: Sequence[Vocabulary], directory: str
+) -> tuple[dict[str, str], list[str]]:
+    """The paths of the texts by their names, and lines on where they are from; special tokens are not in them."""
+    specials = {token for vocabulary in vocabularies for token in vocabulary.specials() if len(token.strip()) > 1}
+    paths, lines = {}, []
+    for kind in kinds:
+        whole = Path(directory, f"{kind}.txt")
+        origin = write_text(kind, int(max(scale) * 1e6), whole, specials)
+        lines.append(f"- {kind}: {origin}; a smaller text is the beginning of it")
+        for size in sorted(scale):
+            data = read_text(whole, int(size * 1e6))
+            path = Path(directory, f"{kind}-{size:g}.txt")
+            path.write_bytes(data)
+            paths[f"{kind}, {len(data) / 1e6:.3g} MB"] = str(path)
+        whole.unlink()
+    return paths, lines
 
 
 # -- the command line
 
 
-def from_options(
-    options: argparse.Namespace,
-    vocabularies: Sequence[str | Vocabulary],
-    texts: Sequence[str],
-    progress: Callable[[str], None],
-    ours: str = "",
-) -> Bench:
-    """Measure what the options ask for. ``ours`` (``module:function``) stands in for crayon_hf.Tokenizer."""
-    peers = [name for name in options.engines or PEERS if name in PEERS]
-    engines = [Engine(name, stand_in=ours if name == "crayon" else "") for name in peers]
-    engines += options.peer
-    if options.prerelease_python or options.prerelease:
-        if not options.prerelease_python:
-            progress("the environment of the pre-release")
-        engines.append(Engine("prerelease", python=options.prerelease_python or _prerelease()))
+def _engines_of(options: argparse.Namespace, is_of_crayon: bool) -> list[Engine]:
+    """The engines of a run, those that `--install` is for with the interpreters of their environments."""
+    names = options.engines or list(OF_LITE if is_of_crayon else (*PEERS, *["prerelease"] * options.install))
+    python = dict(options.python)
+    for name in names if options.install else ():
+        if name in OTHERS or name in ("gigatoken", "fastokens", "tokie"):
+            python.setdefault(name, _installed(name))
+    known = [Engine(each, python.get(each, ""), options.ours if each == "crayon" else "") for each in names]
+    return [*known, *options.peer]
+
+
+def _installed(name: str) -> str:
+    """The interpreter of an environment of its own, in the cache: engines need not go together."""
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    package = OTHERS.get(name) or re.findall(f'"({name}==[^"]+)"', project)[0]
+    home = f"{package.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
+    return str(environment(Path(cache_directory(), "bench", home), [package, "numpy"]))
+
+
+def _measured(options: argparse.Namespace, directory: str, progress: Callable[[str], None]) -> Bench:
+    """What the options ask for."""
+    specs = [spec for text in options.text or () for spec in ([text] if Path(text).is_file() else text.split(","))]
+    kinds = (*KINDS, WORDS) if options.scale else ()
+    for spec in specs:
+        if spec not in kinds:
+            find_text(spec)
+    if options.scale and (unknown := [spec for spec in specs if spec not in kinds]):
+        raise ValueError(f"--scale: no text {unknown[0]!r}; there are: {', '.join(kinds)}")
+    is_shared = shared_directory() is not None
+    texts = specs or list(KINDS if options.scale else CORPUS if is_shared else [python_library(directory)])
+    names = options.vocabularies or (NINE if is_shared else [DEFAULT])
+    engines = _engines_of(options, LITE in names)
+    of_crayon = next((engine.python for engine in engines if engine.name == "xerv"), "")
+    paths = [next(path for path in shipped(of_crayon) if "lite" in path) if name == LITE else name for name in names]
+    found = [find_any(path, directory) for path in paths]
     sizes = QUICK if options.quick else Sizes()
-    if options.megabytes is not None:
-        limit = int(options.megabytes * 1e6)
-        kept = {
-            name: min(value, limit) for name, value in vars(sizes).items() if "lines" not in name and name != "short"
-        }
-        sizes = Sizes(**{**vars(sizes), **kept, "text": limit, "memory": sizes.memory})
-    rounds = options.rounds if options.rounds is not None else 1 if options.quick else 3
-    threads = options.threads or thread_counts("1" if options.quick else "1,all")
-    scenarios = options.scenario or (QUICK_SCENARIOS if options.quick else SCENARIOS)
+    limit = None if options.megabytes is None else int(options.megabytes * 1e6)
+    if limit is not None:
+        kept = {name: min(value, limit) for name, value in vars(sizes).items() if value and value > 1_000_000}
+        sizes = replace(sizes, **{**kept, "text": limit, "lines": sizes.lines, "memory": sizes.memory})
 
     def keep(bench: Bench) -> None:  # a long run that is cut off has what it measured
         if options.json and options.json != "-":
-            _write_json(bench, options.json)
+            Path(options.json).write_text(_as_json(bench), encoding="utf-8")
 
     return run_bench(
-        vocabularies,
+        found,
         engines,
         texts,
-        scenarios,
-        threads,
-        rounds,
+        options.scenario or (QUICK_SCENARIOS if options.quick else SCENARIOS),
+        options.threads or thread_counts("1" if options.quick or options.scale else "1,all"),
+        options.rounds if options.rounds is not None else 1 if options.quick else 3,
         sizes=sizes,
-        job_bytes=None if options.megabytes is None else int(options.megabytes * 1e6),
-        job_engines=options.engines,
+        scale=options.scale or (),
+        job_bytes=limit,
         minutes=options.minutes,
         progress=progress,
         keep=keep,
     )
 
 
-def _prerelease() -> str:
-    """The interpreter of its environment, in the cache: transformers refuses to be beside it."""
-    home = f"{PRERELEASE.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
-    return str(environment(Path(cache_directory(), "bench", home), [PRERELEASE]))
-
-
-def _write_json(bench: Bench, path: str) -> None:
-    text = json.dumps(bench.to_json(), ensure_ascii=False, indent=1)
-    Path(path).write_text(text + "\n", encoding="utf-8")
-
-
-def read_reasons(path: str | None) -> list[dict[str, Any]]:
-    """Why cells fall short: a list of objects with ``why`` and ``moves``, and what cells they are for."""
-    if path is None:
-        return []
-    reasons: list[dict[str, Any]] = json.loads(Path(path).read_text(encoding="utf-8"))
-    for reason in reasons:
-        unknown = set(reason) - {"scenario", "text", "threads", "vocabulary", "why", "moves"}
-        if unknown or not {"why", "moves"} <= set(reason):
-            raise ValueError(f"{path}: a reason has why and moves, and scenario, text, threads, vocabulary: {reason}")
-    return reasons
-
-
-def write(bench: Bench, options: argparse.Namespace, say: Callable[[str], object] = print) -> None:
-    """JSON where it is asked for, and the tables: into a document, or to the standard output."""
-    reasons = read_reasons(options.reasons)
-    with_targets = options.targets or options.reasons is not None
-    if options.json == "-":
-        say(json.dumps(bench.to_json(), ensure_ascii=False, indent=1))
-    elif options.json:
-        _write_json(bench, options.json)
-    if options.markdown:
-        put_between_marks(options.markdown, bench.to_markdown(reasons, options.clock, with_targets))
-    elif options.json != "-":
-        say(plain(bench.to_markdown(reasons, options.clock, with_targets)).rstrip())
+def _as_json(bench: Bench) -> str:
+    return json.dumps(bench.to_json(), ensure_ascii=False, indent=1) + "\n"
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -249,74 +242,60 @@ def make_parser() -> argparse.ArgumentParser:
         prog="python -m parity.bench",
         description="Speed and memory beside any set of engines, on the same texts, after a comparison of ids.",
     )
-    parser.add_argument(
-        "vocabularies",
-        nargs="*",
-        metavar="VOCABULARY",
-        help=f"a name, a profile or a path; default: {' '.join(NINE)}; the profile lite without $CRAYON_SHARED",
-    )
-    parser.add_argument(
-        "--text",
-        action="append",
-        metavar="LIST",
-        help="names (english,code,multi) or files; may be repeated; default: all three, without $CRAYON_SHARED the "
-        "sources of Python's library",
-    )
-    parser.add_argument("--from", dest="kept", metavar="FILE", help="tables of figures that --json kept")
-    parser.add_argument("--silent", action="store_true", help="no progress on the standard error")
-    parser.add_argument("--ours", default="", help=argparse.SUPPRESS)
     add = parser.add_argument
-    add(
-        "--scenario",
-        type=_scenarios,
-        metavar="LIST",
+    of_vocabularies = f"default: {' '.join(NINE)}; the profile lite without $CRAYON_SHARED"
+    add("vocabularies", nargs="*", metavar="VOCABULARY",
+        help=f"a name, a profile or a path, or {LITE}, the cartridge that CRAYON ships; {of_vocabularies}")  # fmt: skip
+    add("--text", action="append", metavar="LIST",
+        help="names (english,code,multi; with --scale also words) or files; may be repeated; default: all three, "
+        "without $CRAYON_SHARED the sources of Python's library")  # fmt: skip
+    add("--scenario", type=_scenarios, metavar="LIST",
         help="with commas between them: first, first-large, repeated, new-words, long-document, lines, short, decode, "
         "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
-        "lists); or jobs: training, corpora, file, process, transformers, server",
-    )
-    add(
-        "--engines",
-        type=_engines,
-        metavar="LIST",
-        help="with commas between them: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie; of jobs also "
-        "rustbpe, datatrove, crayon_in_datatrove (default: all that are installed)",
-    )
-    add(
-        "--peer",
-        type=_peer,
-        action="append",
-        default=[],
-        metavar="NAME=MODULE:FUNCTION",
-        help="another engine: FUNCTION(path of a tokenizer.json) returns a function from texts to lists of ids",
-    )
-    add("--prerelease", action="store_true", help="also the pre-release of tokenizers, in a new environment")
-    add("--prerelease-python", metavar="FILE", help="the interpreter of an environment that has it, instead")
-    add("--threads", type=thread_counts, metavar="LIST", help="numbers of threads (default: 1,all; with --quick 1)")
+        "lists); or jobs: training, corpora, file, process, transformers, server")  # fmt: skip
+    add("--scale", type=_sizes, metavar="MB,MB",
+        help="instead: passes over texts of so many MB of this machine, in calls of 16 MB, and the memory")  # fmt: skip
+    add("--engines", type=_engines, metavar="LIST",
+        help="with commas between them: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie (the default), "
+        f"prerelease (tokenizers 1.0); of {LITE}: crayon, tokenize, xerv, xerv-5.7; of jobs also rustbpe, datatrove, "
+        "crayon_in_datatrove")  # fmt: skip
+    of_install = "make an environment in the cache for each peer but tokenizers and tiktoken, and take prerelease, too"
+    add("--install", action="store_true", help=of_install)
+    add("--python", type=_pair, action="append", default=[], metavar="ENGINE=FILE",
+        help="the interpreter of an environment that has this engine; may be repeated")  # fmt: skip
+    of_peer = "another engine: FUNCTION(path of a tokenizer.json) returns a function from texts to lists of ids"
+    add("--peer", type=_peer, action="append", default=[], metavar="NAME=MODULE:FUNCTION", help=of_peer)
+    add("--threads", type=thread_counts, metavar="LIST",
+        help="numbers of threads (default: 1,all; with --quick and --scale 1)")  # fmt: skip
     add("--rounds", type=int, metavar="N", help="time N times (default: 3; with --quick 1)")
-    add(
-        "--minutes", type=float, metavar="N", help="begin no further round that would take longer than N minutes in all"
-    )
+    of_minutes = "begin no further round that would take longer than N minutes in all"
+    add("--minutes", type=float, metavar="N", help=of_minutes)
     add("--megabytes", type=float, metavar="MB", help="take so much of each text at most; for jobs, so much")
     add("--quick", action="store_true", help="little text and one round: rough figures in minutes")
     add("--json", metavar="FILE", help='every round as JSON; "-" is the standard output')
     add("--markdown", metavar="FILE", help="write the tables between the marks of this file")
-    add("--targets", action="store_true", help="judge the figures by what this project promises, for its own pages")
-    add("--reasons", metavar="FILE", help="JSON: with --targets: why cells fall short, and what would move them")
-    add("--clock", choices=("wall", "cpu"), default="wall", help="what the tables of one thread go by (default: wall)")
+    add("--from", dest="kept", metavar="FILE", help="tables of figures that --json kept")
+    add("--silent", action="store_true", help="no progress on the standard error")
+    add("--ours", default="", help=argparse.SUPPRESS)
     return parser
 
 
 def thread_counts(text: str) -> list[int]:
     """Numbers such as ``1,2``; ``all`` is the number of cores that this process may use."""
-    words = text.split(",")
-    if "all" in words:
-        words = [str(len(all_cores())) if word == "all" else word for word in words]
+    words = [str(len(all_cores())) if word == "all" else word for word in text.split(",")]
     if not all(word.isdecimal() and int(word) > 0 for word in words):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of threads such as 1,2 or 1,all")
     return sorted({int(word) for word in words})
 
 
-def _known(text: str, known: tuple[str, ...], what: str) -> list[str]:
+def _sizes(text: str) -> list[float]:
+    sizes = [float(word) for word in text.split(",")]
+    if min(sizes) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of MB such as 4,45,500")
+    return sizes
+
+
+def _known(text: str, known: Sequence[str], what: str) -> list[str]:
     for word in text.split(","):
         if word not in known:
             raise argparse.ArgumentTypeError(f"no {what} {word!r}; there are: {', '.join(known)}")
@@ -329,7 +308,14 @@ def _scenarios(text: str) -> list[str]:
 
 def _engines(text: str) -> list[str]:
     of_jobs = (engine for job in JOBS.values() for engine in job.engines)
-    return _known(text, tuple(dict.fromkeys((*PEERS, *of_jobs))), "engine")
+    return _known(text, tuple(dict.fromkeys((*PEERS, *OTHERS, *OF_LITE, *of_jobs))), "engine")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, file = text.partition("=")
+    if not Path(file).is_file():
+        raise argparse.ArgumentTypeError(f"{text!r} is not ENGINE=FILE")
+    return name, file
 
 
 def _peer(text: str) -> Engine:
@@ -356,7 +342,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command: 0 when measured, 1 when ours gave other ids or nothing could be measured, 2 for misuse."""
     parser = make_parser()
     options = parser.parse_args(argv)
-    specs = [spec for text in options.text or () for spec in ([text] if Path(text).is_file() else text.split(","))]
     started = time.monotonic()
 
     def progress(message: str) -> None:
@@ -367,15 +352,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.kept:
             bench = Bench.from_json(json.loads(Path(options.kept).read_text(encoding="utf-8")))
         else:
-            for spec in specs:
-                find_text(spec)
             with _exit_when_terminated(), TemporaryDirectory(prefix="crayon-bench-") as directory:
-                is_shared = shared_directory() is not None
-                texts = specs or (CORPUS if is_shared else [python_library(directory)])
-                names = options.vocabularies or (NINE if is_shared else [DEFAULT])
-                found = [find_any(name, directory) for name in names]
-                bench = from_options(options, found, texts, progress, options.ours)
-        write(bench, options)
+                bench = _measured(options, directory, progress)
+        if options.json and not options.kept:
+            print(_as_json(bench), end="") if options.json == "-" else None
+        if options.markdown:
+            put_between_marks(options.markdown, bench.to_markdown())
+        elif options.json != "-":
+            print(plain(bench.to_markdown()).rstrip())
     except (UnknownVocabularyError, OSError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2

@@ -12,7 +12,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,14 +20,14 @@ from typing import Any
 
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.texts import DOCUMENT_BYTES, documents, find_text, read_text
-from crayon_hf.parity.speed.figures import Figure, Report, Standing
+from crayon_hf.parity.speed.figures import OURS, Figure, Report, Standing
 from crayon_hf.parity.speed.inputs import text_name
-from crayon_hf.parity.speed.processes import all_cores
+from crayon_hf.parity.speed.measuring import in_turns
+from crayon_hf.parity.speed.processes import Engine, Result, run_job
 from crayon_hf.parity.speed.vocabularies import prepare
 
 from .child.corpora import read_back
-from .verdicts import OURS
-from .watched import Watched, run_watched
+from .watching import Watch
 
 __all__ = ["JOBS", "JobScenario", "measure_job"]
 
@@ -39,16 +39,20 @@ PROMPTS = {1_000: 64, 10_000: 16, 100_000: 2}
 STREAMS, STEPS = 256, 100
 WORKERS = 64
 
+CHILD = Path(__file__).parent / "child"
+LIMIT = 3600.0
+"""Seconds that one job may take."""
+
 Work = tuple[int, dict[str, Any]]
-"""Bytes of text, and what the script is given."""
+"""Bytes of text, and what the step is given."""
 
 
 @dataclass(frozen=True)
 class JobScenario:
     """One kind of job."""
 
-    script: str
-    """In ``child``."""
+    kind: str
+    """The module in ``child``."""
     engines: tuple[str, ...]
     """The first one is the reference."""
     bytes: int
@@ -138,29 +142,25 @@ def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None)
 
 
 JOBS = {
-    "training": JobScenario("training.py", ("tokenizers", OURS, "rustbpe", "gigatoken"), 20_000_000, "s", _training),
+    "training": JobScenario("training", ("tokenizers", OURS, "rustbpe", "gigatoken"), 20_000_000, "s", _training),
     "corpora": JobScenario(
-        "corpora.py",
+        "corpora",
         ("encode_ragged", OURS, "gigatoken", "datatrove", "crayon_in_datatrove"),
         200_000_000,
         "MB/s",
         _corpora,
         moves_text=True,
     ),
-    "file": JobScenario("file.py", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
-    "process": JobScenario("in_process.py", ("tokenizers", OURS), 4_000_000, "ms", _file),
+    "file": JobScenario("file", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
+    "process": JobScenario("in_process", ("tokenizers", OURS), 4_000_000, "ms", _file),
     "transformers": JobScenario(
-        "transformers_calls.py", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
+        "transformers_calls", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
     ),
     "server": JobScenario(
-        "serving.py",
-        ("tokenizers", OURS, "fastokens", "prerelease"),
-        0,
-        "\u00b5s",
-        _server,
-        measures_memory=False,
+        "serving", ("tokenizers", OURS, "fastokens", "prerelease"), 0, "\u00b5s", _server, measures_memory=False
     ),
 }
+"""Measured by name alone: each is a job of its own."""
 
 
 def measure_job(
@@ -169,62 +169,64 @@ def measure_job(
     specs: Sequence[str],
     report: Report,
     *,
-    engines: Sequence[str] | None = None,
+    engines: Sequence[Engine],
     threads: int = 1,
     rounds: int = 3,
     bytes: int | None = None,
-    prerelease: str = "",
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Add the figures of a job to a report. `vocabulary` is None for training alone.
 
-    `prerelease` is the interpreter that has the pre-release of tokenizers; without it that does not run.
+    Of the job's engines, ours, the reference and those in `engines` run.
     """
     scenario = JOBS[name]
     reference = scenario.engines[0]
-    wanted = {reference, OURS, *(scenario.engines if engines is None else engines), "prerelease"}
-    running = [each for each in scenario.engines if each in wanted and (prerelease or each != "prerelease")]
+    given = {engine.name: engine for engine in engines}
+    running = [given.get(each, Engine(each)) for each in scenario.engines if each in {reference, OURS, *given}]
     for spec in specs:
         digests: dict[tuple[str, str], set[str]] = {}
         with TemporaryDirectory(prefix="crayon-bench-job-") as directory:
             size, job = scenario.make(spec, bytes or scenario.bytes, directory, vocabulary)
             text = f"{text_name(spec)} {size / 1e6:.1f} MB"
-            for done in range(rounds):
-                for engine in [*running[done % len(running) :], *running[: done % len(running)]]:
-                    standing = report.standings.setdefault(engine, Standing(engine))
-                    if standing.cannot_open or text in standing.failed:
-                        continue
-                    progress(f"{report.vocabulary}: round {done + 1}, {name}, {engine}")
-                    python = prerelease if engine == "prerelease" else ""
-                    watched = _run(name, engine, job, threads, engine == reference, python)
-                    if watched.failed:
-                        _fail(standing, text, watched.failed)
-                        continue
-                    standing.version = watched.said["version"]
-                    for call, cell in watched.said.get("cells", {"": watched.said}).items():
-                        of = f"{text}, {call}" if call else text
-                        digests.setdefault((of, engine), set()).add(cell["digest"])
-                        _add(report, name, of, threads, engine, call, cell, watched, size)
-        for (of, engine), found in digests.items():
+            for number, engine in in_turns(running, rounds):
+                standing = report.standings.setdefault(engine.name, Standing(engine.name))
+                if standing.cannot_open or text in standing.failed:
+                    continue
+                progress(f"{report.vocabulary}: round {number + 1}, {name}, {engine.name}")
+                result, watch = _run(name, engine, job, threads, engine.name == reference)
+                if result["status"] != "ok":
+                    if result.get("missing"):
+                        standing.cannot_open, standing.missing = result["says"], True
+                    standing.failed[text] = result["says"]
+                    continue
+                standing.version = result["version"]
+                for call, cell in result.get("cells", {"": result}).items():
+                    of = f"{text}, {call}" if call else text
+                    digests.setdefault((of, engine.name), set()).add(cell["digest"])
+                    for figure in _figures(name, of, threads, engine.name, call, cell, watch, size):
+                        report.add(figure)
+        for (of, engine_name), found in digests.items():
             report.texts[of] = {"bytes": size, "documents": 1, "tokens": 0}
-            if engine != reference and found != digests.get((of, reference)):
-                report.standings[engine].differing[of] = 1
-                report.same_ids = report.same_ids and engine != OURS
+            if engine_name != reference and found != digests.get((of, reference)):
+                report.standings[engine_name].differing[of] = 1
+                report.same_ids = report.same_ids and engine_name != OURS
 
 
-def _run(name: str, engine: str, job: dict[str, Any], threads: int, is_reference: bool, python: str) -> Watched:
-    cores = all_cores()[-threads:]
+def _run(name: str, engine: Engine, job: dict[str, Any], threads: int, is_reference: bool) -> tuple[Result, Watch]:
+    watch = Watch()
     with TemporaryDirectory(prefix="crayon-bench-work-") as work:
-        output = f"{work}/out"
-        more = {"output": output} if name == "corpora" else {}
-        said = {**job, **more, "engine": engine, "cores": cores}
-        watched = run_watched(JOBS[name].script, said, work, threads, python)
-        if name == "corpora" and not watched.failed and not is_reference:
+        step = {**job, "kind": JOBS[name].kind, "name": name, "output": f"{work}/out", "limit": LIMIT}
+        started, before = time.perf_counter(), os.times()
+        outcome = run_job(engine, None, [step], threads, more=[CHILD], on_start=watch.begin)
+        seconds, after = time.perf_counter() - started, os.times()
+        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        result = {"wall": seconds, "cpu": cpu, **outcome.steps[name]}  # of the whole process, if it does not say
+        if name == "corpora" and result["status"] == "ok" and not is_reference:
             try:
-                watched.said["digest"] = read_back(output, _width(job["tokenizer"]))
+                result["digest"] = read_back(step["output"], _width(job["tokenizer"]))
             except (OSError, ValueError) as error:
-                watched.failed = f"its files cannot be read: {error}"
-    return watched
+                result |= {"status": "failed", "says": f"its files cannot be read: {error}"}
+    return result, watch
 
 
 def _width(tokenizer: str) -> int:
@@ -233,48 +235,24 @@ def _width(tokenizer: str) -> int:
     return 2 if open_tokenizer(tokenizer).get_vocab_size() <= 1 << 16 else 4
 
 
-def _fail(standing: Standing, text: str, why: str) -> None:
-    if "No module named" in why or "PackageNotFoundError" in why:
-        standing.cannot_open, standing.missing = why, True
-    else:
-        standing.failed[text] = why
-
-
-def _add(
-    report: Report,
-    name: str,
-    text: str,
-    threads: int,
-    engine: str,
-    call: str,
-    cell: dict[str, Any],
-    watched: Watched,
-    size: int,
-) -> None:
+def _figures(
+    name: str, text: str, threads: int, engine: str, call: str, cell: Result, watch: Watch, size: int
+) -> Iterator[Figure]:
     scenario = JOBS[name]
-    seconds, cpu = cell.get("seconds", watched.seconds), cell.get("cpu", watched.cpu)
 
-    def value(seconds: float) -> float:
-        return (
-            size / 1e6 / seconds
-            if scenario.unit == "MB/s"
-            else seconds * {"\u00b5s": 1e6, "ms": 1e3, "s": 1.0}[scenario.unit]
-        )
+    def figure(what: str, unit: str, value: float, cpu: Sequence[float] = ()) -> Figure:
+        title = f"{name}, {what}" if what else name
+        return Figure(title, text, threads, engine, call or name, "", unit, [value], list(cpu))
 
-    unit, rounds, processor = scenario.unit, [value(seconds)], [value(cpu)]
     if "amount" in cell:  # no time
-        unit, rounds, processor = cell["unit"], [cell["amount"]], []
-    figures = [Figure(name, text, threads, engine, call or name, "", unit, rounds, processor)]
+        yield figure("", cell["unit"], cell["amount"])
+    elif scenario.unit == "MB/s":
+        yield figure("", "MB/s", size / 1e6 / cell["wall"], [size / 1e6 / cell["cpu"]])
+    else:
+        per = {"\u00b5s": 1e6, "ms": 1e3, "s": 1.0}[scenario.unit]
+        yield figure("", scenario.unit, cell["wall"] * per, [cell["cpu"] * per])
     if scenario.measures_memory:
-        figures.append(Figure(f"{name}, memory", text, threads, engine, name, "", "MB", [watched.peak_mb]))
+        yield figure("memory", "MB", watch.peak_mb)
     if scenario.moves_text:
-        figures.append(Figure(f"{name}, processor", text, threads, engine, name, "", "s/GB", [cpu * 1e9 / size]))
-        figures.append(Figure(f"{name}, moved", text, threads, engine, name, "", "B/B", [watched.moved / size]))
-    for figure in figures:
-        key = (figure.scenario, figure.text, figure.threads)
-        known = report.cells().get(key, {}).get(engine)
-        if known is None:
-            report.figures.append(figure)
-        else:
-            known.rounds += figure.rounds
-            known.cpu += figure.cpu
+        yield figure("processor", "s/GB", cell["cpu"] * 1e9 / size)
+        yield figure("moved", "B/B", watch.moved / size)

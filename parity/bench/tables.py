@@ -1,29 +1,40 @@
-"""The report as Markdown, for a document that has two marks around it."""
+"""The report as Markdown, for a document that has two marks around it, and as plain text."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from crayon_hf.cli.colour import padded
 from crayon_hf.display.cells import width_of
-from crayon_hf.parity.speed.figures import Cell, Figure, Report, Standing
+from crayon_hf.parity.speed.figures import OURS, Cell, Figure, Report, Standing, ratio
 from crayon_hf.parity.speed.inputs import PROSE
 from crayon_hf.util.markdown import table
 
-from .targets import HOSTILE_PROSE, MEMORY_MB, RATIOS
-from .verdicts import OURS, Verdict, cell_name, is_exact, memory_shortfalls, reason_for, verdicts
+from .jobs import JOBS
 
 __all__ = ["BEGIN", "END", "plain", "put_between_marks", "rounded", "to_markdown"]
 
 BEGIN = "<!-- bench: begin -->"
 END = "<!-- bench: end -->"
-
-Judged = dict[str, dict[Cell, Verdict]]
-"""By vocabulary."""
+TITLES = {
+    "first": "first pass, ",
+    "first-large": "first pass, ",
+    "scale": "first pass, ",
+    "repeated": "steady state, ",
+    "scale, steady": "steady state, ",
+    "lists": "first pass as lists, ",
+    "open": "open, ",
+    "short": "short, ",
+    "decode": "decode, ",
+    "new-words": "",
+    "long-document": "",
+    "lines": "",
+    "hostile": "",
+}
+WITHOUT_TEXT = ("open", "short", "decode")
 
 
 def rounded(value: float) -> str:
@@ -31,31 +42,48 @@ def rounded(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def to_markdown(
-    machine: Sequence[str],
-    reports: Sequence[Report],
-    settings: str,
-    reasons: Sequence[dict[str, Any]],
-    with_targets: bool = True,
-) -> str:
-    """All tables; `with_targets` judges the cells by what this project promises."""
-    judged = {report.vocabulary: {verdict.cell: verdict for verdict in verdicts(report)} for report in reports}
-    cells = list(dict.fromkeys(cell for of_one in judged.values() for cell in of_one))
-    order = list(dict.fromkeys([*RATIOS, *(cell[0] for cell in cells)]))
-    cells.sort(key=lambda cell: (order.index(cell[0]), cell[2]))
+def cell_name(cell: Cell) -> str:
+    """A cell in words."""
+    scenario, text, threads = cell
+    title = TITLES.get(scenario, f"{scenario.removeprefix('scale, ')}, ")
+    where = "" if scenario in WITHOUT_TEXT else f"{text}, "
+    return f"{title}{where}{threads} thread{'s'[: threads != 1]}"
+
+
+def is_exact(standing: Standing, cell: Cell) -> bool:
+    """Whether what an engine gave in a cell is what the reference gives."""
+    scenario, text, _ = cell
+    if scenario == "open":
+        return not standing.cannot_open and not standing.differing
+    if scenario == "decode":
+        return standing.exact("decode")
+    return standing.exact(f"{text}, as lists" if scenario == "lists" else text)
+
+
+def best_peers(report: Report, cell: Cell) -> tuple[tuple[float, str] | None, tuple[float, str] | None]:
+    """How many times as fast ours is as the best peer that gives the same ids, and which that is; the same of a peer
+    with other ids, where that is faster."""
+    figures = {name: figure for name, figure in report.cells()[cell].items() if figure.rounds}
+    ours = figures.pop(OURS, None)
+    if ours is None:
+        return None, None
+    ratios = sorted((ratio(ours.rounds, figure.rounds, figure.unit), name) for name, figure in figures.items())
+    best = next((each for each in ratios if is_exact(report.standings[each[1]], cell)), None)
+    return best, ratios[0] if ratios and ratios[0] != best else None
+
+
+def to_markdown(machine: Sequence[str], reports: Sequence[Report], settings: str) -> str:
+    """All tables."""
     parts = ["\n".join([*machine, *([f"- {settings}"] if settings else [])])]
-    if cells:
-        parts += [_ratios(cells, judged, with_targets), _speeds(cells, judged)]
-    parts += [_hostile(judged, with_targets), _memory(reports, with_targets)]
-    parts += [_short(reports, judged, reasons)] if with_targets else []
-    parts += [_ids(reports), *map(_details, reports), _calls(reports)]
+    parts += [_ratios(reports), _hostile(reports), _memory(reports), _ids(reports)]
+    parts += [*map(_details, reports), _calls(reports)]
     return "\n\n".join(filter(None, parts)).strip() + "\n"
 
 
 def plain(markdown: str) -> str:
     """The tables for a terminal: columns of one width, numbers to the right."""
     lines: list[str] = []
-    for is_table, group in groupby(markdown.replace("**", "").splitlines(), key=lambda line: line.startswith("|")):
+    for is_table, group in groupby(markdown.splitlines(), key=lambda line: line.startswith("|")):
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in group if not line.startswith("|---")]
         if not is_table:
             lines += [row[0].removeprefix("### ") if len(row) == 1 else "|".join(row) for row in rows]
@@ -68,85 +96,58 @@ def plain(markdown: str) -> str:
 
 
 def _section(title: str, note: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return f"### {title}\n\n{note}\n\n{table(heads, rows, numbers=len(heads) - 1)}"
+    found = list(rows)
+    return f"### {title}\n\n{note}\n\n{table(heads, found, numbers=len(heads) - 1)}" if found else ""
 
 
-def _by_vocabulary(
-    title: str,
-    note: str,
-    head: str,
-    cells: Iterable[Cell],
-    judged: Judged,
-    name: Callable[[Cell], str],
-    said: Callable[[Verdict], str],
-) -> str:
-    """A row for each cell, a column for each vocabulary; empty where there is no figure of ours."""
-    rows = (
-        [name(cell), *(said(of_one[cell]) if cell in of_one else "" for of_one in judged.values())] for cell in cells
-    )
-    return _section(title, note, [head, *judged], rows)
+def _cells(reports: Sequence[Report]) -> list[Cell]:
+    """Those that have a figure of ours, scenario by scenario, of one thread first."""
+    cells = dict.fromkeys(cell for report in reports for cell, of in report.cells().items() if OURS in of)
+    order = list(dict.fromkeys([*TITLES, *JOBS, *(cell[0] for cell in cells)]))
+    return sorted(cells, key=lambda cell: (order.index(cell[0]), cell[2]))
 
 
-def _ratios(cells: Sequence[Cell], judged: Judged, with_targets: bool) -> str:
+def _ratios(reports: Sequence[Report]) -> str:
     note = (
         "Our speed as a multiple of that of the best peer that gives the reference's ids, and which that is; in\n"
-        f"brackets a peer with other ids that is faster{'. **Bold**: short of the target.' if with_targets else '.'}"
+        "brackets a peer with other ids that is faster. Of memory: the peer's as a multiple of ours."
     )
 
-    def name(cell: Cell) -> str:
-        target = RATIOS.get(cell[0]) if with_targets else None
-        return cell_name(cell) + (f" ({target:g})" if target else "")
+    def said(report: Report, cell: Cell) -> str:
+        if cell not in report.cells():
+            return ""
+        best, other = best_peers(report, cell)
+        text = f"{rounded(best[0])} {best[1]}" if best else "no peer"
+        return f"{text} ({rounded(other[0])} {other[1]})" if other else text
 
-    def said(verdict: Verdict) -> str:
-        text = "no peer"
-        if verdict.ratio is not None and verdict.best is not None:
-            text = f"{rounded(verdict.ratio)} {verdict.best.engine}"
-            text = f"**{text}**" if verdict.short and with_targets else text
-        if verdict.other is not None and verdict.other_ratio is not None:
-            text += f" ({rounded(verdict.other_ratio)} {verdict.other.engine})"
-        return text
-
-    return _by_vocabulary("Ratios", note, "cell (target)" if with_targets else "cell", cells, judged, name, said)
+    cells = [cell for cell in _cells(reports) if cell[1] != PROSE]
+    rows = ([cell_name(cell), *(said(report, cell) for report in reports)] for cell in cells)
+    return _section("Ratios", note, ["cell", *(report.vocabulary for report in reports)], rows)
 
 
-def _speeds(cells: Sequence[Cell], judged: Judged) -> str:
-    note = (
-        "MB/s by the clock (in brackets MB for each second of the processor, all threads together), or the unit named."
-    )
+def _hostile(reports: Sequence[Report]) -> str:
+    """Ours alone, beside prose."""
 
-    def said(verdict: Verdict) -> str:
-        figure = verdict.ours
-        if figure.note and not figure.rounds:
-            return figure.note
-        if figure.unit != "MB/s":
-            return f"{rounded(figure.median)} {figure.unit}"
-        return f"{rounded(figure.median)} ({rounded(sorted(figure.cpu)[len(figure.cpu) // 2])})"
+    def said(report: Report, cell: Cell) -> str:
+        ours, prose = (
+            report.cells().get(each, {}).get(OURS) for each in (cell, ("hostile", PROSE, cell[2]))
+        )  # in one process
+        if ours is None or prose is None or not ours.rounds or not prose.rounds:
+            return ""
+        return f"{1e3 / ours.median:.1f} ns ({prose.median / ours.median:.1f})"
 
-    return _by_vocabulary("Our figures", note, "cell", cells, judged, cell_name, said)
-
-
-def _hostile(judged: Judged, with_targets: bool) -> str:
-    cells = list(dict.fromkeys(cell for one in judged.values() for cell in one if cell[0] == "hostile"))
-    if not cells:
-        return ""
-    promise = f"; the promise is {HOSTILE_PROSE:g}." if with_targets else "."
-
-    def said(verdict: Verdict) -> str:
-        return "" if verdict.prose is None else f"{verdict.prose:.1f}"
-
-    note = f"Our time for a byte, as a multiple of that of prose in the same process{promise}"
-    return _by_vocabulary("Hostile text", note, "one pretoken of 1 MB", cells, judged, lambda cell: cell[1], said)
+    note = "Our time for a byte; in brackets as a multiple of that of prose in the same process."
+    rows = ([cell[1], *(said(report, cell) for report in reports)] for cell in _cells(reports) if cell[0] == "hostile")
+    heads = ["one pretoken of 1 MB", *(report.vocabulary for report in reports)]
+    return _section("Hostile text", note, heads, rows)
 
 
-def _memory(reports: Sequence[Report], with_targets: bool) -> str:
-    if not any(report.memory for report in reports):
-        return ""
-    promise = f" Ours is promised to have at most {MEMORY_MB:g} MB there." if with_targets else ""
+def _memory(reports: Sequence[Report]) -> str:
     note = (
         "MB of one process with one thread, less what it had before the vocabulary was opened (Python, NumPy, the\n"
         "engine). *Dirty* is what no other process can share. *New words* is the dirty memory after so many MB of\n"
         "words that are all new (a peer gets half a second). A *second process*, while the first one is open: what\n"
-        f"only it has after a megabyte.{promise}"
+        "only it has after a megabyte."
     )
     rows = []
     for report in reports:
@@ -165,24 +166,6 @@ def _memory(reports: Sequence[Report], with_targets: bool) -> str:
             )
     heads = ["", "whole process", "open: resident", "open: dirty", "new words", "second process"]
     return _section("Memory", note, heads, rows)
-
-
-def _short(reports: Sequence[Report], judged: Judged, reasons: Sequence[dict[str, Any]]) -> str:
-    by_reason: dict[str, list[str]] = {}
-    for verdict in (verdict for of_one in judged.values() for verdict in of_one.values() if verdict.short):
-        figure = f"{rounded(verdict.ratio)} of {verdict.target:g}" if verdict.ratio is not None else ""
-        if verdict.prose is not None and verdict.prose > HOSTILE_PROSE:
-            figure += f", {verdict.prose:.1f} times prose"
-        cell = f"  - {verdict.vocabulary}: {verdict.name} ({figure})"
-        by_reason.setdefault(reason_for(verdict, reasons), []).append(cell)
-    memory = [f"- {report.vocabulary}: memory: {each}" for report in reports for each in memory_shortfalls(report)]
-    if not any(judged.values()):
-        return ""
-    count = sum(map(len, by_reason.values())) + len(memory)
-    total = sum(verdict.target is not None for of_one in judged.values() for verdict in of_one.values())
-    lines = [line for reason, cells in by_reason.items() for line in (f"- {reason}", *cells)]
-    said = f"{count} of {total} cells with a target." if count else "No cell."
-    return "\n".join(["### What falls short", "", said, "", *lines, *memory])
 
 
 def _ids(reports: Sequence[Report]) -> str:
@@ -220,17 +203,15 @@ def _standing(report: Report, standing: Standing | None) -> str:
 
 def _details(report: Report) -> str:
     """Every engine in every cell."""
-    cells = report.cells()
-    if not cells:
-        return ""
     note = (
-        "Medians, and half of the range of their middle half; \u2260: other ids than the reference's. Empty:\n"
-        "the engine had under a quarter of the speed of the best peer with one thread, and was left out with more."
+        "MB/s, or the unit named, by the clock: medians, half of the range of their middle half, and in brackets by\n"
+        "the processor's time of all threads; \u2260: other ids than the reference's. Empty: the engine had under a\n"
+        "quarter of the speed of the best peer with one thread, and was left out with more."
     )
     engines = list(dict.fromkeys(figure.engine for figure in report.figures))
     rows = (
         [cell_name(cell), *(_detail(report, cell, figures.get(name)) for name in engines)]
-        for cell, figures in cells.items()
+        for cell, figures in report.cells().items()
     )
     return _section(report.vocabulary, note, ["cell", *engines], rows)
 
@@ -243,7 +224,8 @@ def _detail(report: Report, cell: Cell, figure: Figure | None) -> str:
         return figure.note + mark
     unit = "" if figure.unit == "MB/s" else f" {figure.unit}"
     spread = f" \u00b1{figure.spread * 100:.0f}%" if len(figure.rounds) > 1 else ""
-    return f"{rounded(figure.median)}{unit}{spread}{mark}"
+    cpu = f" ({rounded(sorted(figure.cpu)[len(figure.cpu) // 2])})" if figure.cpu else ""
+    return f"{rounded(figure.median)}{unit}{spread}{cpu}{mark}"
 
 
 def _calls(reports: Sequence[Report]) -> str:

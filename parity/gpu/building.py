@@ -9,11 +9,11 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import crayon_hf
 from crayon_hf.device.devices import MODULES
 from crayon_hf.parity.compare.children import last_line
+from crayon_hf.parity.speed.processes import Result
 
 from .environment import said_by
 
@@ -34,9 +34,9 @@ print(gpu_build.build_module(runtime, compiler, archs, Path(sys.argv[3])))
 """
 
 
-def source_tree(given: str | None) -> Path | None:
-    """A source tree: the one that is named, the one that the package is in, or the working directory."""
-    places = [Path(given)] if given else [Path(crayon_hf.__file__).parents[1], Path.cwd()]
+def source_tree() -> Path | None:
+    """A source tree: the one that the package is in, or the working directory."""
+    places = [Path(crayon_hf.__file__).parents[1], Path.cwd()]
     return next((place.resolve() for place in places if (place / "cpp" / "gpu" / "device.h").is_file()), None)
 
 
@@ -54,32 +54,26 @@ def kinds_here() -> list[str]:
     return [*found, "rocm"] if os.path.exists("/dev/kfd") else found
 
 
-def advice(kind: str) -> str:
-    """How to get the module."""
-    compiler = {"cuda": "nvcc", "rocm": "hipcc"}[kind]
-    return (
-        f"this build has no engine for {kind}: with {compiler} and a source tree, CRAYON_BUILD={_NAMES[kind]} "
-        "pip install . builds it (CONTRIBUTING.md, The GPU engines)"
-    )
-
-
-def build(kind: str, source: Path | None, directory: Path, seconds: float) -> dict[str, Any]:
-    """Build it as tools/gpu_build.py does, into the directory; says what came of it, and ``module`` if it is there.
+def build(kind: str, source: Path | None, directory: Path, seconds: float) -> Result:
+    """Build it as tools/gpu_build.py does, into the directory; says what came of it.
 
     The package stays as it is: a process that is told of the directory finds the module there.
     """
+    advice = (
+        f"this build has no engine for {kind}: with {'nvcc' if kind == 'cuda' else 'hipcc'} and a source tree, "
+        f"CRAYON_BUILD={_NAMES[kind]} pip install . builds it (CONTRIBUTING.md, The GPU engines)"
+    )
     if source is None:
-        return {"status": "failed", "says": f"{advice(kind)}; no source tree is here (--source names one)"}
+        return {"status": "failed", "says": f"{advice}; no source tree is here"}
     directory.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     command = [sys.executable, "-c", _PROGRAM, str(source / "tools"), _NAMES[kind], str(directory)]
     try:
         done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        return {"status": "failed", "says": f"{advice(kind)}; a build here took over {seconds:.0f} s"}
-    found: dict[str, Any] = {"seconds": time.monotonic() - started, "log": (done.stdout + done.stderr)[-4000:]}
+        return {"status": "failed", "says": f"{advice}; a build here took over {seconds:.0f} s"}
+    found: Result = {"seconds": time.monotonic() - started, "log": (done.stdout + done.stderr)[-4000:]}
     if done.returncode != 0:
-        why = last_line(done.stderr)
-        return {**found, "status": "failed", "says": f"{advice(kind)}; a build here failed: {why}"}
+        return {**found, "status": "failed", "says": f"{advice}; a build here failed: {last_line(done.stderr)}"}
     compiler, _, archs = done.stdout.partition("\n")[0].rpartition(" ")
-    return {**found, "status": "ok", "says": f"built here for {archs}, by {compiler}", "module": True}
+    return {**found, "status": "ok", "says": f"built here for {archs}, by {compiler}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
@@ -69,14 +69,11 @@ class Case:
 def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
     """All cases, in the order in which they are done."""
     both = [(family, greedy) for family in FAMILIES for greedy in (False, True)]
-    cases = [Case("kept fuzz inputs", *each) for each in both] if has_source else []
-    cases += [Case("generated strings", *each) for each in both]
-    cases += [Case("small partitions", *each) for each in both]
-    cases += [Case("runs", *each) for each in both]
-    cases += [Case("not UTF-8", *each) for each in both]
+    kinds = ["kept fuzz inputs", "generated strings", "small partitions", "runs", "not UTF-8"]
+    cases = [Case(kind, *each) for kind in kinds[0 if has_source else 1 :] for each in both]
     cases += [Case(kind, kind, greedy) for kind in OTHERS for greedy in (False, True)]
-    cases += [Case("generated strings", name, greedy) for name in named for greedy in (False, True)]
-    cases += [Case("texts", name, greedy) for name in named for greedy in (False, True)]
+    for kind in ("generated strings", "texts"):
+        cases += [Case(kind, name, greedy) for name in named for greedy in (False, True)]
     cases += [Case("short texts", named[0] if named else FAMILIES[0])]
     cases += [Case("one text", name, size=sizes.text) for name in named or FAMILIES[:1]]
     for size in sizes.runs:
@@ -85,24 +82,24 @@ def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
     return cases
 
 
-Maker = Callable[[Case, Sizes, "Path | None"], Iterator[Batch]]
-_MAKERS: dict[str, Maker] = {}
-
-
 def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
     """The batches of a case; the same in every process. `source` is a source tree, if there is one."""
-    kind = "a run" if case.kind.startswith("a run of ") else case.kind
-    yield from _MAKERS[kind](case, sizes, source)
-
-
-def made_by(kind: str) -> Callable[[Maker], Maker]:
-    """The function makes the batches of a kind."""
-
-    def add(maker: Maker) -> Maker:
-        _MAKERS[kind] = maker
-        return maker
-
-    return add
+    if case.kind.startswith("a run of "):
+        unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
+        yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")
+    elif case.kind == "kept fuzz inputs":
+        # Those that share a size of partitions share an encoder.
+        kept_ones = kept_inputs(source) if source else ()
+        for kept in sorted(kept_ones, key=lambda kept: (kept.elements, kept.margin, kept.lanes)):
+            how = {"elements": kept.elements, "margin": kept.margin, "lanes": kept.lanes}
+            for way in ("device" if kept.on_device else "flat", "list"):
+                yield Batch(kept.texts, kept.special, kept.as_text, way=way, **how)
+    elif case.kind == "one text":
+        text = made_texts.one_text("english", case.size)
+        yield Batch([text], way="device")
+        yield Batch(["a small one", text, "another"], way="list")
+    else:
+        yield from _MAKERS[case.kind](sizes)
 
 
 def strings(count: int, specials: Sequence[str] = ()) -> list[str]:
@@ -117,48 +114,33 @@ def short_runs(longest: int) -> list[str]:
     return [start + run + end for run in runs for start, end in (("", ""), ("x", "?"), ("", "1"))]
 
 
-@made_by("kept fuzz inputs")
-def _kept(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    # Those that share a size of partitions share an encoder.
-    all_kept = sorted(kept_inputs(source), key=lambda kept: (kept.elements, kept.margin, kept.lanes)) if source else []
-    for kept in all_kept:
-        how = {"elements": kept.elements, "margin": kept.margin, "lanes": kept.lanes}
-        for way in ("device" if kept.on_device else "flat", "list"):
-            yield Batch(kept.texts, kept.special, kept.as_text, way=way, **how)
-
-
-@made_by("generated strings")
-def _strings(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _strings(sizes: Sizes) -> Iterator[Batch]:
     texts = strings(sizes.strings, _SPECIALS[:2])
     yield Batch(texts)
     yield Batch(texts, special=False, as_text=True, elements=20_000, lanes=1)
     yield Batch([text.encode() for text in texts], way="device")
 
 
-@made_by("small partitions")
-def _small(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _small(sizes: Sizes) -> Iterator[Batch]:
     texts = ["", *strings(sizes.few_strings), "", "a" * 700, ""]
     for elements in SMALL_PARTITIONS:
         yield Batch(texts, elements=elements, margin=0 if elements < 1000 else 64, lanes=1 + elements % 3)
 
 
-@made_by("runs")
-def _runs(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _runs(sizes: Sizes) -> Iterator[Batch]:
     runs = short_runs(sizes.short_run)
     yield Batch(runs)
     yield Batch(["".join(runs)], special=False, way="flat")
 
 
-@made_by("not UTF-8")
-def _invalid(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _invalid(sizes: Sizes) -> Iterator[Batch]:
     made = [data for _, data in generate_bytes(max(20, sizes.few_strings // 2), SEED)]
     for i, data in enumerate(made):
         yield Batch([b"fine", data, b"also fine", made[i - 1]], way=("list", "flat", "device")[i % 3])
     yield Batch([b"x" * 5000, b"y" * 63 + "日".encode()[:2], b"\x97"], way="flat")
 
 
-@made_by("NFC")
-def _nfc(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _nfc(sizes: Sizes) -> Iterator[Batch]:
     texts = strings(sizes.few_strings)
     texts += [unicodedata.normalize("NFD", text) for text in texts]
     texts += ["e\u0301" * 40, "x" * 63 + "e\u0301", "각" * 30, unicodedata.normalize("NFD", "각" * 30), "plain", "é"]
@@ -166,8 +148,7 @@ def _nfc(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
     yield Batch(texts, elements=500, margin=0)
 
 
-@made_by("added tokens")
-def _added(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _added(sizes: Sizes) -> Iterator[Batch]:
     texts = strings(sizes.few_strings, _SPECIALS)
     around = ("", "  ", "x", "\n\t", "<", "é")
     texts += [before + special + after for special in _SPECIALS for before in around for after in around]
@@ -177,27 +158,23 @@ def _added(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
     yield Batch(texts, special=False, elements=300, margin=0, way="device")
 
 
-@made_by("texts")
-def _texts(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _texts(sizes: Sizes) -> Iterator[Batch]:
     for kind in made_texts.KINDS:
         yield Batch(made_texts.some_documents(kind, sizes.batch))
 
 
-@made_by("short texts")
-def _short(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+def _short(sizes: Sizes) -> Iterator[Batch]:
     words = [word for kind in made_texts.KINDS for word in made_texts.some_text(kind, 300_000).decode().split(" ")]
-    words = (words * (sizes.texts // len(words) + 1))[: sizes.texts]
-    yield Batch(words)
+    yield Batch(list(islice(cycle(words), sizes.texts)))
 
 
-@made_by("one text")
-def _one(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    text = made_texts.one_text("English", case.size)
-    yield Batch([text], way="device")
-    yield Batch(["a small one", text, "another"], way="list")
-
-
-@made_by("a run")
-def _long_run(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
-    yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")
+_MAKERS: dict[str, Callable[[Sizes], Iterator[Batch]]] = {
+    "generated strings": _strings,
+    "small partitions": _small,
+    "runs": _runs,
+    "not UTF-8": _invalid,
+    "NFC": _nfc,
+    "added tokens": _added,
+    "texts": _texts,
+    "short texts": _short,
+}

@@ -1,74 +1,90 @@
-"""The process that uses the device: it does tasks in their order and writes down each beginning and end."""
+"""The process that uses the device, and what its tasks use: the device, and encoders on it."""
 
 from __future__ import annotations
 
-import faulthandler
-import json
-import sys
-import time
-import traceback
 from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from crayon_hf.errors import DeviceLostError
+import crayon_hf
+from crayon_hf import _core
+from crayon_hf.device import devices
+from crayon_hf.parity.speed.child.serve import Result, Task, serve
 
-from . import environment, ids, repeats, speed
-from .access import Context, Job, Skipped
+from .sizes import STAND_IN, Sizes
 
-OPENING = "opening the device"
-STEPS: dict[str, Callable[[str, Context], dict[str, Any]]] = {
-    "environment": environment.run,
-    "ids": ids.run,
-    "repeats": repeats.run,
-    "sanitizer": ids.run,
-    "speed": speed.run,
-}
+_STAND_IN_BYTES = 1 << 36
+STEPS = {"environment": "environment", "ids": "ids", "repeats": "repeats", "sanitizer": "ids", "speed": "speed"}
+"""By step, the module that does its tasks."""
+
+
+def add_modules(directory: str) -> None:
+    """Import modules of devices that are there as if they were part of the package."""
+    if directory and directory not in crayon_hf.__path__:
+        crayon_hf.__path__.append(directory)
+
+
+class Context:
+    """The device of a job, and the last encoder on it."""
+
+    def __init__(self, job: dict[str, Any], note: Callable[..., None]) -> None:
+        self.note = note
+        """Tells how far a task is, and that it goes on."""
+        self.name: str = job["device"]
+        """``cuda:0``, ``rocm:0``, or ``stand-in``."""
+        self.is_stand_in = self.name == STAND_IN
+        self.sizes = Sizes(**job["sizes"])
+        self.named: list[str] = job["named"]
+        """The vocabularies that are timed."""
+        self.limit: float = job["task_limit"]
+        self.source = Path(job["source"]) if job["source"] else None
+        self.output = Path(job["output"])
+        self._vocabularies = Path(job["vocabularies"])
+        add_modules(job["modules"])
+        if self.is_stand_in:
+            self.device: Any = _core._testing.host_device(_STAND_IN_BYTES)
+        else:
+            self.device = devices.open_device(*devices.parse(self.name))
+        self._make: Callable[..., _core.DeviceEncoder] = _core.DeviceEncoder
+        if job["ours"]:  # of a test
+            module, _, name = job["ours"].partition(":")
+            self._make = getattr(import_module(module), name)
+        self._kept: tuple[Any, _core.DeviceEncoder] | None = None
+
+    def path_of(self, subject: str) -> Path:
+        """The cartridge of a vocabulary."""
+        return self._vocabularies / f"{subject}.dat"
+
+    @lru_cache(maxsize=64)  # noqa: B019  it lives as long as the process
+    def engine(self, subject: str, greedy: bool = False) -> _core.Engine:
+        """The CPU's engine."""
+        return self.engine(subject).greedy() if greedy else _core.Engine.open(str(self.path_of(subject)))
+
+    def encoder(self, subject: str, greedy: bool = False, **how: Any) -> _core.DeviceEncoder:
+        """The device's. The last one is kept, and no other, so that the memory is there for one."""
+        wanted = subject, greedy, tuple(sorted(how.items()))
+        if self._kept is None or self._kept[0] != wanted:
+            self._kept = None
+            self._kept = wanted, self.new_encoder(subject, greedy, **how)
+        return self._kept[1]
+
+    def new_encoder(self, subject: str, greedy: bool = False, device: Any = None, **how: Any) -> _core.DeviceEncoder:
+        """One that the caller keeps; on another device if one is given."""
+        return self._make(self.engine(subject, greedy), device or self.device, **how)
+
+    def drop(self) -> None:
+        """Give back the memory of the last encoder."""
+        self._kept = None
+
+
+def _begin(job: dict[str, Any], note: Callable[..., None]) -> tuple[Result, Callable[[Task], Result]]:
+    context = Context(job, note)
+    run = import_module(f".{STEPS[job['step']]}", __package__).run
+    return {}, lambda task: run(task["name"], context)
 
 
 def main() -> int:
-    """Do a job, which standard input has. A device that is lost ends it: the next process gets another."""
-    faulthandler.enable()
-    job = Job.from_json(json.load(sys.stdin))
-    ending = time.monotonic() + job.seconds
-    with open(job.events, "a", encoding="utf-8") as events:
-
-        def say(event: dict[str, Any]) -> None:
-            events.write(json.dumps(event) + "\n")
-            events.flush()
-            # Where it hangs, should it do so: in the log, before the process is ended.
-            faulthandler.dump_traceback_later(job.limit * 0.9)
-
-        say({"begun": OPENING})
-        try:
-            context = Context(job, say)
-        except Exception as error:
-            traceback.print_exc()
-            say({"done": OPENING, "status": "failed", "says": _line(error)})
-            return 0
-        say({"opened": job.device})
-        for name in job.tasks:
-            if time.monotonic() > ending:
-                say({"done": name, "status": "not run", "says": "no time was left"})
-                continue
-            say({"begun": name})
-            started = time.perf_counter()
-            result: dict[str, Any] = {"done": name, "status": "ok"}
-            is_lost = False
-            try:
-                result |= STEPS[job.step](name, context)
-            except Skipped as skipped:
-                result |= {"status": "skipped", "says": str(skipped)}
-            except Exception as error:
-                traceback.print_exc()
-                result |= {"status": "failed", "says": _line(error)}
-                is_lost = isinstance(error, DeviceLostError)
-            is_lost |= result.pop("is_lost", False)
-            say({**result, "seconds": time.perf_counter() - started})
-            if is_lost:
-                return 0
-        faulthandler.cancel_dump_traceback_later()
-    return 0
-
-
-def _line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
+    """Do a job, which standard input has."""
+    return serve(_begin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -68,23 +69,22 @@ def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcom
 
 def flat(texts: Sequence[str | bytes]) -> tuple[bytes, npt.NDArray[np.int64]]:
     """The texts one behind the other, and where they begin and end."""
-    encoded = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    encoded = list(map(data_of, texts))
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(data) for data in encoded], out=offsets[1:])
     return b"".join(encoded), offsets
+
+
+def data_of(text: str | bytes) -> bytes:
+    """A text as UTF-8."""
+    return text if isinstance(text, bytes) else text.encode()
 
 
 def differing_texts(expected: Outcome, got: Outcome, count: int, most: int) -> list[int]:
     """The first texts of a batch whose ids are not the same; the first one alone where there is an error."""
     if expected.error or got.error:
         return [0]
-    found: list[int] = []
-    for text in range(count):
-        if len(found) == most:
-            break
-        if expected.of(text) != got.of(text):
-            found.append(text)
-    return found or [0]
+    return list(islice((text for text in range(count) if expected.of(text) != got.of(text)), most)) or [0]
 
 
 def _outcome(work: Callable[[], Made]) -> Outcome:

@@ -18,7 +18,8 @@ from crayon_hf.device.devices import MODULES
 from crayon_hf.parity.speed.machine import cpu_model
 from crayon_hf.parity.speed.processes import all_cores
 
-from .access import STAND_IN, Context
+from .child import Context
+from .sizes import STAND_IN
 
 _SECONDS = 20
 _NVIDIA = "name,driver_version,memory.total,compute_cap,clocks.max.sm,clocks.max.memory,power.limit,ecc.mode.current"
@@ -59,7 +60,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
     found: dict[str, Any] = {"memory": total, "free_memory": free}
     if context.is_stand_in:
         return {**found, "called": "the CPU runs the kernels, lane by lane", "architecture": STAND_IN}
-    kind, _, index = context.job.device.partition(":")
+    kind, _, index = context.name.partition(":")
     module: Any = import_module(MODULES[kind])
     _, called, memory, architecture = module.devices()[int(index or 0)]
     found |= {

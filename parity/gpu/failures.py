@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.parity.compare.minimise import minimise
 
-from .access import Context
 from .cases import Batch, Case
-from .comparing import Outcome, by_cpu, by_device, differing_texts
+from .child import Context
+from .comparing import Outcome, by_cpu, by_device, data_of, differing_texts
 
 MOST_TEXTS = 5
 """Of one batch."""
@@ -26,65 +28,54 @@ MINIMISE_SECONDS = 3.0
 MOST_SMALLEST = 20
 """Texts that a process makes smaller: where all differs, the rest of the time is for other cases."""
 
+_smallest_made = count()
+
 
 def write_difference(
     context: Context, encoder: _core.DeviceEncoder, case: Case, batch: Batch, expected: Outcome, got: Outcome
 ) -> list[str]:
     """Write what differs in a batch; returns the names of the files below the output."""
-    directory = _directory(context.output)
-    _keep_vocabulary(context, case.subject)
-    written = []
     engine = context.engine(case.subject, case.greedy)
 
-    def differs(text: str | bytes) -> tuple[Outcome, Outcome] | None:
+    def differs(text: str | bytes) -> dict[str, Any] | None:
+        """Both results of a text alone, where they differ."""
         one = replace(batch, texts=[text])
         pair = by_cpu(engine, one), by_device(encoder, context.device, one)
-        return None if pair[0].same_as(pair[1]) else pair
+        return None if pair[0].same_as(pair[1]) else _both(*pair, 0)
 
+    written = []
     for index in differing_texts(expected, got, len(batch.texts), MOST_TEXTS):
-        name = _free_name(directory)
+        directory, name = _place(context.output, context.path_of(case.subject))
         text = batch.texts[index]
-        record = {**_head(case, batch), "text": index, "file": f"{name}.txt"}
-        record |= {"expected": _shown(expected, index, got), "got": _shown(got, index, expected)}
-        (directory / f"{name}.txt").write_bytes(_bytes(text))
+        record = {**_head(case, batch), "text": index, "file": f"{name}.txt", **_both(expected, got, index)}
+        (directory / f"{name}.txt").write_bytes(data_of(text))
         _write(directory / f"{name}.json", record)  # before the device is asked again, which may end the process
         written.append(f"failures/{name}.json")
         alone = differs(text)
-        record["differs_alone"] = alone is not None
+        record |= {"differs_alone": alone is not None, "alone": alone}
         if alone is None:  # the other texts are a part of it
-            record |= _write_batch(directory, name, batch)
-        else:
-            record["alone"] = {"expected": _shown(alone[0], 0, alone[1]), "got": _shown(alone[1], 0, alone[0])}
-            smallest = _smallest(text, lambda each: differs(each) is not None)
-            if smallest is not None and (pair := differs(smallest)) is not None:
-                both = {"expected": _shown(pair[0], 0, pair[1]), "got": _shown(pair[1], 0, pair[0])}
-                record["smallest"] = {"text": smallest, **both}
+            record |= _write_texts(directory, name, batch)
+        elif (smallest := _smallest(text, differs)) is not None and (pair := differs(smallest)) is not None:
+            record["smallest"] = {"text": smallest, **pair}
         _write(directory / f"{name}.json", record)
     return written
 
 
 def write_batch(output: Path, case: Case, number: int, batch: Batch, vocabulary: Path, why: str) -> list[str]:
     """Write a batch of a case that ended with an error, a crash or a hang; returns the name of its file."""
-    directory = _directory(output)
-    _copy_vocabulary(directory, vocabulary)
-    name = _free_name(directory)
-    record = {**_head(case, batch), "batch": number, "ended": why, **_write_batch(directory, name, batch)}
+    directory, name = _place(output, vocabulary)
+    record = {**_head(case, batch), "batch": number, "ended": why, **_write_texts(directory, name, batch)}
     _write(directory / f"{name}.json", record)
     return [f"failures/{name}.json"]
 
 
-_minimised = [0]
-
-
-def _smallest(text: str | bytes, differs: Any) -> str | None:
-    try:
-        string = text if isinstance(text, str) else text.decode()
-    except UnicodeDecodeError:
+def _smallest(text: str | bytes, differs: Callable[[str], object]) -> str | None:
+    data = data_of(text)
+    if len(data) > MOST_MINIMISED or data.decode("utf-8", "replace").encode() != data:
         return None
-    if len(string.encode()) > MOST_MINIMISED or _minimised[0] >= MOST_SMALLEST:
+    if next(_smallest_made) >= MOST_SMALLEST:
         return None
-    _minimised[0] += 1
-    (smallest,) = minimise((string,), lambda item: bool(differs(item[0])), 2000, MINIMISE_SECONDS)
+    (smallest,) = minimise((data.decode(),), lambda item: differs(item[0]) is not None, 2000, MINIMISE_SECONDS)
     return smallest
 
 
@@ -98,51 +89,37 @@ def _head(case: Case, batch: Batch) -> dict[str, Any]:
     }
 
 
-def _shown(outcome: Outcome, text: int, other: Outcome) -> dict[str, Any]:
-    """The error, or the ids: those around the first difference where there are too many."""
-    if outcome.error:
-        return {"error": outcome.error}
-    ids, others = outcome.of(text), other.of(text)
-    first = next((i for i, pair in enumerate(zip(ids, others, strict=False)) if pair[0] != pair[1]), None)
-    if first is None:
-        first = min(len(ids), len(others))
-    begin = 0 if len(ids) <= MOST_IDS else max(0, first - 100)
-    return {"ids": ids[begin : begin + MOST_IDS], "from_id": begin, "of_ids": len(ids), "first_difference": first}
+def _both(expected: Outcome, got: Outcome, text: int) -> dict[str, Any]:
+    """Of each side the error, or the ids: those around the first difference where there are too many."""
+    ids, others = expected.of(text), got.of(text)
+    pairs = enumerate(zip(ids, others, strict=False))
+    first = next((i for i, pair in pairs if pair[0] != pair[1]), min(len(ids), len(others)))
+
+    def shown(outcome: Outcome) -> dict[str, Any]:
+        if outcome.error:
+            return {"error": outcome.error}
+        own = outcome.of(text)
+        begin = 0 if len(own) <= MOST_IDS else max(0, first - 100)
+        return {"ids": own[begin : begin + MOST_IDS], "from_id": begin, "of_ids": len(own), "first_difference": first}
+
+    return {"expected": shown(expected), "got": shown(got)}
 
 
-def _write_batch(directory: Path, name: str, batch: Batch) -> dict[str, Any]:
-    sizes = [len(_bytes(text)) for text in batch.texts]
-    if sum(sizes) > MOST_BATCH:
-        return {"batch_file": None, "batch_bytes": sum(sizes)}  # the case's name says how it is made
-    with open(directory / f"{name}.batch", "wb") as out:
-        for text in batch.texts:
-            out.write(_bytes(text))
-    return {"batch_file": f"{name}.batch", "batch_sizes": sizes}
+def _write_texts(directory: Path, name: str, batch: Batch) -> dict[str, Any]:
+    texts = list(map(data_of, batch.texts))
+    if sum(map(len, texts)) > MOST_BATCH:
+        return {"batch_file": None, "batch_bytes": sum(map(len, texts))}  # the case's name says how it is made
+    (directory / f"{name}.batch").write_bytes(b"".join(texts))
+    return {"batch_file": f"{name}.batch", "batch_sizes": list(map(len, texts))}
 
 
-def _directory(output: Path) -> Path:
+def _place(output: Path, vocabulary: Path) -> tuple[Path, str]:
+    """The directory, with the vocabulary in it, and a name that is free there."""
     directory = output / "failures"
-    directory.mkdir(parents=True, exist_ok=True)
-    return directory
-
-
-def _keep_vocabulary(context: Context, subject: str) -> None:
-    _copy_vocabulary(_directory(context.output), context.path_of(subject))
-
-
-def _copy_vocabulary(directory: Path, vocabulary: Path) -> None:
-    kept = directory / "vocabularies" / vocabulary.name
-    if not kept.exists():
-        kept.parent.mkdir(exist_ok=True)
-        shutil.copyfile(vocabulary, kept)
-
-
-def _free_name(directory: Path) -> str:
-    return f"{len(list(directory.glob('*.json'))) + 1:03}"
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
+    (directory / "vocabularies").mkdir(parents=True, exist_ok=True)
+    if not (directory / "vocabularies" / vocabulary.name).exists():
+        shutil.copyfile(vocabulary, directory / "vocabularies" / vocabulary.name)
+    return directory, f"{len(list(directory.glob('*.json'))) + 1:03}"
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:

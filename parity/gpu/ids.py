@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from crayon_hf.errors import DeviceError, DeviceLostError
+from crayon_hf.parity.speed.child.serve import SkippedError
 
-from .access import Context, Skipped
-from .cases import Batch, Case, batches_of, plan
-from .comparing import by_cpu, by_device
+from .cases import Case, batches_of, plan
+from .child import Context
+from .comparing import by_cpu, by_device, data_of
 from .failures import write_batch, write_difference
 
 MOST_DIFFERING_BATCHES = 3
@@ -20,15 +21,15 @@ MOST_DIFFERING_BATCHES = 3
 
 def run(name: str, context: Context) -> dict[str, Any]:
     """Compare all batches of a case."""
-    cases = {case.name: case for case in plan(context.job.sizes, context.job.named, context.source is not None)}
+    cases = {case.name: case for case in plan(context.sizes, context.named, context.source is not None)}
     case = cases[name]
     _check_growth(case, cases, context)
     engine = context.engine(case.subject, case.greedy)
     found: dict[str, Any] = {"batches": 0, "texts": 0, "bytes": 0, "device_seconds": 0.0, "cpu_seconds": 0.0}
     failures: list[str] = []
     differing = 0
-    for batch in batches_of(case, context.job.sizes, context.source):
-        context.note({"batch": found["batches"]})
+    for batch in batches_of(case, context.sizes, context.source):
+        context.note(batch=found["batches"])
         encoder = context.encoder(
             case.subject, case.greedy, elements=batch.elements, margin=batch.margin, lanes=batch.lanes
         )
@@ -46,7 +47,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
         ended = time.perf_counter()
         found["batches"] += 1
         found["texts"] += len(batch.texts)
-        found["bytes"] += _bytes(batch)
+        found["bytes"] += sum(len(data_of(text)) for text in batch.texts)
         found["cpu_seconds"] += between - started
         found["device_seconds"] += ended - between
         if not expected.same_as(got):
@@ -70,16 +71,12 @@ def _check_growth(case: Case, cases: Mapping[str, Case], context: Context) -> No
     if not case.is_optional:
         return
     if (case.kind, case.subject, case.greedy) not in _took:  # in another process
-        sizes = context.job.sizes.runs
+        sizes = context.sizes.runs
         smaller = replace(case, size=sizes[sizes.index(case.size) - 1])
         run(smaller.name, context)
     last = _took.get((case.kind, case.subject, case.greedy))
     if last is None:
-        raise Skipped("a smaller one failed")
+        raise SkippedError("a smaller one failed")
     expected = last[1] * case.size / last[0]
-    if expected > context.job.limit / 2:
-        raise Skipped(f"it would take about {expected:.0f} s: {last[0]:,} bytes took {last[1]:.1f} s")
-
-
-def _bytes(batch: Batch) -> int:
-    return sum(len(text if isinstance(text, bytes) else text.encode()) for text in batch.texts)
+    if expected > context.limit / 2:
+        raise SkippedError(f"it would take about {expected:.0f} s: {last[0]:,} bytes took {last[1]:.1f} s")

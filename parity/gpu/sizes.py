@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+STAND_IN = "stand-in"
 FULL_MINUTES = 10
 STAND_IN_IS_SLOWER = 100
 KIB, MIB = 1 << 10, 1 << 20
@@ -23,13 +25,13 @@ class Sizes:
     """Short texts in one batch."""
     short_run: int
     """Repetitions of the longest run that crosses chunks."""
-    runs: tuple[int, ...]
+    runs: Sequence[int]
     """Bytes of the long runs of one kind of character, least first."""
     repeats: int
     """How often one batch is encoded."""
     batch: int
     """Bytes of that batch, and of each thread's."""
-    speed: tuple[int, ...]
+    speed: Sequence[int]
     """Bytes of the batches that are timed, in the order of their importance."""
     round_seconds: float
     """For how long a figure is measured again."""

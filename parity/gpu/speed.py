@@ -15,7 +15,7 @@ from crayon_hf import _core
 from crayon_hf.errors import DeviceOutOfMemoryError
 
 from . import made_texts
-from .access import Context
+from .child import Context
 from .comparing import Outcome, flat
 from .sizes import Sizes
 
@@ -31,12 +31,12 @@ def plan(sizes: Sizes, named: Sequence[str]) -> list[str]:
 
 def run(name: str, context: Context) -> dict[str, Any]:
     """One vocabulary, one kind of text, one size: all inputs, and the CPU."""
-    sizes = context.job.sizes
+    sizes = context.sizes
     subject, kind, size = next(
         (subject, kind, size)
         for size in sizes.speed
         for kind in made_texts.KINDS
-        for subject in context.job.named
+        for subject in context.named
         if _name(subject, kind, size) == name
     )
     texts = made_texts.some_documents(kind, size)
@@ -45,13 +45,29 @@ def run(name: str, context: Context) -> dict[str, Any]:
     row: dict[str, Any] = {"vocabulary": subject, "text": kind, "bytes": len(data), "texts": len(texts)}
     expected = Outcome(*engine.encode_ragged(texts))
     row["ids"] = len(expected.ids)
-    row["cpu"] = _rate(_rounds(lambda: engine.encode_ragged(texts), sizes.round_seconds), len(data))
+    row["cpu"] = _rate(lambda: engine.encode_ragged(texts), sizes.round_seconds, len(data))
     encoder = context.encoder(subject)
+
+    def encode(given: str) -> Callable[[], Any]:
+        if given == "str":
+            return partial(encoder.encode_ragged, texts)
+        if given == "pinned":
+            pinned = _core._testing.pinned(context.device, len(data))
+            pinned[:] = np.frombuffer(data, np.uint8)
+            return partial(encoder.encode_flat, pinned, offsets)
+        there = _core._testing.on_device(context.device, data)
+        return partial(encoder.encode_flat, there, offsets, as_device_arrays=True)
+
     # The text lies once on the device and once in pinned memory; both go before the next task.
     wrong: list[str] = []
     for given in INPUTS:
         try:
-            row[given] = _of_input(given, context, encoder, texts, data, offsets, expected, wrong)
+            work = encode(given)
+            made: Any = [array if isinstance(array, np.ndarray) else array.numpy() for array in work()]
+            if not expected.same_as(Outcome(*made)):
+                wrong.append(given)
+            del made
+            row[given] = _rate(work, sizes.round_seconds, len(data))
         except DeviceOutOfMemoryError as error:
             row[given] = {"failed": str(error)}
     row |= _taken_by_a_batch(context, subject, data, offsets)
@@ -64,37 +80,8 @@ def _name(subject: str, kind: str, size: int) -> str:
     return f"{size:,} bytes of {kind}: {subject}"
 
 
-def _of_input(
-    given: str,
-    context: Context,
-    encoder: _core.DeviceEncoder,
-    texts: list[str],
-    data: bytes,
-    offsets: Any,
-    expected: Outcome,
-    wrong: list[str],
-) -> dict[str, Any]:
-    encode: Callable[[], Any]
-    if given == "str":
-        encode = partial(encoder.encode_ragged, texts)
-    elif given == "pinned":
-        pinned = _core._testing.pinned(context.device, len(data))
-        pinned[:] = np.frombuffer(data, np.uint8)
-        encode = partial(encoder.encode_flat, pinned, offsets)
-    else:
-        there = _core._testing.on_device(context.device, data)
-        encode = partial(encoder.encode_flat, there, offsets, as_device_arrays=True)
-    made: Any = encode()
-    if given == INPUTS[0]:
-        made = [array.numpy() for array in made]
-    if not expected.same_as(Outcome(*made)):
-        wrong.append(given)
-    del made
-    return _rate(_rounds(encode, context.job.sizes.round_seconds), len(data))
-
-
-def _rounds(work: Callable[[], Any], seconds: float) -> list[float]:
-    """Seconds of each round; results are complete when the call returns, and gone before the next one."""
+def _rate(work: Callable[[], Any], seconds: float, size: int) -> dict[str, Any]:
+    """Of rounds whose results are complete when the call returns, and gone before the next one."""
     took: list[float] = []
     until = time.perf_counter() + seconds
     while len(took) < LEAST_ROUNDS or (time.perf_counter() < until and len(took) < MOST_ROUNDS):
@@ -102,14 +89,15 @@ def _rounds(work: Callable[[], Any], seconds: float) -> list[float]:
         made = work()
         took.append(time.perf_counter() - started)
         del made
-    return took
+    return _figure(took, size)
 
 
-def _rate(took: list[float], size: int) -> dict[str, Any]:
+def _figure(took: list[float], size: int) -> dict[str, Any]:
     middle = statistics.median(took)
+    best = size / 1e9 / max(min(took), 1e-9)
     return {
         "gb_per_s": size / 1e9 / max(middle, 1e-9),
-        "best_gb_per_s": size / 1e9 / max(min(took), 1e-9),
+        "best_gb_per_s": best,
         "seconds": middle,
         "rounds": len(took),
     }
@@ -132,7 +120,7 @@ def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any)
         return {"kernels": {}, "batches": [], "not_measured": str(error)}
     first, second = (_difference(before, after) for before, after in pairwise(reports))
     return {
-        "first": _rate([took], len(data)),
+        "first": _figure([took], len(data)),
         "first_kernels": first["kernels"],
         "kernels": second["kernels"],
         "first_batch": first["device"],

@@ -12,10 +12,8 @@ import pytest
 from crayon_hf import _core
 from parity.gpu import building, cases
 from parity.gpu.__main__ import main
-from parity.gpu.access import STAND_IN
-from parity.gpu.markdown import to_markdown
 from parity.gpu.report import Report
-from parity.gpu.sizes import sizes_for
+from parity.gpu.sizes import STAND_IN, sizes_for
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = sizes_for(0.01, True)
@@ -125,7 +123,7 @@ def test_the_verdict(tmp_path: Path, results: list[str], optional: str, passed: 
         report.add("ids", {"name": str(number), "status": status, "says": "no time was left"})
     assert report.conclude() is passed
     assert bool(report.data["reasons"]) is not passed
-    assert report.data["verdict"] in to_markdown(report)
+    assert report.data["verdict"] in report.to_markdown()
 
 
 @pytest.mark.skipif(building.kinds_here() != [], reason="there is a GPU")

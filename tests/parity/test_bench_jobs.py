@@ -10,10 +10,11 @@ import pytest
 
 from crayon_hf.parity.compare.references import find
 from crayon_hf.parity.speed.figures import Report
+from crayon_hf.parity.speed.processes import Engine
 from parity.bench import jobs
 from parity.bench.__main__ import Bench, main
 from parity.bench.tables import plain
-from parity.bench.watched import Watched
+from parity.bench.watching import Watch
 from tests.conftest import SENTENCES
 
 pytestmark = pytest.mark.slow
@@ -32,7 +33,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: str) -> 
     assert main([*arguments, *options]) == 0
     tables = capsys.readouterr().out
     bench = Bench.from_json(json.loads(kept.read_text(encoding="utf-8")))
-    assert plain(bench.to_markdown(with_targets=False)).rstrip() == tables.rstrip()
+    assert plain(bench.to_markdown()).rstrip() == tables.rstrip()
     return bench, tables
 
 
@@ -78,18 +79,19 @@ def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytes
     answers = {"encode_ragged": "aaaa", "crayon": "aaab", "gigatoken": "aaaa", "datatrove": "a!!!"}
     seen: dict[str, int] = {}
 
-    def answer(name: str, engine: str, *_: Any) -> Watched:
-        digest = answers[engine][seen.get(engine, 0)]
-        seen[engine] = seen.get(engine, 0) + 1
-        return Watched({"version": "1", "digest": digest}, "it broke" if digest == "!" else "", 1.0, 1.0, 1.0)
+    def answer(name: str, engine: Engine, *_: Any) -> tuple[dict[str, Any], Watch]:
+        digest = answers[engine.name][seen.get(engine.name, 0)]
+        seen[engine.name] = seen.get(engine.name, 0) + 1
+        status = {"status": "failed", "says": "it broke"} if digest == "!" else {"status": "ok"}
+        return {**status, "version": "1", "digest": digest, "wall": 1.0, "cpu": 1.0}, Watch()
 
     monkeypatch.setattr(jobs, "_run", answer)
     for rounds, same in ((3, True), (4, False)):
         seen.clear()
         report = Report("gpt2", "tokenizers")
-        jobs.measure_job(
-            "corpora", find(str(gpt2_like)), [str(text)], report, engines=list(answers), rounds=rounds, bytes=1000
-        )
+        engines = list(map(Engine, answers))
+        vocabulary = find(str(gpt2_like))
+        jobs.measure_job("corpora", vocabulary, [str(text)], report, engines=engines, rounds=rounds, bytes=1000)
         (of,) = {figure.text for figure in report.figures}
         assert report.same_ids is same
         assert report.standings["crayon"].exact(of) is same

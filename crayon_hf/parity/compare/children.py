@@ -26,11 +26,11 @@ sys.exit(import_module(sys.argv.pop(1)).main())
 _BY_PATH = f"""{_BEGIN}
 import json, types
 from importlib import import_module
-more, folder, module = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
+more, folders, module = json.loads(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
 if more is not None:
     sys.path[:] = more
 sys.modules["by_path"] = types.ModuleType("by_path")
-sys.modules["by_path"].__path__ = [folder]
+sys.modules["by_path"].__path__ = folders
 sys.exit(import_module("by_path." + module).main(*sys.argv[4:]))
 """
 
@@ -40,37 +40,44 @@ def child_command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", _MODULE, json.dumps(sys.path), module, *arguments]
 
 
-def command_by_path(folder: Path, module: str, *arguments: str, python: str = "") -> list[str]:
-    """The command that runs ``main(*arguments)`` of a module in a folder, as the only package that there is of ours.
+def command_by_path(folders: Sequence[Path], module: str, *arguments: str, python: str = "") -> list[str]:
+    """The command that runs ``main(*arguments)`` of a module, with the folders as the only package of ours.
 
-    Modules of the folder import each other; nothing above it is imported. `python` is an interpreter of another
+    Modules of the folders import each other; nothing above them is imported. `python` is an interpreter of another
     environment, which gets nothing of this one.
     """
     path = json.dumps(None if python else sys.path)
-    return [python or sys.executable, "-c", _BY_PATH, path, str(folder), module, *arguments]
+    return [python or sys.executable, "-c", _BY_PATH, path, json.dumps(list(map(str, folders))), module, *arguments]
 
 
 @dataclass
 class Ending:
-    """How a process ended: its code, and the last line that it printed."""
+    """How a process ended: its code, the last line that it printed, and whether its own watchdog ended it."""
 
     code: int = 0
     last: str = ""
+    is_over: bool = False
 
     def __str__(self) -> str:
         return f"ended with code {self.code}: {self.last}"
 
 
 def last_line(printed: str) -> str:
-    """The last line of what a process printed: why it ended."""
-    return (printed.strip().splitlines() or ["no message"])[-1]
+    """The last line of what a process printed: why it ended. Of a fault that Python saw, where that was."""
+    lines = printed.strip().splitlines() or ["no message"]
+    fatal = next((i for i, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+    if fatal is None:
+        return lines[-1]
+    return " ".join([lines[fatal], *[line.strip() for line in lines[fatal:] if line.startswith("  File ")][:1]])
 
 
 class Child:
     """A process that is sent its work and answers on its standard output; `close`, or a ``with`` block, ends it."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._noise = TemporaryFile()  # noqa: SIM115 (until close)
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None = None) -> None:
+        """`log`, opened to append and read, gets what the process prints besides its answers."""
+        self._noise = log or TemporaryFile()  # noqa: SIM115 (until close)
+        self._is_own, self._begin = log is None, self._noise.seek(0, os.SEEK_END)
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -94,8 +101,9 @@ class Child:
     def ending(self) -> Ending:
         """Wait for its end."""
         code = self.process.wait()
-        self._noise.seek(0)
-        return Ending(code, last_line(self._noise.read().decode(errors="replace")))
+        self._noise.seek(self._begin)
+        said = self._noise.read().decode(errors="replace")
+        return Ending(code, last_line(said), "\nTimeout (" in f"\n{said}")  # as faulthandler says it
 
     def close(self) -> None:
         """Kill it if it runs yet."""
@@ -104,7 +112,8 @@ class Child:
                 stream.close()
         self.process.kill()
         self.process.wait()
-        self._noise.close()
+        if self._is_own:
+            self._noise.close()
 
     def __enter__(self) -> Child:
         return self
@@ -113,5 +122,5 @@ class Child:
         self.close()
 
     def __del__(self) -> None:
-        if not self._noise.closed:
+        if self.process.returncode is None:
             self.close()

@@ -42,7 +42,8 @@ class Vocabulary:
 
     name: str
     kind: str
-    """The package whose output is right: ``tokenizers``, ``tiktoken``, ``transformers`` or ``sentencepiece``."""
+    """The package whose output is right: ``tokenizers``, ``tiktoken``, ``transformers`` or ``sentencepiece``; for
+    speed also ``xerv``, the CRAYON of a version 2 cartridge."""
     path: Path
     """What the reference opens: a ``tokenizer.json``, a rank file, a directory, a SentencePiece model."""
     encoding: str = ""
@@ -72,6 +73,8 @@ class Vocabulary:
 
     def specials(self) -> tuple[str, ...]:
         """The added tokens, special or not, in order of id: what hostile strings put into text."""
+        if self.kind == "xerv":
+            return ()
         if self.kind == "tiktoken":
             ids: dict[str, int] = self._tiktoken_pieces()["special_tokens"]
             return tuple(sorted(ids, key=lambda token: ids[token]))

@@ -153,7 +153,7 @@ class StockProcess:
 
     def __init__(self, directory: str) -> None:
         # This file and what it imports from beside it, under another name than in this process.
-        command = command_by_path(Path(__file__).parent, "transformers_side", directory)
+        command = command_by_path([Path(__file__).parent], "transformers_side", directory)
         self.child = Child(command, {"HF_HUB_OFFLINE": "1"})
         opened = self._receive()
         if opened != "open":

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["SCHEMA", "Cell", "Figure", "Report", "Standing", "Trial"]
+__all__ = ["OURS", "SCHEMA", "Cell", "Figure", "Report", "Standing", "Trial"]
 
 SCHEMA = 2
+OURS = "crayon"
 
 
 @dataclass
@@ -100,6 +101,17 @@ class Report:
         for figure in self.figures:
             found.setdefault((figure.scenario, figure.text, figure.threads), {})[figure.engine] = figure
         return found
+
+    def add(self, figure: Figure) -> None:
+        """A figure of a round: with those of its engine and cell that are there."""
+        cell = (figure.scenario, figure.text, figure.threads)
+        known = self.cells().get(cell, {}).get(figure.engine)
+        if known is None:
+            self.figures.append(figure)
+        else:
+            known.rounds += figure.rounds
+            known.cpu += figure.cpu
+            known.note = known.note or figure.note
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

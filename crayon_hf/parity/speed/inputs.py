@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -42,7 +42,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Text:
-    """Documents in a file, as a list in JSON."""
+    """Documents in a file: a list in JSON (``.json``), or a plain text that the process cuts."""
 
     name: str
     path: str
@@ -62,6 +62,8 @@ class Inputs:
     """The names of those that are measured in full."""
     large: tuple[str, ...]
     """The names of longer ones from the same files."""
+    scale: tuple[str, ...]
+    """The names of the texts of the scenario ``scale``: plain files, of any size."""
     words_path: str
     """Words for the memory scenario, as plain text; empty when that is not measured."""
     words_bytes: int
@@ -72,8 +74,10 @@ def text_name(spec: str) -> str:
     return spec if spec in CORPUS else find_text(spec).name
 
 
-def make_inputs(specs: Sequence[str], directory: str, sizes: Sizes, scenarios: Sequence[str]) -> Inputs:
-    """Write the texts that the scenarios need into a directory."""
+def make_inputs(
+    specs: Sequence[str], directory: str, sizes: Sizes, scenarios: Sequence[str], scale: Mapping[str, str] | None = None
+) -> Inputs:
+    """Write the texts that the scenarios need into a directory; `scale` has plain files by the names of their texts."""
     texts: dict[str, Text] = {}
 
     def put(file: str, docs: list[str]) -> str:
@@ -125,7 +129,11 @@ def make_inputs(specs: Sequence[str], directory: str, sizes: Sizes, scenarios: S
     if "memory" in scenarios:
         words_path = os.path.join(directory, "words.txt")
         write_new_words(words_path, sizes.memory, seed=2)
-    return Inputs(texts, tuple(data), tuple(large), words_path, sizes.memory)
+    for name, path in (scale or {}).items():
+        size = os.path.getsize(path)
+        count = -(-size // DOCUMENT_BYTES)
+        texts[name] = Text(name, path, size, count, path, count)
+    return Inputs(texts, tuple(data), tuple(large), tuple(scale or ()), words_path, sizes.memory)
 
 
 def _lines(specs: Sequence[str], sizes: Sizes) -> list[str]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from crayon_hf.util.progress import time_left
 
 from ..compare.references import Vocabulary
-from .figures import Cell, Figure, Report, Standing, Trial, ratio
+from .figures import OURS, Report, Standing, Trial, ratio
 from .inputs import HOSTILE, Inputs
 from .processes import Engine, Outcome, run_job
-from .scenarios import HOSTILE_LIMIT, Job, figures_of, plan
+from .scenarios import HOSTILE_LIMIT, SLOWEST, Job, figures_of, plan
 from .vocabularies import prepare
 
-__all__ = ["BenchError", "measure"]
+__all__ = ["BenchError", "in_turns", "measure", "rotated"]
 
 NEAR = 0.7
 """A peer that was not this near to the best one in the first round is not measured again in that cell."""
@@ -31,6 +31,7 @@ PEER_SECONDS = 0.5
 """How long a peer gets all-new words for its memory; ours gets all of them."""
 
 Progress = Callable[[str], None]
+Item = TypeVar("Item")
 
 
 class BenchError(RuntimeError):
@@ -49,7 +50,7 @@ def measure(
     progress: Progress = lambda _: None,
 ) -> Report:
     """Measure one vocabulary; no round begins that is likely to end after ``until`` (by ``time.monotonic``)."""
-    report = Report(vocabulary.name, vocabulary.reference_version)
+    report = Report(vocabulary.name, vocabulary.kind)
     with TemporaryDirectory(prefix="crayon-bench-vocabulary-") as directory:
         progress(f"{vocabulary.name}: ids")
         files = prepare(vocabulary, directory)
@@ -83,14 +84,9 @@ def _compare(
     kept = os.path.join(directory, "ids.json")
     steps: list[dict[str, Any]] = []
     for text in inputs.texts.values():
-        limit = HOSTILE_LIMIT if text.name in HOSTILE else IDS_LIMIT
-        step = {
-            "kind": "ids",
-            "name": text.name,
-            "path": text.compared,
-            "limit": limit,
-            "single": text.name[:5] == "short",
-        }
+        limit = HOSTILE_LIMIT if text.name in HOSTILE else IDS_LIMIT + text.bytes / SLOWEST
+        single = text.name[:5] == "short"
+        step = {"kind": "ids", "name": text.name, "path": text.compared, "limit": limit, "single": single}
         steps.append({**step, "keep": kept} if text.name == "decoded" else step)
     if "decode" in scenarios:
         steps.append({"kind": "decoded", "name": "decode", "path": kept, "limit": IDS_LIMIT})
@@ -105,6 +101,7 @@ def _compare(
 
     judge = next((e for e in engines if e.name == vocabulary.kind and not e.stand_in), Engine(vocabulary.kind))
     outcome, expected = hashes(judge, "best", steps)
+    report.reference = f"{judge.name} {outcome.opened.get('version', '')}".strip()
     missing = [step["name"] for step in steps if step["name"] not in expected]
     if outcome.cannot_open or (missing and not set(missing) <= set(HOSTILE)):
         raise BenchError(f"{report.vocabulary}: no ids to compare with: {outcome.cannot_open or outcome.steps}")
@@ -120,7 +117,7 @@ def _compare(
         if "lists" in scenarios and lists and not standing.cannot_open:
             tried, found = hashes(engine, "lists", [step for step in again if step["name"] in lists])
             _judge(standing, tried, found, {name: expected[name] for name in lists}, ", as lists")
-        if engine.name == "crayon":
+        if engine.name == OURS:
             report.same_ids = not (standing.cannot_open or standing.differing or standing.failed)
     report.notes = [note for standing in report.standings.values() for note in _notes(standing, report.reference)]
     return kept if "decode" in expected else ""
@@ -139,8 +136,7 @@ def _judge(
             if wrong:
                 standing.differing[name + suffix] = wrong
         elif name in outcome.steps:
-            result = outcome.steps[name]
-            standing.failed[name + suffix] = f"over {result['over']:g} s" if "over" in result else result["failed"]
+            standing.failed[name + suffix] = outcome.steps[name]["says"]
 
 
 def _eights(data: bytes) -> Iterable[bytes]:
@@ -162,6 +158,17 @@ def _notes(standing: Standing, reference: str) -> list[str]:
 # -- rounds
 
 
+def rotated(items: Sequence[Item], number: int) -> list[Item]:
+    """The items in the order of a round: another one begins each time."""
+    at = number % max(1, len(items))
+    return [*items[at:], *items[:at]]
+
+
+def in_turns(items: Sequence[Item], rounds: int) -> Iterator[tuple[int, Item]]:
+    """The number of each round, with the items in its order."""
+    return ((number, item) for number in range(rounds) for item in rotated(items, number))
+
+
 def _rounds(
     engines: Sequence[Engine],
     files: dict[str, Any],
@@ -173,15 +180,13 @@ def _rounds(
     until: float | None,
     progress: Progress,
 ) -> None:
-    figures: dict[tuple[Cell, str], Figure] = {}
     far: set[tuple[int, str]] = set()
     hopeless: set[tuple[str, str]] = set()
     started, steps_done, steps_all = time.monotonic(), 0, rounds * len(jobs) * len(engines)
     for done in range(rounds):
         begun = time.monotonic()
         for number, job in enumerate(jobs):
-            turn = (done + number) % max(1, len(engines))
-            for engine in [*engines[turn:], *engines[:turn]]:
+            for engine in rotated(engines, done + number):
                 steps_done += 1
                 if (id(job), engine.name) in far or (job.name, engine.name) in hopeless or (done and job.once):
                     continue
@@ -194,22 +199,16 @@ def _rounds(
                 if outcome.cannot_open:
                     report.notes.append(f"{engine.name}: {job.name}: {outcome.cannot_open}")
                 for figure in figures_of(job, engine.name, outcome, inputs, scenarios):
-                    key = ((figure.scenario, figure.text, figure.threads), engine.name)
-                    known = figures.setdefault(key, figure)
-                    if known is not figure:
-                        known.rounds += figure.rounds
-                        known.cpu += figure.cpu
-                        known.note = known.note or figure.note
+                    report.add(figure)
             if not done:
-                hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, figures, HOPELESS)}
+                hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, report, HOPELESS)}
         if not done:
-            far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, figures, NEAR)}
+            far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, report, NEAR)}
         # Later rounds are without the slow ones, at least by so much shorter.
         needed = (time.monotonic() - begun) * (0.6 if not done and far else 1)
         if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
             report.notes.append(f"{done + 1} of {rounds} rounds: there was no time for more")
             break
-    report.figures = list(figures.values())
 
 
 def _steps(job: Job, standing: Standing) -> list[dict[str, Any]]:
@@ -217,34 +216,28 @@ def _steps(job: Job, standing: Standing) -> list[dict[str, Any]]:
     return [step for step in job.steps if step["name"] not in standing.failed]
 
 
-def _far(job: Job, engine: str, figures: dict[tuple[Cell, str], Figure], near: float) -> bool:
+def _far(job: Job, engine: str, report: Report, near: float) -> bool:
     """Whether a peer is far from the best one in every cell of a job."""
-    if engine == "crayon":
+    if engine == OURS:
         return False
-    mine = [
-        (cell, figure)
-        for (cell, name), figure in figures.items()
-        if name == engine and _belongs(cell, job) and figure.rounds
-    ]
-    for cell, figure in mine:
-        peers = [f for (c, name), f in figures.items() if c == cell and name != "crayon" and f.rounds]
-        if min(ratio(figure.rounds, peer.rounds, figure.unit) for peer in peers) >= near:
+    filled = {pair for cells in job.fills.values() for pair in cells}
+    for cell, figures in report.cells().items():
+        mine = figures.get(engine)
+        if mine is None or not mine.rounds or cell[2] != job.threads or cell[:2] not in filled:
+            continue
+        peers = [figure for name, figure in figures.items() if name != OURS and figure.rounds]
+        if min(ratio(mine.rounds, peer.rounds, mine.unit) for peer in peers) >= near:
             return False
     return True
 
 
-def _belongs(cell: Cell, job: Job) -> bool:
-    return cell[2] == job.threads and any(cell[:2] == pair for cells in job.fills.values() for pair in cells)
-
-
 def _memory(engine: Engine, files: dict[str, Any], inputs: Inputs, report: Report) -> Trial:
-    seconds = 0 if engine.name == "crayon" else PEER_SECONDS
+    seconds = 0 if engine.name == OURS else PEER_SECONDS
     step = {"kind": "memory", "name": "memory", "path": inputs.words_path, "bytes": inputs.words_bytes}
     outcome = run_job(engine, files, [{**step, "seconds": seconds, "extra": True, "limit": 300.0}], 1)
     result = outcome.steps.get("memory", {})
     if "after" not in result:
-        why = outcome.cannot_open or result.get("failed") or f"over {result.get('over')} s"
-        report.notes.append(f"{engine.name}: memory: {why}")
+        report.notes.append(f"{engine.name}: memory: {outcome.cannot_open or result['says']}")
     return Trial(
         engine.name,
         outcome.opened.get("memory") or {},

@@ -1,22 +1,108 @@
-"""A fresh process for a job: which interpreter, which cores, how many threads, and what came of each step."""
+"""Tasks in fresh processes: a crash and a hang are results, and the next process goes on behind them.
+
+A measuring process gets an interpreter, cores and a number of threads.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 
-from ..compare.children import Ending, command_by_path, last_line
-from .child.engines import ENGINES
+from ..compare.children import Child, command_by_path
+from .child.serve import OPENING, Task
 
-__all__ = ["PEERS", "Engine", "Outcome", "all_cores", "run_job"]
+__all__ = ["FAULTS", "PEERS", "Engine", "Outcome", "Result", "all_cores", "run_job", "run_tasks"]
 
-PEERS = tuple(name for name in ENGINES if name not in ("prerelease", "transformers", "sentencepiece", "xerv", "vocab"))
+PEERS = ("crayon", "tokenizers", "tiktoken", "gigatoken", "fastokens", "tokie")
 """Those that open every vocabulary of the tables; reports time the others, which open what they are for."""
+
+Result = dict[str, Any]
+"""A task's ``name``, ``status`` and ``seconds``, what it ``says``, and what it has found.
+
+The status is ok, failed, crashed, hung, skipped (it cannot be done here) or not run (for lack of time)."""
+FAULTS = ("failed", "crashed", "hung")
+MOST_ENDINGS = 12
+"""After so many processes that crashed, hung or lost the device, the rest of the tasks is given up."""
+CHILD = Path(__file__).parent / "child"
+
+
+def run_tasks(
+    command: Sequence[str],
+    job: dict[str, Any],
+    tasks: Sequence[Task],
+    on_result: Callable[[Result], object] = lambda result: None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+    on_start: Callable[[int], object] = lambda pid: None,
+) -> dict[str, Result]:
+    """Do tasks by a command whose ``main`` is `child.serve.serve`; `on_result` gets the result of each as it comes.
+
+    No task begins after ``job["seconds"]``; opening may take ``job["limit"]``. `log` gets what the processes print.
+    """
+    results: dict[str, Result] = {}
+
+    def add(result: Result) -> None:
+        results[result["name"]] = result
+        on_result(result)
+
+    until = time.monotonic() + job["seconds"]
+    left, endings = list(tasks), 0
+    while left or OPENING not in results:
+        seconds = until - time.monotonic()
+        why_not = "" if seconds > 0 else "no time was left"
+        if endings >= MOST_ENDINGS:
+            why_not = f"{endings} processes had crashed, hung, or lost the device"
+        if results.get(OPENING, {}).get("status", "ok") != "ok":
+            why_not = "opening failed"
+        if why_not:
+            for task in left:
+                add({"name": task["name"], "status": "not run", "says": why_not})
+            break
+        endings += _one_process(command, {**job, "tasks": left, "seconds": seconds}, add, environment, log, on_start)
+        left = [task for task in left if task["name"] not in results]
+    return results
+
+
+def _one_process(
+    command: Sequence[str],
+    job: dict[str, Any],
+    add: Callable[[Result], object],
+    environment: Mapping[str, str] | None,
+    log: IO[bytes] | None,
+    on_start: Callable[[int], object],
+) -> bool:
+    """One process, until it ends; whether that was before all tasks were done, or with a fault."""
+    begun = OPENING
+    noted: dict[str, Any] = {}
+    limits = {OPENING: job["limit"], **{task["name"]: task["limit"] for task in job["tasks"]}}
+    left = {task["name"] for task in job["tasks"]}
+    with Child(command, environment or {}, log) as child:
+        on_start(child.process.pid)
+        child.send(json.dumps(job).encode() + b"\n")
+        for line in child.answers:
+            event: dict[str, Any] = json.loads(line)
+            if "begun" in event:
+                begun, noted = event["begun"], {}
+            elif "done" in event:
+                begun = ""
+                left.discard(event["done"])
+                add({"name": event.pop("done"), **event})
+            else:
+                noted = event
+        ending = child.ending()
+    if ending.code == 0 and not begun:
+        return bool(left)
+    over = ending.is_over and begun in limits
+    result = {"name": begun or ("a process between two tasks" if left else "the end of a process")}
+    says = f"over {limits[begun]:g} s" if over else f"the process {ending}"[:300]
+    add({**result, "status": "hung" if over else "crashed", "says": says, **noted})
+    return True
 
 
 @dataclass(frozen=True)
@@ -29,17 +115,13 @@ class Engine:
     stand_in: str = ""
     """``module:function`` in its place."""
 
-    def command(self) -> list[str]:
-        """The command of its measuring processes."""
-        return command_by_path(Path(__file__).parent / "child", "tasks", python=self.python)
-
 
 @dataclass
 class Outcome:
     """What a job came to: the opening, and each step by name."""
 
-    opened: dict[str, Any] = field(default_factory=dict)
-    steps: dict[str, dict[str, Any]] = field(default_factory=dict)
+    opened: Result = field(default_factory=dict)
+    steps: dict[str, Result] = field(default_factory=dict)
     cannot_open: str = ""
     missing: bool = False
     """The package is not installed."""
@@ -54,82 +136,41 @@ def all_cores() -> list[int]:
 
 def run_job(
     engine: Engine,
-    files: dict[str, Any],
-    steps: list[dict[str, Any]],
+    files: dict[str, Any] | None,
+    steps: Sequence[Task],
     threads: int,
     *,
     call: str = "best",
     limit: float = 120,
+    more: Sequence[Path] = (),
+    on_start: Callable[[int], object] = lambda pid: None,
 ) -> Outcome:
-    """Do the steps in a fresh process; behind a step that ended it (too long, or a crash), in another one."""
-    outcome = Outcome()
+    """Do the steps in a fresh process; behind a step that ended it (too long, or a crash), in another one.
+
+    `files` is what `.vocabularies.prepare` made; with None, the steps open what they need. Their kinds that are not of
+    this package are modules in the folders `more`.
+    """
+    command = command_by_path([CHILD, *more], "tasks", python=engine.python)
     environment = {
-        **os.environ,
         "RAYON_NUM_THREADS": str(threads),
         "OMP_NUM_THREADS": str(threads),
         "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
+        "PYTHONWARNINGS": "ignore",
     }
-    # The last cores: the first one has more of what the system does besides.
-    cpus = all_cores()[-threads:]
-    left = list(steps)
-    with TemporaryDirectory(prefix="crayon-bench-job-") as directory:
-        results = os.path.join(directory, "results")
-        while True:
-            job = {
-                "engine": engine.name,
-                "files": {**files, "stand_in": engine.stand_in},
-                "steps": left,
-                "threads": threads,
-                "cpus": cpus,
-                "call": call,
-                "results": results,
-                "limit": limit,
-                "command": engine.command(),
-            }
-            Path(results).write_text("", encoding="utf-8")
-            done = subprocess.run(
-                engine.command(),
-                input=json.dumps(job),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                env=environment,
-            )
-            ended = _read(results, outcome)
-            if outcome.cannot_open or (done.returncode == 0 and not ended):
-                return outcome
-            why = _why(done.returncode, done.stderr)
-            if not outcome.opened:
-                outcome.cannot_open = f"opening took over {limit:g} s" if why == "over" else why
-                return outcome
-            if ended:
-                step = next(step for step in left if step["name"] == ended)
-                outcome.steps[ended] = {"over": step["limit"]} if why == "over" else {"failed": why}
-            left = [step for step in left if step["name"] not in outcome.steps]
-            if not ended or not left:
-                return outcome
-
-
-def _read(results: str, outcome: Outcome) -> str:
-    """Take in the results; returns the step that began and did not end."""
-    begun = ""
-    for line in Path(results).read_text(encoding="utf-8").splitlines():
-        result = json.loads(line)
-        if "cannot_open" in result:
-            outcome.cannot_open, outcome.missing = result["cannot_open"], result["missing"]
-        elif "open_ms" in result:
-            outcome.opened = result
-        elif "begun" in result:
-            begun = result["begun"]
-        else:
-            outcome.steps[result.pop("done")] = result
-            begun = ""
-    return begun
-
-
-def _why(code: int, stderr: str) -> str:
-    if code == -14:  # SIGALRM
-        return "over"
-    return f"the process {Ending(code, last_line(stderr))}"[:300]
+    job = {
+        "engine": engine.name,
+        "files": None if files is None else {**files, "stand_in": engine.stand_in},
+        "threads": threads,
+        "cpus": all_cores()[-threads:],  # the first core has more of what the system does besides
+        "call": call,
+        "limit": limit,
+        "seconds": 1e9,
+        "command": command,
+    }
+    results = run_tasks(command, job, steps, environment=environment, on_start=on_start)
+    opened = results.pop(OPENING)
+    if opened["status"] == "ok":
+        return Outcome(opened, results)
+    why = f"opening took {opened['says']}" if opened["status"] == "hung" else opened["says"]
+    missing = opened.get("missing", False)
+    return Outcome(cannot_open=f"not installed ({why})" if missing else why, missing=missing)

@@ -17,6 +17,12 @@ STEADY_AFTER, STEADY = 5, 5
 SHORT_LAPS = 60
 STEP_LIMIT = 60.0
 HOSTILE_LIMIT = 5.0
+SLOWEST = 200_000
+"""Bytes a second: an engine that is slower has no figure for a large text."""
+SCALE_STEADY, SCALE_SECONDS = 3, 60.0
+"""Passes over a text of ``scale`` behind the first one; none but one of them begins after so many seconds."""
+MEMORY = {"before": "before the first pass", "peak": "at most", "after": "after the passes", "trimmed": "after trim()"}
+"""Figures of the memory of a whole process that has passed over a text of the scenario ``scale``."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,14 @@ def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: 
             jobs.append(
                 Job("lines", count, (_passes(inputs, "lines", 0),), once=True, fills={"lines": (("lines", "lines"),)})
             )
+        for name in inputs.scale:
+            step = {
+                **_passes(inputs, name, SCALE_STEADY),
+                "limit": STEP_LIMIT + (2 + SCALE_STEADY) * inputs.texts[name].bytes / SLOWEST,
+                "seconds": SCALE_SECONDS,
+                "steady": 1,
+            }
+            jobs.append(Job(name, count, (step,), fills={name: (("scale", name), ("scale, steady", name))}))
     if "lists" in scenarios and inputs.corpus:
         name = inputs.corpus[0]
         jobs.append(
@@ -94,7 +108,8 @@ def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, al
 
 def _passes(inputs: Inputs, name: str, repeats: int) -> dict[str, Any]:
     path = inputs.texts[name].path
-    return {"kind": "passes", "name": name, "path": path, "repeats": repeats, "limit": STEP_LIMIT}
+    passes = {"repeats": repeats, "seconds": 1.0, "steady": STEADY_AFTER}
+    return {"kind": "passes", "name": name, "path": path, "limit": STEP_LIMIT, **passes}
 
 
 def figures_of(job: Job, engine: str, outcome: Outcome, inputs: Inputs, scenarios: Sequence[str]) -> list[Figure]:
@@ -109,19 +124,22 @@ def figures_of(job: Job, engine: str, outcome: Outcome, inputs: Inputs, scenario
             continue
         decoding = step == "decode"
         call, gives = (opened["decode"], "texts") if decoding else (opened["call"], opened["gives"])
-        note = f"over {result['over']:g} s" if "over" in result else result.get("failed", "")
+        note = "" if result["status"] == "ok" else result["says"]
         for index, (scenario, text) in enumerate(cells):
-            if scenario not in scenarios:
+            if scenario.partition(",")[0] not in scenarios:
                 continue
             unit = "\u00b5s" if scenario == "short" else "MB/s"
             figure = Figure(scenario, text, job.threads, engine, call, gives, unit, note=note)
             if not note:
-                take = slice(STEADY_AFTER, None) if index else slice(0, 1)
+                take = slice(result["steady"], None) if index else slice(0, 1)
                 size = inputs.texts[text].bytes
                 figure.rounds = [_value(each, size, unit) for each in result["wall"][take]]
                 figure.cpu = [_value(each, size, unit) for each in result["cpu"][take]]
             if note or figure.rounds:
                 found.append(figure)
+        for key, name in MEMORY.items() if result.get("peak") else ():
+            value = [result[key]["resident"] if key != "peak" else result[key]]
+            found.append(Figure(f"scale, memory {name}", step, job.threads, engine, call, gives, "MB", value))
     if "open" in scenarios:
         found.append(
             Figure("open", "first in a process", 1, engine, "open", "a tokenizer", "ms", [opened["open_ms"]], [])

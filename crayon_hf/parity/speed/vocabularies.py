@@ -42,6 +42,8 @@ def find_any(spec: str, directory: str) -> Vocabulary:
     kind = recognise(given) if os.path.isfile(given) else None
     if kind in (Kind.TOKENIZER_JSON, Kind.TIKTOKEN):
         return find(given)
+    if kind is Kind.CRAYON_V2:
+        return Vocabulary(name, "xerv", Path(given))
     converted = Path(directory) / f"{name}.json"
     open_tokenizer(given).save(str(converted))
     if kind is Kind.SENTENCEPIECE:
@@ -51,6 +53,8 @@ def find_any(spec: str, directory: str) -> Vocabulary:
 
 def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:
     """The files of a vocabulary, as the measuring processes want them; what must be made is put into ``directory``."""
+    if vocabulary.kind == "xerv":
+        return {"dat": str(vocabulary.path), "vocabulary": _plain(vocabulary)}
     files: dict[str, Any] = {
         "json": vocabulary.json or str(vocabulary.path),
         "model": str(vocabulary.path) if vocabulary.kind == "sentencepiece" else vocabulary.model,

@@ -1,4 +1,4 @@
-"""What the processes of whole jobs run: scripts that `..watched` starts by their paths.
+"""What the processes of whole jobs run: kinds of steps beside those of `crayon_hf.parity.speed.child.tasks`.
 
 What an engine occupies is only its own when nothing else was imported, so a script imports one engine.
 """

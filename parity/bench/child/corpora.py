@@ -16,8 +16,6 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from .measured import read_job, tell
-
 
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
     """The ceiling: texts that lie in memory as str, ids that stay there. Only that is timed.
@@ -41,7 +39,7 @@ def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: in
         all_ends.update((splits[1:] + tokens).astype("<u8").tobytes())
         tokens += len(ids)
     digest = f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
-    return {"seconds": seconds, "cpu": cpu, "digest": digest, "version": import_module("crayon_hf").__version__}
+    return {"wall": seconds, "cpu": cpu, "digest": digest, "version": import_module("crayon_hf").__version__}
 
 
 def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
@@ -114,9 +112,6 @@ def read_back(output: str, width: int) -> str:
     return f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
 
 
-def main() -> None:
-    """Do the job."""
-    job = read_job()
-    workers = len(job.pop("cores"))
-    del job["command"]
-    tell(**ENGINES[job.pop("engine")](**job, workers=workers))
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """The job of an engine."""
+    return ENGINES[job["engine"]](step["files"], step["output"], step["tokenizer"], job["threads"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from crayon_hf.tokenizer.resolve import open_tokenizer
 
-from .measured import read_job, tell, version_of
+from .measured import version_of
 
 
 def encode_ragged(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
@@ -28,10 +28,9 @@ def crayon(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
 ENGINES = {"encode_ragged": encode_ragged, "crayon": crayon}
 
 
-def main() -> None:
-    """Do the job."""
-    job = read_job()
-    chunks = ENGINES[job["engine"]](open_tokenizer(job["tokenizer"]), job["file"], len(job["cores"]))
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """The time of all calls."""
+    chunks = ENGINES[job["engine"]](open_tokenizer(step["tokenizer"]), step["file"], job["threads"])
     made = hashlib.blake2b(digest_size=16)
     wall = cpu = 0.0
     while True:
@@ -41,4 +40,4 @@ def main() -> None:
         if ids is None:
             break
         made.update(ids.data)
-    tell(version=version_of("crayon-hf"), seconds=wall, cpu=cpu, digest=made.hexdigest())
+    return {"version": version_of("crayon-hf"), "wall": wall, "cpu": cpu, "digest": made.hexdigest()}

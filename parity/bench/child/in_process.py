@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from .measured import digest, least, read_job, tell
+from .measured import digest, least
 
 PASSES = 8
 SMALL = 4096
@@ -64,17 +63,15 @@ def calls(tokenizer: Any, text: str) -> dict[str, tuple[bool, int, Callable[[], 
     }
 
 
-def main() -> None:
-    """Do the job; a figure is the least of three."""
-    job = read_job()
-    os.environ["RAYON_NUM_THREADS"] = str(len(job["cores"]))
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """The cells; a figure is the least of three."""
     library = import_module(PACKAGES[job["engine"]])
-    tokenizer = library.Tokenizer.from_file(job["tokenizer"])
-    with open(job["file"], encoding="utf-8") as stream:
+    tokenizer = library.Tokenizer.from_file(step["tokenizer"])
+    with open(step["file"], encoding="utf-8") as stream:
         text = stream.read()
     cells = {}
     for name, (is_beside, repeats, call) in calls(tokenizer, text).items():
         with busy_thread() if is_beside else nullcontext():  # whose time is not told apart
             figure = least(call, repeats)
         cells[name] = {**figure, "digest": digest(*(repr(encoding.ids).encode() for encoding in call()))}
-    tell(version=library.__version__, cells=cells)
+    return {"version": library.__version__, "cells": cells}

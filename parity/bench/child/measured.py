@@ -1,4 +1,4 @@
-"""What the scripts of whole jobs share: the job on the standard input, times, digests, and the answer.
+"""What the steps of whole jobs share: times and digests.
 
 It has the standard library alone: what a script imports besides is the engine's.
 """
@@ -7,31 +7,16 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-__all__ = ["digest", "least", "read_job", "tell", "timed", "version_of"]
+__all__ = ["digest", "least", "timed", "version_of"]
 
 Seconds = tuple[float, float]
 """By the clock, and of the processor in all threads."""
-
-
-def read_job() -> dict[str, Any]:
-    """The job, a line of JSON. This process stays on the cores that it names."""
-    job: dict[str, Any] = json.loads(sys.stdin.readline())
-    os.sched_setaffinity(0, job["cores"])
-    return job
-
-
-def tell(**answer: Any) -> None:
-    """Print the answer, on a line of its own."""
-    print("\n" + json.dumps(answer), flush=True)
 
 
 def version_of(distribution: str) -> str:
@@ -57,4 +42,4 @@ def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) 
 def least(call: Callable[[], Any], repeats: int = 1, count: int = 1) -> dict[str, float]:
     """The least of three times of a call, for each of the `count` things that it does: a cell without its digest."""
     wall, cpu = min(timed(call, repeats) for _ in range(3))
-    return {"seconds": wall / count, "cpu": cpu / count}
+    return {"wall": wall / count, "cpu": cpu / count}

@@ -4,7 +4,7 @@ Gives a figure and a digest of what came of it for each of: prompts of some size
 a step each; the start of a process to the first token of its first answer; the memory of many workers, which are
 processes of their own and hold a tokenizer that they have used. A time is the least of some repeats.
 
-With ``role`` in the job this is one of those processes.
+With ``role`` in the step this is one of those processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from .measured import digest, least, read_job, tell, version_of
+from .measured import digest, least, version_of
 
 REPEATS = 3
 DISTRIBUTIONS = {
@@ -107,21 +107,24 @@ def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]
     return f"a step of {len(rows)} streams", {**figure, "digest": made}
 
 
-def first_token(job: dict[str, Any]) -> dict[str, Any]:
-    """What a process does until its first answer begins."""
-    server = open_server(job["engine"], job["tokenizer"])
-    ids = list(server.encode(next(iter(job["prompts"].values()))[0]))
-    step = server.stream()
-    text = next((text for text in map(step, ids) if text), "")
-    return {"digest": digest(array("I", ids).tobytes(), text.encode()), "server": server}
+def first_token(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """What a process does until its first answer begins; its tokenizer stays open."""
+    server = open_server(job["engine"], step["tokenizer"])
+    _open.append(server)
+    ids = list(server.encode(next(iter(step["prompts"].values()))[0]))
+    text = next((text for text in map(server.stream(), ids) if text), "")
+    return {"digest": digest(array("I", ids).tobytes(), text.encode())}
 
 
-def starts(job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+_open: list[Server] = []
+
+
+def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The cell of a process from its start to its first token; the file was opened before by another one."""
     figures, made = [], set()
     for _ in range(1 + REPEATS):
         begin, before = time.perf_counter(), os.times()
-        child = _child(job, "first")
+        child = _child(step, job, "first")
         said = _line(child)
         seconds = time.perf_counter() - begin
         child.communicate()
@@ -130,16 +133,16 @@ def starts(job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         figures.append((seconds, cpu))
         made.add(said["digest"])
     seconds, cpu = min(figures[1:])
-    return "start to first token", {"seconds": seconds, "cpu": cpu, "digest": ",".join(sorted(made))}
+    return "start to first token", {"wall": seconds, "cpu": cpu, "digest": ",".join(sorted(made))}
 
 
-def workers(job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The cell of the memory of many processes that have used their tokenizer, in shares of what they share."""
     running: list[subprocess.Popen[str]] = []
     made = set()
     try:
-        for _ in range(job["workers"]):
-            running.append(_child(job, "worker"))
+        for _ in range(step["workers"]):
+            running.append(_child(step, job, "worker"))
             if len(running) % 4 == 0:  # some at a time: what they need to start is not measured
                 made |= {_line(child)["digest"] for child in running[-4:]}
         made |= {_line(child)["digest"] for child in running[len(running) // 4 * 4 :]}
@@ -153,18 +156,20 @@ def workers(job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
-    """What it tells, behind an empty line."""
+    """What came of its first token."""
     assert child.stdout is not None
-    said: dict[str, Any] = json.loads(child.stdout.readline().strip() or child.stdout.readline())
-    return said
+    events = map(json.loads, child.stdout)
+    return next(event for event in events if event.get("done") == "first")
 
 
-def _child(job: dict[str, Any], role: str) -> subprocess.Popen[str]:
+def _child(step: dict[str, Any], job: dict[str, Any], role: str) -> subprocess.Popen[str]:
     child = subprocess.Popen(job["command"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
     # Reading its job is no part of what is measured: it has the first prompt alone.
-    prompts = {name: of_size[:1] for name, of_size in list(job["prompts"].items())[:1]}
-    child.stdin.write(json.dumps({**job, "prompts": prompts, "streams": [], "role": role}) + "\n")
+    prompts = {name: of_size[:1] for name, of_size in list(step["prompts"].items())[:1]}
+    small = {**step, "prompts": prompts, "streams": []}
+    tasks = [{**small, "name": each, "role": each} for each in ("first", "worker")[: 1 + (role == "worker")]]
+    child.stdin.write(json.dumps({**job, "tasks": tasks}) + "\n")
     child.stdin.flush()
     return child
 
@@ -174,15 +179,15 @@ def _smaps(pid: int, name: str) -> float:
         return sum(int(line.split()[1]) for line in file if line.startswith(f"{name}:")) * 1024 / 1e6
 
 
-def main() -> None:
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     """Measure, or be one of the processes that are measured."""
-    job = read_job()
-    if "role" in job:
-        tell(digest=first_token(job)["digest"])
-        if job["role"] == "worker":
-            sys.stdin.read()  # until it is killed
-        return
-    server = open_server(job["engine"], job["tokenizer"])
-    cells = dict(prompts(server, job["prompts"]))
-    cells.update([streams(server, job["streams"]), starts(job), *workers(job)])
-    tell(version=version_of(DISTRIBUTIONS.get(job["engine"], job["engine"])), cells=cells)
+    role = step.get("role")
+    if role == "first":
+        return first_token(step, job)
+    if role == "worker":
+        sys.stdin.read()  # until it is killed
+        return {}
+    server = open_server(job["engine"], step["tokenizer"])
+    cells = dict(prompts(server, step["prompts"]))
+    cells.update([streams(server, step["streams"]), starts(step, job), *workers(step, job)])
+    return {"version": version_of(DISTRIBUTIONS.get(job["engine"], job["engine"])), "cells": cells}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
-from .measured import digest, read_job, tell, timed, version_of
+from .measured import digest, timed, version_of
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """gpt2's, for those that take one."""
@@ -67,12 +68,12 @@ def _of_json(text: str) -> list[bytes]:
     return [bytes(bytes_of[character] for character in token) for token in ordered[256:]]
 
 
-def main() -> None:
-    """Do the job: a digest of the new tokens."""
-    job = read_job()
-    engine = job["engine"]
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """A digest of the new tokens."""
+    engine, threads = job["engine"], job["threads"]
     import_module("crayon_hf.training" if engine == "crayon" else engine)  # takes no part in the time
     trained: list[Tokens] = []
-    seconds, cpu = timed(lambda: trained.append(ENGINES[engine](job["path"], job["vocab_size"], len(job["cores"]))))
+    seconds, cpu = timed(lambda: trained.append(ENGINES[engine](step["path"], step["vocab_size"], threads)))
     made = digest(*trained[0]())
-    tell(version=version_of("crayon-hf" if engine == "crayon" else engine), seconds=seconds, cpu=cpu, digest=made)
+    version = version_of("crayon-hf" if engine == "crayon" else engine)
+    return {"version": version, "wall": seconds, "cpu": cpu, "digest": made}

@@ -9,7 +9,7 @@ from importlib import import_module
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from .measured import digest, least, read_job, tell, timed, version_of
+from .measured import digest, least, timed, version_of
 
 SHORT_TEXT = "One short sentence, as a server gets it."
 LENGTH = 512
@@ -37,17 +37,17 @@ def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[],
     }
 
 
-def measured(job: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
+def measured(step: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
     """The cells. Ours has compiled nothing before the first opening, as after an installation."""
     opened: list[Any] = []
 
     def open_it() -> None:
-        opened.append(auto.from_pretrained(job["directory"], local_files_only=True))
+        opened.append(auto.from_pretrained(step["directory"], local_files_only=True))
 
     first_seconds, first_cpu = timed(open_it, is_collected=False)  # as in a program, which does not do that
     tokenizer = opened.pop()
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.convert_ids_to_tokens(0)
-    with open(job["batch"], encoding="utf-8") as stream:
+    with open(step["batch"], encoding="utf-8") as stream:
         batch = json.load(stream)
     cells = {}
     for name, (repeats, call) in calls(tokenizer, batch).items():
@@ -56,19 +56,18 @@ def measured(job: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
         except ImportError:  # PyTorch is not installed
             continue
         cells[name] = {**least(call, repeats), "digest": digest(json.dumps(answer, sort_keys=True).encode())}
-    cells["from_pretrained, first"] = {"seconds": first_seconds, "cpu": first_cpu, "digest": ""}
+    cells["from_pretrained, first"] = {"wall": first_seconds, "cpu": first_cpu, "digest": ""}
     seconds, cpu = timed(open_it)
-    cells["from_pretrained, again"] = {"seconds": seconds, "cpu": cpu, "digest": ""}
+    cells["from_pretrained, again"] = {"wall": seconds, "cpu": cpu, "digest": ""}
     return cells
 
 
-def main() -> None:
-    """Do the job."""
-    job = read_job()
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """The cells, with an empty cache."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import_module("transformers").PreTrainedTokenizerFast  # noqa: B018 - imports what the first opening would
     distribution = DISTRIBUTIONS[job["engine"]]
     auto = import_module(distribution.replace("-", "_")).AutoTokenizer
     with TemporaryDirectory() as cache:
         os.environ["CRAYON_CACHE_DIR"] = cache
-        tell(version=version_of(distribution), cells=measured(job, auto))
+        return {"version": version_of(distribution), "cells": measured(step, auto)}

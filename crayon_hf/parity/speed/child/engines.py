@@ -9,12 +9,14 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from .serve import SkippedError
+
 __all__ = ["ENGINES", "MODULES", "Call", "CannotOpenError", "Contestant", "make"]
 
 Documents = list[str]
 
 
-class CannotOpenError(Exception):
+class CannotOpenError(SkippedError):
     """An engine that cannot open a vocabulary; the message says why."""
 
 
@@ -33,8 +35,8 @@ class Contestant(NamedTuple):
 
     best: Call
     """Its own interface: the fastest of its batch calls."""
-    lists: Call | None
-    """The same as lists of ints, where there is such a call."""
+    lists: Call
+    """The same as lists of ints."""
     short: Callable[[str], Sequence[int]]
     decode_name: str
     decode: Callable[[list[list[int]]], Sequence[str | bytes]]
@@ -46,6 +48,8 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
         module, _, function = files["stand_in"].partition(":")
         opened = getattr(import_module(module), function)(_argument(engine, files))
         return _crayon(opened, threads) if engine == "crayon" else _plain(opened, function, threads)
+    if "dat" in files and engine not in _OF_CRAYON:
+        raise CannotOpenError("it opens no cartridge of CRAYON")
     return ENGINES[engine][1](files, threads)
 
 
@@ -109,6 +113,8 @@ def _crayon(opened: Any, threads: int) -> Contestant:
 
 
 def _open_crayon(files: dict[str, Any], threads: int) -> Contestant:
+    if "dat" in files:
+        return _open_vocab(files, threads)
     crayon_hf = import_module("crayon_hf")
     if files.get("directory"):
         return _auto("crayon_hf", files["directory"])
@@ -308,6 +314,12 @@ def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
     )
 
 
+def _open_tokenize(files: dict[str, Any], threads: int) -> Contestant:
+    """The same, called as CRAYON is."""
+    vocab = _open_vocab(files, threads)
+    return vocab._replace(best=vocab.lists)
+
+
 def _plain(encode: Any, name: str, threads: int) -> Contestant:
     """A stand-in for a peer: a function from documents to lists of ids."""
     call = Call(name, "lists", encode, _rows_of_lists)
@@ -327,7 +339,11 @@ ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
     "tokie": ("tokie", _open_tokie),
     "prerelease": ("tokenizers", _open_prerelease),
     "xerv": ("xerv-crayon", _open_xerv),
+    "xerv-5.7": ("xerv-crayon", _open_xerv),
     "vocab": ("crayon-hf", _open_vocab),
+    "tokenize": ("crayon-hf", _open_tokenize),
 }
+_OF_CRAYON = ("crayon", "xerv", "xerv-5.7", "vocab", "tokenize")
+"""Those that open a version 2 cartridge."""
 MODULES = {"xerv-crayon": "crayon"}
 """By what is installed, where its module is called otherwise."""

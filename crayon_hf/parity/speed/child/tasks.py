@@ -1,64 +1,49 @@
-"""The steps of one measuring process: open a vocabulary, then each step of the job, one line of JSON for each.
-
-A step that takes longer than its limit ends the process (native code cannot be interrupted otherwise); the parent sees
-which step that was, since results are written one by one, and goes on behind it.
-"""
+"""The steps of one measuring process: open a vocabulary, then each step of the job."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import hashlib
 import json
 import os
-import signal
 import statistics
 import subprocess
-import sys
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .engines import ENGINES, MODULES, CannotOpenError, Contestant, make
-from .memory import occupied
+from .engines import ENGINES, MODULES, Contestant, make
+from .memory import forget_peak, give_back, occupied, peak
+from .serve import Result, Task, serve
 
 __all__ = ["main"]
 
 WARMING = ["a"] * 64
 """What is encoded before anything is timed: a process imports NumPy and starts its threads once."""
-
-SHORT_LAPS = 60
+DOCUMENT, BATCH = 2048, 16_000_000
+"""Bytes of a document of a plain text, and of the documents of one call."""
 
 
 def main() -> int:
     """Do the job that stdin describes."""
-    job: dict[str, Any] = json.loads(sys.stdin.read())
-    with open(job["results"], "a", encoding="utf-8") as out:
-
-        def tell(**result: Any) -> None:
-            out.write(json.dumps(result) + "\n")
-            out.flush()
-
-        _run(job, tell)
+    serve(_begin)
     # What libraries do at exit is not measured, and an engine's threads must not keep a process alive.
     os._exit(0)
 
 
-def _run(job: dict[str, Any], tell: Callable[..., None]) -> None:
+def _begin(job: dict[str, Any], say: Callable[..., None]) -> tuple[Result, Callable[[Task], Result]]:
     if job["cpus"] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job["cpus"])
     engine, files, threads = job["engine"], job["files"], job["threads"]
+    if files is None:  # the step opens what it needs
+        return {}, lambda step: import_module(f".{step['kind']}", __package__).run(step, job)
     distribution = ENGINES[engine][0] if engine in ENGINES else ""
-    try:
-        if not files.get("stand_in"):
-            import_module(_module(distribution))
-    except ImportError as error:
-        tell(cannot_open=f"{distribution} is not installed ({error})", missing=True)
-        return
+    if not files.get("stand_in"):
+        import_module(_module(distribution))
     for module in ("numpy", "awkward") if engine == "gigatoken" else ("numpy",):
         with contextlib.suppress(ImportError):  # most import it in their first call
             import_module(module)
@@ -67,54 +52,23 @@ def _run(job: dict[str, Any], tell: Callable[..., None]) -> None:
             getattr(import_module(_module(package)), "AutoTokenizer", None)
     gc.collect()
     before = occupied()
-    _limit(job["limit"])
     started = time.perf_counter()
-    try:
-        contestant = make(engine, files, threads)
-    except (CannotOpenError, ImportError) as error:
-        tell(cannot_open=str(error), missing=isinstance(error, ImportError))
-        return
-    except Exception as error:
-        tell(cannot_open=_said(error), missing=False)
-        return
+    contestant = make(engine, files, threads)
     opening = (time.perf_counter() - started) * 1000
-    _limit(0)
     call = contestant.lists if job["call"] == "lists" else contestant.best
-    tell(
-        open_ms=opening,
-        version=_version(distribution),
-        call=call.name if call else "",
-        gives=call.gives if call else "",
-        decode=contestant.decode_name,
-        memory=_grown(before),
-    )
-    if call is None:
-        return
-    for step in job["steps"]:
-        tell(begun=step["name"])
-        _limit(step["limit"])
-        try:
-            result = _STEPS[step["kind"]](step, contestant, call, job, before)
-        except Exception as error:
-            result = {"failed": _said(error)}
-        _limit(0)
-        tell(done=step["name"], **result)
+    facts = {
+        "open_ms": opening,
+        "version": _version(distribution),
+        "call": call.name,
+        "gives": call.gives,
+        "decode": contestant.decode_name,
+        "memory": _grown(before),
+    }
+    return facts, lambda step: _STEPS[step["kind"]](step, contestant, call, job, before)
 
 
 def _module(distribution: str) -> str:
     return MODULES.get(distribution, distribution.replace("-", "_"))
-
-
-def _said(error: Exception) -> str:
-    """An error in one line."""
-    first = (str(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first}"[:200]
-
-
-def _limit(seconds: float) -> None:
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _version(distribution: str) -> str:
@@ -128,9 +82,7 @@ def _version(distribution: str) -> str:
 
 def _grown(before: dict[str, float] | None) -> dict[str, float] | None:
     """What the process occupies, and how much of it came since ``before``."""
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError):  # what is free goes back to the system; glibc only
-        ctypes.CDLL(None).malloc_trim(0)
+    give_back()
     now = occupied()
     if now is None or before is None:
         return None
@@ -141,6 +93,35 @@ def _documents(step: dict[str, Any]) -> Any:
     """A list of texts, or of lists of ids."""
     with open(step["path"], encoding="utf-8", newline="") as stream:
         return json.loads(stream.read())
+
+
+def _batches(step: dict[str, Any]) -> Iterable[list[str]]:
+    """The documents of a step: all at once, or, of a plain text, of 16 MB at a time, which are read when it is their
+    turn."""
+    return [_documents(step)] if step["path"].endswith(".json") else _Batches(step["path"])
+
+
+class _Batches:
+    """Documents of at most 2,048 bytes, cut between characters, again in each pass."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __iter__(self) -> Iterator[list[str]]:
+        with open(self.path, "rb") as file:
+            rest = b""
+            while data := file.read(BATCH - len(rest)):
+                data, docs, at = rest + data, [], 0
+                while at < len(data):
+                    end = min(at + DOCUMENT, len(data))
+                    while end < len(data) and data[end] & 0xC0 == 0x80:
+                        end -= 1
+                    if end == len(data) == BATCH:  # the next one begins with it
+                        break
+                    docs.append(data[at:end].decode())
+                    at = end
+                rest = data[at:]
+                yield docs
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, float]:
@@ -158,27 +139,49 @@ def _timed(work: Callable[[], Any]) -> tuple[float, float]:
 
 
 def _passes(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    docs, short = _documents(step), contestant.short
+    batches, short = _batches(step), contestant.short
     run: Callable[[Any], Any] = (lambda docs: [short(doc) for doc in docs]) if step.get("single") else call.run
     run(WARMING)
-    measured = [_timed(lambda: run(docs))]
-    while len(measured) < 1 + step["repeats"] and (len(measured) == 1 or sum(wall for wall, _ in measured) < 1):
-        measured.append(_timed(lambda: run(docs)))
-    return {"wall": [wall for wall, _ in measured], "cpu": [cpu for _, cpu in measured], "memory": _grown(before)}
+    at_first = occupied()
+    forget_peak()
+    measured: list[tuple[float, float]] = []
+    while len(measured) <= step["repeats"]:
+        if len(measured) > 1 and sum(wall for wall, _ in measured) > step["seconds"]:
+            break
+        parts = [_timed(lambda: run(docs)) for docs in batches]  # noqa: B023
+        measured.append((sum(wall for wall, _ in parts), sum(cpu for _, cpu in parts)))
+    result = {"wall": [wall for wall, _ in measured], "cpu": [cpu for _, cpu in measured], "steady": step["steady"]}
+    if isinstance(batches, _Batches):
+        result |= {"before": at_first, "peak": peak(), "after": occupied(), "trimmed": _trimmed(job["engine"])}
+    return result
+
+
+def _trimmed(engine: str) -> dict[str, float] | None:
+    """What the process occupies when the engine, if it can, and the allocator have given back what they keep."""
+    distribution = ENGINES[engine][0] if engine in ENGINES else ""
+    trim = getattr(import_module(_module(distribution)), "trim", None) if distribution else None
+    if trim is not None:
+        trim()
+    give_back()
+    return occupied()
 
 
 def _ids(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    docs = _documents(step)
-    if step.get("single"):
-        rows = [array("I", list(map(int, contestant.short(doc)))).tobytes() for doc in docs]
-    else:
-        rows = list(call.rows(call.run(docs)))
+    kept: list[list[int]] = []
+    tokens = count = 0
     with open(step["to"], "wb") as out:
-        out.write(b"".join(hashlib.blake2b(row, digest_size=8).digest() for row in rows))
+        for docs in _batches(step):
+            if step.get("single"):
+                rows = [array("I", list(map(int, contestant.short(doc)))).tobytes() for doc in docs]
+            else:
+                rows = list(call.rows(call.run(docs)))
+            out.write(b"".join(hashlib.blake2b(row, digest_size=8).digest() for row in rows))
+            tokens, count = tokens + sum(map(len, rows)) // 4, count + len(rows)
+            kept += [array("I", row).tolist() for row in rows] if step.get("keep") else []
     if step.get("keep"):
-        with open(step["keep"], "w", encoding="ascii") as kept:
-            json.dump([array("I", row).tolist() for row in rows], kept)
-    return {"tokens": sum(map(len, rows)) // 4, "documents": len(rows)}
+        with open(step["keep"], "w", encoding="ascii") as file:
+            json.dump(kept, file)
+    return {"tokens": tokens, "documents": count}
 
 
 def _decoded(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
@@ -232,12 +235,10 @@ def _memory(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, b
         after.append({"bytes": size, **now} if now else {})
     extra = None
     if step["extra"]:
-        second = {**job, "results": job["results"] + ".extra"}
-        second["steps"] = [{**step, "extra": False, "bytes": 1_000_000}]
-        subprocess.run(job["command"], input=json.dumps(second), text=True, check=True, timeout=step["limit"])
-        with open(second["results"], encoding="utf-8") as results:
-            lines = [json.loads(line) for line in results]
-        extra = next((line["after"][-1] for line in lines if "after" in line), None)
+        second = {**job, "tasks": [{**step, "extra": False, "bytes": 1_000_000}]}
+        command = {"text": True, "check": True, "timeout": step["limit"], "stdout": subprocess.PIPE}
+        said = subprocess.run(job["command"], input=json.dumps(second) + "\n", **command).stdout
+        extra = next((line["after"][-1] for line in map(json.loads, said.splitlines()) if "after" in line), None)
     return {"after": after, "extra": extra}
 
 

@@ -1,0 +1,58 @@
+"""The memory of all processes of a job, and what they read and wrote, from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+from threading import Thread
+
+__all__ = ["Watch"]
+
+_EVERY = 0.05
+
+
+class Watch:
+    """Looks at a process and at all below it, until it has ended; then none of them is left."""
+
+    def __init__(self) -> None:
+        self.peak_mb = 0.0
+        """The most memory of all together, pages that they share counted once."""
+        self._moved: dict[int, int] = {}
+
+    @property
+    def moved(self) -> int:
+        """Bytes that all read and wrote, as far as that was seen."""
+        return sum(self._moved.values())
+
+    def begin(self, pid: int) -> None:
+        """Look from now on."""
+        Thread(target=self._look, args=[pid], daemon=True).start()
+
+    def _look(self, pid: int) -> None:
+        tree = {pid: 0.0}
+        while found := self._tree(pid):
+            tree = found
+            self.peak_mb = max(self.peak_mb, sum(tree.values()))
+            time.sleep(_EVERY)
+        for each in tree.keys() - {pid}:  # it was ended, and its workers would keep its pipe open
+            with contextlib.suppress(OSError):
+                os.kill(each, signal.SIGKILL)
+
+    def _tree(self, pid: int) -> dict[int, float]:
+        """MB of each process, shared pages in shares."""
+        found: dict[int, float] = {}
+        left = [pid]
+        while left:
+            each = left.pop()
+            with contextlib.suppress(OSError, ValueError):  # it has just ended
+                of = Path(f"/proc/{each}")
+                lines = (of / "smaps_rollup").read_text(encoding="ascii").splitlines()
+                found[each] = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024 / 1e6
+                calls = dict(line.split(": ") for line in (of / "io").read_text(encoding="ascii").splitlines())
+                self._moved[each] = int(calls["rchar"]) + int(calls["wchar"])
+                for task in (of / "task").iterdir():
+                    left += map(int, (task / "children").read_text(encoding="ascii").split())
+        return found
