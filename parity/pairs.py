@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,51 @@ from crayon_hf import Tokenizer
 from crayon_hf.errors import CrayonError, UnsupportedError
 from crayon_hf.formats.recognise import Kind, recognise
 from crayon_hf.parity.compare.comparison import Comparison, singles
+from crayon_hf.parity.compare.lines import suite_line
 from crayon_hf.parity.compare.records import Item, Mode, Outcome, Side, each, has_surrogates, outcome_of
-from crayon_hf.parity.compare.suites import event_of
+from crayon_hf.parity.compare.suites import Event, event_of
 from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.parity.inputs.texts import load_documents
 from crayon_hf.parity.inputs.token_strings import generate_of_tokens
 
 from .options import add_texts, texts_of
-from .runner import AGREED, DIFFERED, MISUSED, Row
+from .runner import AGREED, DIFFERED, MISUSED
+
+
+@dataclass
+class Row:
+    """One line of a table: a set of inputs of a target beside its library; or why there is none."""
+
+    target: str
+    what: str
+    """The library and its version."""
+    suite: str = ""
+    values: Event = field(default_factory=dict)
+    skipped: str = ""
+    """Why nothing was compared, where that is no failure."""
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs were compared."""
+        return sum(self.values.get("inputs", {}).values())
+
+    @property
+    def differing(self) -> int:
+        """How many of them differ."""
+        return sum(self.values.get("differing", {}).values())
+
+    def lines(self) -> list[str]:
+        """The line, and below it the smallest differing inputs."""
+        name = f"{self.target:14} {self.suite:8} {self.what:8}"
+        if self.skipped:
+            return [f"{name} not compared: {self.skipped}"]
+        characters, seconds = self.values.get("characters", 0), self.values.get("seconds", 0.0)
+        lines = [suite_line(name, self.inputs, self.differing, characters, seconds)]
+        if self.differing:
+            by_category = sorted(self.values["differing"].items(), key=lambda entry: -entry[1])
+            lines.append("  by category: " + ", ".join(f"{name} {count}" for name, count in by_category))
+            lines += [f"  {line}" for line in self.values["report"]]
+        return lines
 
 
 class CallsSide:
@@ -154,7 +191,7 @@ def run(
     try:
         for row in rows_of(arguments, Inputs(arguments.strings, *texts_of(arguments), arguments.seed)):
             rows.append(row)
-            print("\n".join(row.lines(width=8)), flush=True)
+            print("\n".join(row.lines()), flush=True)
     except (CrayonError, ImportError, OSError, ValueError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return MISUSED

@@ -65,6 +65,7 @@ def best_peers(report: Report, cell: Cell) -> tuple[tuple[float, str] | None, tu
     with other ids, where that is faster."""
     figures = {name: figure for name, figure in report.cells()[cell].items() if figure.rounds}
     ours = figures.pop(OURS, None)
+    figures.pop("tokenize", None)  # ours, too
     if ours is None:
         return None, None
     ratios = sorted((ratio(ours.rounds, figure.rounds, figure.unit), name) for name, figure in figures.items())

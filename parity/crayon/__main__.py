@@ -14,8 +14,7 @@ from crayon_hf.errors import UnsupportedError
 from crayon_hf.formats.recognise import Kind
 from parity.crayon import releases, speed
 from parity.crayon.processes import Opened
-from parity.pairs import CallsSide, Inputs, Pair, check_kind, compare, make_parser, one_by_one, pair_of, run
-from parity.runner import Row
+from parity.pairs import CallsSide, Inputs, Pair, Row, check_kind, compare, make_parser, one_by_one, pair_of, run
 
 RELEASE = "5.3.8"
 _WHERE = (

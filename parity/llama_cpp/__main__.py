@@ -22,6 +22,7 @@ from parity.pairs import (
     CallsSide,
     Inputs,
     Pair,
+    Row,
     check_kind,
     compare,
     make_parser,
@@ -30,7 +31,7 @@ from parity.pairs import (
     pair_of,
     run,
 )
-from parity.runner import AGREED, DIFFERED, MISUSED, Row
+from parity.runner import AGREED, DIFFERED, MISUSED
 
 _BETWEEN = "\n__ggml_vocab_test__\n"
 

@@ -17,6 +17,7 @@ from parity.pairs import (
     CallsSide,
     Inputs,
     Pair,
+    Row,
     check_kind,
     compare,
     make_parser,
@@ -25,7 +26,6 @@ from parity.pairs import (
     pair_of,
     run,
 )
-from parity.runner import Row
 
 
 def shipped() -> list[str]:

@@ -18,8 +18,8 @@ from crayon_hf.formats.recognise import Kind, recognise
 from crayon_hf.parity.compare.sentencepiece_side import OurPiecesSide, SentencePieceSide
 from crayon_hf.parity.inputs.texts import shared_directory
 from crayon_hf.util.extras import needed
-from parity.pairs import Inputs, Pair, check_kind, compare, make_parser, pair_of, run
-from parity.runner import AGREED, DIFFERED, MISUSED, Row
+from parity.pairs import Inputs, Pair, Row, check_kind, compare, make_parser, pair_of, run
+from parity.runner import AGREED, DIFFERED, MISUSED
 from parity.sentencepiece.random_run import RandomRun
 
 

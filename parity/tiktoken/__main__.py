@@ -20,9 +20,8 @@ from crayon_hf.formats.export import to_tiktoken
 from crayon_hf.formats.names import NameKind, meaning_of
 from crayon_hf.parity.compare import references
 from crayon_hf.parity.compare.references import TIKTOKEN, Vocabulary
-from crayon_hf.parity.compare.targets import find_target
-from parity.options import make_parser
-from parity.runner import run
+from crayon_hf.parity.compare.targets import Subject, find_target
+from parity.runner import make_parser, run
 
 TARGETS = (
     "an encoding of tiktoken, a rank file, a cartridge made from one, or a profile with ranks (default: "
@@ -30,14 +29,18 @@ TARGETS = (
 )
 
 
-def find(name: str, directory: str, pattern: str | None = None) -> Vocabulary:
-    """The vocabulary that a name stands for; of a profile the ranks that ``crayon-hf convert --to tiktoken`` writes."""
+def find(name: str, directory: str, pattern: str | None = None) -> Subject:
+    """What a name stands for; of a profile the ranks that ``crayon-hf convert --to tiktoken`` writes."""
     if pattern is not None:
-        return references.find(name, pattern=pattern)
+        return _ranks(references.find(name, pattern=pattern))
     meaning = meaning_of(name)
     if meaning.kind is NameKind.PROFILE and meaning.path is not None:
-        return exported(meaning.name, meaning.path, directory)
-    return find_target(name, "tiktoken", directory).vocabulary
+        return _ranks(exported(meaning.name, meaning.path, directory))
+    return find_target(name, "tiktoken", directory)
+
+
+def _ranks(vocabulary: Vocabulary) -> Subject:
+    return Subject(vocabulary.name, "a rank file", vocabulary)
 
 
 def exported(name: str, source: str, directory: str) -> Vocabulary:

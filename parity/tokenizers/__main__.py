@@ -3,7 +3,7 @@
 Examples:
 
     python -m parity.tokenizers                                  all published vocabularies, or the profile lite
-    python -m parity.tokenizers gpt2 my-model/ --everything      two of them, also as pairs, words and windows
+    python -m parity.tokenizers gpt2 my-model/ --everything      two of them, all of it as pairs, words and windows
     python -m parity.tokenizers tokenizer.json --cpu all         on every instruction set of this machine
 """
 
@@ -12,10 +12,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from crayon_hf.parity.compare.references import TOKENIZERS, Vocabulary
-from crayon_hf.parity.compare.targets import find_target
-from parity.options import make_parser
-from parity.runner import run
+from crayon_hf.parity.compare.references import TOKENIZERS
+from crayon_hf.parity.compare.targets import Subject, find_target
+from parity.runner import make_parser, run
 
 TARGETS = (
     "a tokenizer.json or all that converts to one, a directory, a cartridge, a profile, or a name below "
@@ -23,9 +22,9 @@ TARGETS = (
 )
 
 
-def find(name: str, directory: str) -> Vocabulary:
-    """The vocabulary that a name stands for. TargetError where it stands for none."""
-    return find_target(name, "tokenizers", directory).vocabulary
+def find(name: str, directory: str) -> Subject:
+    """What a name stands for. TargetError where it stands for nothing."""
+    return find_target(name, "tokenizers", directory)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ Examples:
 
     python -m parity.transformers                                all published vocabularies, or the profile lite
     python -m parity.transformers llama2 --strings 1000          one of them, on fewer strings
-    python -m parity.transformers my-model/ --everything         a directory, also as pairs, words and windows
+    python -m parity.transformers my-model/ --everything         a directory, all of it as pairs, words and windows
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from collections.abc import Sequence
 
 from crayon_hf.formats import convert, write
 from crayon_hf.formats.names import NameKind, meaning_of
-from crayon_hf.parity.compare.references import TOKENIZERS, Vocabulary
-from crayon_hf.parity.compare.targets import find_target
-from parity.options import make_parser
-from parity.runner import run
+from crayon_hf.parity.compare.references import TOKENIZERS
+from crayon_hf.parity.compare.targets import Subject, find_target
+from parity.runner import make_parser, run
 
 PUBLISHED = tuple(name for name in TOKENIZERS if name != "gpt2")
 """Those that are directories of transformers; of gpt2 the corpus has the tokenizer.json alone."""
@@ -29,13 +28,13 @@ TARGETS = (
 )
 
 
-def find(name: str, directory: str) -> Vocabulary:
-    """The vocabulary that a name stands for; a profile as the directory that ``crayon-hf convert`` makes of it."""
+def find(name: str, directory: str) -> Subject:
+    """What a name stands for; a profile as the directory that ``crayon-hf convert`` makes of it."""
     meaning = meaning_of(name)
     if meaning.kind is NameKind.PROFILE:
         name = os.path.join(directory, meaning.name)
         write(convert(meaning.path), name)
-    return find_target(name, "transformers", directory).vocabulary
+    return find_target(name, "transformers", directory)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -47,15 +47,15 @@ def test_a_planted_difference(
     targets: dict[str, list[str]], stand_in: ModuleType, tmp_path: Path, capfd: Any, name: str
 ) -> None:
     out = tmp_path / "report.json"
-    few = [name, *targets[name], "--strings", "250", "--tokens", "0", "--reports", "1", "--json", str(out)]
+    few = [name, *targets[name], "--strings", "250", "--tokens", "0", "--json", str(out)]
     assert main([*few, "--ours", "parity_stand_in:agrees"]) == 0, capfd.readouterr().out
     assert "no difference" in capfd.readouterr().out
     assert main([*few, "--ours", "parity_stand_in:wrong_ids"]) == 1
     printed = capfd.readouterr().out
     assert "DIFFER" in printed
-    assert printed.splitlines()[-1].startswith(f"1 of 1 suites do not agree with {name} ")
-    (row,) = json.loads(out.read_text("utf-8"))["rows"]
-    (difference,) = row["differences"]
+    assert printed.splitlines()[-1].startswith(f"1 of 1 reports do not agree with {name} ")
+    (report,) = json.loads(out.read_text("utf-8"))["reports"]
+    difference = report["differences"][0]
     assert "\\xe9" in difference["smallest"][0]
     assert difference["smallest"][0] in printed
 

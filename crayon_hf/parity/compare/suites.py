@@ -133,7 +133,6 @@ class Work:
     """``module:function`` that opens what is compared, given the vocabulary; empty for ``crayon_hf.Tokenizer``."""
     reports: int = 5
     threads: int = 1
-    allow_delegated: bool = False
     careful_from: int = -1
     """If not negative: take the batch that begins with this input one by one, and say before each who tries what."""
 
@@ -183,7 +182,7 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
     if hasattr(tokenizer, "get_vocab_size"):
         facts["vocab_size"] = tokenizer.get_vocab_size()
     emit({"event": "opened", "engine": report.get("engine", ""), "cpu": report.get("cpu") or "", **facts})
-    if report.get("engine") == "delegated" and not work.allow_delegated:
+    if report.get("engine") == "delegated":
         emit(
             {"event": "refused", "reason": f"delegated to the reference, which proves nothing: {report.get('reason')}"}
         )

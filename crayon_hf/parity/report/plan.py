@@ -42,10 +42,12 @@ def make_groups(
     texts: Sequence[str | os.PathLike[str]] | None,
     megabytes: float | None,
     directory: str,
+    is_everything: bool = False,
 ) -> list[Group]:
     """The groups of a report. ValueError for a text that is not UTF-8, UnknownVocabularyError for one that is missing.
 
     Without `texts` (None) these are the shared corpus, or the sources of Python's library, written into `directory`.
+    In other modes a share of the generated strings is compared; with `is_everything` all strings and texts.
     """
     groups = [*_generated(vocabulary, strings, tokens, seed)]
     kind, limit = "file", None if megabytes is None else int(megabytes * 1e6)
@@ -55,8 +57,17 @@ def make_groups(
         has_corpus = shared is not None and (shared / "corpus").is_dir()
         texts = CORPUS if has_corpus else [python_library(directory, limit)]
     groups += [_text(os.fspath(text), kind, limit) for text in texts]
-    groups += _variants(vocabulary, strings, tokens, seed)
-    return groups
+    if vocabulary.kind not in WITH_VARIANTS:
+        return groups
+    if is_everything:
+        plain = [suite for group in groups for suite in group.suites if suite.source != "bytes"]
+        return groups + _variants(seed, plain, plain)
+
+    def some(share: int) -> list[Suite]:
+        counts = {"strings": -(-strings // share), "tokens": -(-tokens // share)}
+        return [Suite(name, count, seed) for name, count in counts.items() if count]
+
+    return groups + _variants(seed, some(SHARE), some(WINDOW_SHARE))
 
 
 def _generated(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> list[Group]:
@@ -73,21 +84,14 @@ def _generated(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> 
     return groups
 
 
-def _variants(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> list[Group]:
-    """Other modes, on a share of the generated strings."""
-    if vocabulary.kind not in WITH_VARIANTS:
+def _variants(seed: int, singles: list[Suite], of_windows: list[Suite]) -> list[Group]:
+    """Other modes of these suites."""
+    if not singles:
         return []
-
-    def some(share: int) -> list[Suite]:
-        counts = {"strings": -(-strings // share), "tokens": -(-tokens // share)}
-        return [Suite(name, count, seed) for name, count in counts.items() if count]
 
     def group(name: str, about: str, suites: list[Suite]) -> Group:
         return Group(name, "generated", about, tuple(suites), seed)
 
-    singles = some(SHARE)
-    if not singles:
-        return []
     return [
         group("pairs", "pairs of such strings, with and without special tokens", variant("pairs", singles)),
         group("no special tokens", "such strings, with no special tokens around them", variant("no_special", singles)),
@@ -100,7 +104,7 @@ def _variants(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> l
         group(
             "windows",
             "such strings and pairs, truncated from both sides into overlapping windows, padded on both sides",
-            variant("windows", some(WINDOW_SHARE)),
+            variant("windows", of_windows),
         ),
     ]
 

@@ -35,7 +35,7 @@ Progress = Callable[[str], None]
 
 
 def make_report(
-    target: str,
+    target: str | Subject,
     against: str = "",
     *,
     strings: int = STRINGS,
@@ -43,34 +43,38 @@ def make_report(
     seed: int = 1,
     texts: Sequence[str | os.PathLike[str]] | None = None,
     megabytes: float | None = None,
+    is_everything: bool = False,
     speed: bool = True,
     rounds: int = ROUNDS,
     cpu: str = "",
     ours: str = "",
     cartridge: str | os.PathLike[str] | None = None,
     command: str = "",
+    reference_cache: str = "",
     progress: Progress = lambda _: None,
 ) -> Report:
     """Compare ours with a reference on one target, and time both. TargetError when the comparison means nothing.
 
-    `target` is what `compare.targets.find_target` takes, `against` the reference (by default the target's own).
-    `strings` and `tokens` (by default a fifth of that) are how many strings are generated. `texts` are files and
-    directories of the user's; None is a text of ours, an empty sequence none at all. `megabytes` is how much of each
-    is taken. `cpu` is an instruction set, `ours` (``module:function``) stands in for what we open, and `command` is
-    what repeats the run. `cartridge` is the one that ours has to encode with, for a certificate: TargetError if it
-    does not, before anything is compared. A difference, or a side that crashes, is a part of the report and no error.
+    `target` is what `compare.targets.find_target` takes, or a subject that it gave; `against` is the reference (by
+    default the target's own). `strings` and `tokens` (by default a fifth of that) are how many strings are generated.
+    `texts` are files and directories of the user's; None is a text of ours, an empty sequence none at all. `megabytes`
+    is how much of each is taken. With `is_everything` all inputs are compared in the other modes, too, not a share.
+    `cpu` is an instruction set, `ours` (``module:function``) stands in for what we open, and `command` is what repeats
+    the run. `cartridge` is the one that ours has to encode with, for a certificate: TargetError if it does not, before
+    anything is compared. `reference_cache` is a directory for digests of the reference's results, which a later run
+    takes instead. A difference, or a side that crashes, is a part of the report and no error.
 
     docs/parity.md has examples.
     """
     tokens = strings // 5 if tokens is None else tokens
     started, clock = datetime.now(timezone.utc), time.monotonic()
     with TemporaryDirectory(prefix="crayon-parity-") as directory:
-        subject = find_target(target, against, directory)
+        subject = target if isinstance(target, Subject) else find_target(target, against, directory)
         vocabulary = subject.vocabulary
-        groups = make_groups(vocabulary, strings, tokens, seed, texts, megabytes, directory)
+        groups = make_groups(vocabulary, strings, tokens, seed, texts, megabytes, directory, is_everything)
         threads = len(all_cores())
         suites = tuple(suite for group in groups for suite in group.suites)
-        work = Work(vocabulary, suites, cpu, ours=ours, threads=threads)
+        work = Work(vocabulary, suites, cpu, reference_cache, ours, threads=threads)
         run = _Run(groups, work, progress, None if cartridge is None else os.path.realpath(cartridge))
         run.run()
         speeds: tuple[Speed, ...] = ()
@@ -81,6 +85,7 @@ def make_report(
                 notes += found
             else:
                 notes.append("speed was not measured, since the results are not the same")
+    called = target if isinstance(target, str) else subject.name
     given = {"--strings": strings, "--tokens": tokens, "--seed": seed}
     return Report(
         target=Target(subject.name, subject.kind, *run.opened_facts),
@@ -92,7 +97,7 @@ def make_report(
         speeds=speeds,
         machine=_machine(),
         versions=_versions(subject),
-        command=command or _command(target, vocabulary.kind, texts, given, megabytes, speed),
+        command=command or _command(called, vocabulary.kind, texts, given, megabytes, speed),
         started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
         seconds=round(time.monotonic() - clock, 1),
         notes=tuple(notes),
