@@ -1,4 +1,4 @@
-"""Virtual environments for what cannot be installed beside this one's packages."""
+"""Virtual environments for what cannot be installed beside this one's packages. It needs Python's library alone."""
 
 from __future__ import annotations
 
@@ -8,24 +8,37 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from crayon_hf.parity.compare.children import last_line
-
-__all__ = ["environment"]
+__all__ = ["environment", "packages_of"]
 
 
-def environment(home: Path, requirements: Sequence[str]) -> Path:
+def environment(
+    home: Path, requirements: Sequence[str], without: Sequence[str] = (), sees: Sequence[Path] = ()
+) -> Path:
     """The Python of an environment. It is made where it is not there, or where other packages are asked for.
 
-    OSError where they cannot be installed.
+    `without` is installed without what it requires. The environment sees the folders `sees` behind its own packages:
+    what is in them is not installed again. OSError, with what pip said, where something cannot be installed.
     """
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    note, wanted = home / "installed", "\n".join(requirements)
+    note, wanted = home / "installed", "\n".join([*requirements, "--no-deps", *without, *map(str, sees)])
     if note.is_file() and note.read_text(encoding="utf-8") == wanted:
         return python
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-    done = subprocess.run(install, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise OSError(f"{' '.join(requirements)} cannot be installed in {home}: {last_line(done.stderr)}")
+    seen = packages_of(python) / "zz-seen.pth"
+    seen.write_text("".join(f"{folder}\n" for folder in sees), encoding="utf-8")
+    for packages in (requirements, ["--no-deps", *without] if without else []):
+        if packages:
+            install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+            alone = {**os.environ, "PYTHONPATH": ""}  # pip takes what is there for installed
+            done = subprocess.run(install, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=alone)
+            if done.returncode:
+                why = "\n".join(line for line in done.stderr.splitlines() if "ignored" not in line)
+                raise OSError(f"{' '.join(packages)} cannot be installed in {home}: {why[-1500:]}")
     note.write_text(wanted, encoding="utf-8")
     return python
+
+
+def packages_of(python: Path) -> Path:
+    """The folder of an environment's own packages."""
+    where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    return Path(subprocess.run(where, check=True, stdout=subprocess.PIPE, text=True).stdout.strip())

@@ -18,6 +18,9 @@ from email import message_from_bytes
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+
+from parity.environments import environment  # noqa: E402
 
 
 def main() -> None:
@@ -72,11 +75,7 @@ def check_wheel(wheel: Path) -> bytes:
 
 def make_builder(directory: Path) -> str:
     """The Python of an environment with what tools/build.txt pins."""
-    subprocess.run([sys.executable, "-m", "venv", str(directory / "build")], check=True)
-    python = str(directory / "build" / "bin" / "python")
-    pinned = ["-m", "pip", "install", "-q", "--require-hashes", "-r", str(ROOT / "tools" / "build.txt")]
-    subprocess.run([python, *pinned], check=True)
-    return python
+    return str(environment(directory / "build", ["--require-hashes", "-r", str(ROOT / "tools" / "build.txt")]))
 
 
 def check_metadata(text: bytes, builder: str) -> None:
@@ -96,16 +95,14 @@ def differs(what: str, has: set[str], wanted: set[str]) -> None:
 
 def check_installing(wheel: Path, directory: Path) -> None:
     """Into an environment of its own, where the only programs that are found are the environment's."""
-    subprocess.run([sys.executable, "-m", "venv", str(directory / "venv")], check=True)
-    bin = directory / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    environment = {**os.environ, "PATH": str(bin), "CC": "no-compiler", "CXX": "no-compiler"}
-    python = str(bin / "python")
+    python = environment(directory / "venv", [])
+    variables = {**os.environ, "PATH": str(python.parent), "CC": "no-compiler", "CXX": "no-compiler"}
     for command in (
         ["-m", "pip", "install", "-q", "--only-binary", ":all:", str(wheel)],
         ["-m", "pip", "check"],
         ["-I", str(ROOT / "tools" / "check_installed.py")],
     ):
-        subprocess.run([python, *command], env=environment, cwd=directory, check=True)
+        subprocess.run([str(python), *command], env=variables, cwd=directory, check=True)
 
 
 def check_again(sdist: Path, wheel: Path, builder: str, directory: Path) -> None:
@@ -114,10 +111,10 @@ def check_again(sdist: Path, wheel: Path, builder: str, directory: Path) -> None
         archive.extractall(directory / "elsewhere", filter="data")
     (source,) = (directory / "elsewhere").iterdir()
     epoch = str(int((source / "PKG-INFO").stat().st_mtime))
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch, "CRAYON_BUILD": "cpu"}
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": epoch, "CRAYON_BUILD": "cpu"}
     again = [builder, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory / "again"), str(source)]
     # The modes of files are in a wheel: as tools/dist.sh has it.
-    subprocess.run(again, env=environment, stdout=subprocess.DEVNULL, check=True, umask=0o022)
+    subprocess.run(again, env=variables, stdout=subprocess.DEVNULL, check=True, umask=0o022)
     (built,) = (directory / "again").iterdir()
     assert built.name == wheel.name, built.name
     if built.read_bytes() != wheel.read_bytes():

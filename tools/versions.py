@@ -121,12 +121,8 @@ def made(name: str, environment: Environment) -> Path:
     file = BUILD / f"{hashlib.sha256(constraints.encode()).hexdigest()[:16]}.txt"  # another lock is another environment
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(constraints)
-    python = environments.environment(directory, [*requirements_of(environment), "-c", str(file)])
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--no-deps"]
-    if environment.is_newest:
-        subprocess.run([*pip, "-r", str(NO_DEPS)], check=True)
-    where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = subprocess.run(where, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    without = ["-r", str(NO_DEPS)] if environment.is_newest else []
+    python = environments.environment(directory, [*requirements_of(environment), "-c", str(file)], without)
     lines = [str(TREE)]  # also for programs that have a PYTHONPATH of their own
     if environment.reference:
         support = str(TREE / "tests/support")
@@ -134,8 +130,9 @@ def made(name: str, environment: Environment) -> Path:
         lines.append(f"import os, sys; os.environ.get('CRAYON_REFERENCE') and ({begin})")
         target = directory / "reference"
         if not target.exists():
-            subprocess.run([*pip, "--target", str(target), environment.reference], check=True)
-    Path(packages, "crayon_hf.pth").write_text("\n".join([*lines, ""]))
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target)]
+            subprocess.run([*pip, environment.reference], check=True)
+    (environments.packages_of(python) / "crayon_hf.pth").write_text("\n".join([*lines, ""]))
     return python
 
 

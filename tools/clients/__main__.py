@@ -20,7 +20,7 @@ from pathlib import Path
 import clients.scripts
 from clients import page
 from clients.client import Client
-from clients.environments import ROOT, SHARED, InstallError, environment, shared_environment
+from clients.environments import ROOT, SHARED, environment, shared_environment
 from clients.measuring import Outcome, measure
 
 
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         begin = time.monotonic()
         try:
             python = environment(client, cache)
-        except InstallError as error:
+        except OSError as error:
             outcome = Outcome(client.name, client.put_in, client.note, not_run=f"pip: {error}")
         else:
             outcome = measure(client, script, python, cache, options.rounds)

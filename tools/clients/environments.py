@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import subprocess
-import sys
-import venv
 from pathlib import Path
 
 from clients.client import Client
+
+from parity import environments
 
 __all__ = ["ROOT", "environment", "shared_environment"]
 
@@ -39,70 +35,22 @@ SHARED = (
 """What most clients require. Where a client requires another version, it has that one in its own environment."""
 
 
-class InstallError(Exception):
-    """pip's last words."""
-
-
 def shared_environment(cache: Path) -> Path:
     """The Python of the environment that all others see."""
-    home = cache / "base"
-    python = home / "bin" / "python"
-    if not python.exists():
-        venv.create(home, with_pip=True, symlinks=True)
-        _pip(python, cache, "--upgrade", "pip")
-    _once(home, SHARED, lambda: _pip(python, cache, *SHARED))
-    _see(home, [])
-    return python
+    return environments.environment(cache / "base", [*SHARED, *_constraints(cache)], sees=[ROOT, ROOT / "tools"])
 
 
 def environment(client: Client, cache: Path) -> Path:
-    """The Python of the client's own environment, made if it is not there."""
-    base = shared_environment(cache)
+    """The Python of the client's own environment, made if it is not there. OSError where it cannot be."""
+    shared = environments.packages_of(shared_environment(cache))
+    # transformers, so that what a client requires fits what transformers does
+    besides = [] if any(each.startswith("transformers") for each in client.packages) else ["transformers"]
+    wanted = [*client.packages, *besides, *_constraints(cache)] if client.packages else []
     home = cache / "environments" / client.distribution
-    python = home / "bin" / "python"
-    if not python.exists():
-        venv.create(home, with_pip=False, symlinks=True)
-    _see(home, [_packages(base.parent.parent)])
-
-    def install() -> None:
-        if client.packages:  # transformers, so that what a client requires fits what transformers does
-            _pip(base, cache, *client.packages, *_besides(client.packages), into=python)
-        if client.no_deps:
-            _pip(base, cache, "--no-deps", *client.no_deps, into=python)
-
-    _once(home, (*client.packages, *_besides(client.packages), "--no-deps", *client.no_deps), install)
-    return python
+    return environments.environment(home, wanted, client.no_deps, [shared, ROOT, ROOT / "tools"])
 
 
-def _besides(packages: tuple[str, ...]) -> list[str]:
-    return [] if any(each.startswith("transformers") for each in packages) else ["transformers"]
-
-
-def _packages(home: Path) -> Path:
-    return home / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
-
-
-def _see(home: Path, shared: list[Path]) -> None:
-    """Put the shared packages, this repository and its tools behind the environment's own packages."""
-    lines = [*map(str, shared), str(ROOT), str(ROOT / "tools")]
-    (_packages(home) / "zz-shared.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _once(home: Path, wanted: tuple[str, ...], install: object) -> None:
-    """Install what an environment does not have yet, as a note in it says."""
-    note = home / "installed.json"
-    said = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()
-    if note.exists() and note.read_text() == said:
-        return
-    install()  # type: ignore[operator]
-    note.write_text(said)
-
-
-def _pip(pip: Path, cache: Path, *arguments: str, into: Path | None = None) -> None:
-    constraints = cache / "constraints.txt"
-    constraints.write_text("\n".join(CONSTRAINTS) + "\n")
-    target = ["--python", str(into)] if into else []
-    command = [str(pip), "-m", "pip", *target, "install", "-q", "-c", str(constraints), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": ""})
-    if run.returncode:
-        raise InstallError("\n".join(line for line in run.stderr.splitlines() if "ignored" not in line)[-1500:])
+def _constraints(cache: Path) -> list[str]:
+    path = cache / "constraints.txt"
+    path.write_text("\n".join(CONSTRAINTS) + "\n", encoding="utf-8")
+    return ["-c", str(path)]
