@@ -252,7 +252,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--scenario", type=_scenarios, metavar="LIST",
         help="with commas between them: first, first-large, repeated, new-words, long-document, lines, short, decode, "
         "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
-        "lists); or jobs: training, corpora, file, process, transformers, server")  # fmt: skip
+        "lists); or jobs: training, corpora, file, transformers, server")  # fmt: skip
     add("--scale", type=_sizes, metavar="MB,MB",
         help="instead: passes over texts of so many MB of this machine, in calls of 16 MB, and the memory")  # fmt: skip
     add("--engines", type=_engines, metavar="LIST",

@@ -1,5 +1,5 @@
-"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, calls beside a program's other
-work, the calls of an AutoTokenizer, what a server does.
+"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, the calls of an AutoTokenizer, what a
+server does.
 
 Each job runs in fresh processes, the engines in turn. In every round the digest of what an engine makes is compared
 with the reference's.
@@ -152,7 +152,6 @@ JOBS = {
         moves_text=True,
     ),
     "file": JobScenario("file", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
-    "process": JobScenario("in_process", ("tokenizers", OURS), 4_000_000, "ms", _file),
     "transformers": JobScenario(
         "transformers_calls", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
     ),
@@ -249,7 +248,7 @@ def _figures(
     elif scenario.unit == "MB/s":
         yield figure("", "MB/s", size / 1e6 / cell["wall"], [size / 1e6 / cell["cpu"]])
     else:
-        per = {"\u00b5s": 1e6, "ms": 1e3, "s": 1.0}[scenario.unit]
+        per = {"\u00b5s": 1e6, "s": 1.0}[scenario.unit]
         yield figure("", scenario.unit, cell["wall"] * per, [cell["cpu"] * per])
     if scenario.measures_memory:
         yield figure("memory", "MB", watch.peak_mb)

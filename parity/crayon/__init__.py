@@ -6,5 +6,6 @@ the installed package ships. A file without its ``.json`` has no decoded text. N
 here or in the environment of ``--python``.
 
 ``--other-python PATH`` names an environment with another release, such as 5.7.16, and adds a table of what that one
-gives: its tokens, its round trips, and how many documents get the same ids. ``--speed`` measures all of them.
+gives: its tokens, its round trips, and how many documents get the same ids. ``python -m parity.bench crayon-lite``
+measures all of them.
 """

@@ -12,7 +12,7 @@ import parity.crayon
 from crayon_hf import CrayonVocab, Tokenizer
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.formats.recognise import Kind
-from parity.crayon import releases, speed
+from parity.crayon import releases
 from parity.crayon.processes import Opened
 from parity.pairs import CallsSide, Inputs, Pair, Row, check_kind, compare, make_parser, one_by_one, pair_of, run
 
@@ -57,9 +57,7 @@ def open_pair(path: str, crayon: Opened) -> Pair:
 
 
 def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
-    """The rows of all targets; behind them the tables of ``--other-python`` and ``--speed``."""
-    if arguments.speed and not inputs.texts:
-        raise UnsupportedError("--speed measures texts: give --texts or --text FILE")
+    """The rows of all targets; behind them the tables of ``--other-python``."""
     pairs: dict[str, Pair] = {}
     for path in arguments.targets or shipped(arguments.python):
         check_kind(path, Kind.CRAYON_V2, "parity.crayon")
@@ -69,9 +67,6 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
     for path, pair in pairs.items() if arguments.other_python else ():
         with open_crayon(path, arguments.python) as crayon, Opened(path, arguments.other_python) as other:
             releases.show(path, crayon, other, inputs.of(pair))
-    for path in pairs if arguments.speed else ():
-        plan = speed.Plan(path, arguments.python, arguments.other_python, arguments.rounds, arguments.cores)
-        speed.show(plan, inputs.texts, inputs.limit)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,9 +74,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser("parity.crayon", parity.crayon.__doc__, "DAT")
     parser.add_argument("--python", default="", metavar="PATH", help="the interpreter that has CRAYON (default: this)")
     parser.add_argument("--other-python", default="", metavar="PATH", help="one that has another release, to contrast")
-    parser.add_argument("--speed", action="store_true", help="also measure all of them on the texts")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="of --speed (default %(default)s)")
-    parser.add_argument("--cores", type=int, default=1, metavar="N", help="of --speed (default %(default)s)")
     return run(parser, argv, rows_of)
 
 

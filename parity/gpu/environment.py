@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,23 +24,18 @@ from .sizes import STAND_IN
 _SECONDS = 20
 _NVIDIA = "name,driver_version,memory.total,compute_cap,clocks.max.sm,clocks.max.memory,power.limit,ecc.mode.current"
 _TOOLS = {
-    "nvidia-smi": ("--query-gpu=" + _NVIDIA, "--format=csv"),
-    "nvcc": ("--version",),
-    "hipcc": ("--version",),
+    "nvidia-smi": (f"--query-gpu={_NVIDIA}", "--format=csv"),
     "rocm-smi": ("--showproductname", "--showdriverversion", "--showmeminfo", "vram"),
-    "compute-sanitizer": ("--version",),
-    "c++": ("--version",),
+    **dict.fromkeys(("nvcc", "hipcc", "compute-sanitizer", "c++"), ("--version",)),
 }
 
 
 def of_the_machine(source: Path | None) -> dict[str, Any]:
     """What can be told without a device: the processor, versions, this build, and what tools say."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
     built = Path(_core.__file__)
     return {
         "cpu": cpu_model(),
         "cores": len(all_cores()),
-        "memory": memory,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": platform.python_version(),
         "crayon_hf": crayon_hf.__version__,
@@ -63,13 +58,12 @@ def run(name: str, context: Context) -> dict[str, Any]:
     kind, _, index = context.name.partition(":")
     module: Any = import_module(MODULES[kind])
     _, called, memory, architecture = module.devices()[int(index or 0)]
-    found |= {
-        "torch": _torch(),
-        "called": called,
-        "memory": memory,
-        "architecture": architecture,
-        "versions": module.versions(),
-    }
+    found |= {"called": called, "memory": memory, "architecture": architecture, "versions": module.versions()}
+    with suppress(ImportError):
+        import torch
+
+        runtime = getattr(torch.version, "hip", None) or torch.version.cuda or "no GPU runtime"
+        found["torch"] = f"{torch.__version__} ({runtime}), with a device: {torch.cuda.is_available()}"
     return {**found, "module": str(module.__file__)}
 
 
@@ -80,14 +74,3 @@ def said_by(command: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{type(error).__name__}: {error}"
     return (done.stdout.strip() or done.stderr.strip())[:4000]
-
-
-def _torch() -> str:
-    """Its version, and whether it has the device."""
-    try:
-        import torch
-    except ImportError:
-        return ""
-    runtime = getattr(torch.version, "hip", None) or torch.version.cuda or "no GPU runtime"
-    device = "it has a device" if torch.cuda.is_available() else "it has no device"
-    return f"{torch.__version__} ({runtime}, {device})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,15 @@ _PUBLISHED = {"gpt2": "gpt2/tokenizer.json", "llama3": "llama3/tokenizer.json"}
 _PUBLISHED["o200k_base"] = "o200k_base/o200k_base.tiktoken"
 _PROFILES = ("profile:lite", "profile:standard", "profile:science")
 
-_CONDITIONS: tuple[tuple[str, dict[str, bool]], ...] = (
-    ("crayon", {"single_word": True}),
-    ("[L]", {"lstrip": True}),
-    ("[R]", {"rstrip": True}),
-    ("[B]", {"lstrip": True, "rstrip": True, "special": True}),
-    ("    ", {}),
-    ("<ab", {}),
-    ("b>", {}),
-    ("<|é日|>", {"special": True}),
-)
+_CONDITIONS = {
+    "crayon": ("single_word",),
+    "[L]": ("lstrip",),
+    "[R]": ("rstrip",),
+    "[B]": ("lstrip", "rstrip", "special"),
+    **dict.fromkeys(("    ", "<ab", "b>"), ()),
+    "<|é日|>": ("special",),
+}
+"""Added tokens, and their flags."""
 
 
 def default_names() -> list[str]:
@@ -80,12 +80,9 @@ def why_not(tokenizer: Tokenizer) -> str:
 
 def _short(name: str, taken: Sequence[str]) -> str:
     path = Path(meaning_of(name).name)
-    short = path.parent.name if path.stem == "tokenizer" and path.parent.name else path.stem
-    number = 2
-    while short in (*FAMILIES, *OTHERS, *taken):
-        short = f"{path.stem if path.stem != 'tokenizer' else path.parent.name} ({number})"
-        number += 1
-    return short
+    stem = path.parent.name if path.stem == "tokenizer" and path.parent.name else path.stem
+    used = {*FAMILIES, *OTHERS, *taken}
+    return next(each for each in chain([stem], (f"{stem} ({i})" for i in count(2))) if each not in used)
 
 
 def _with_pattern(base: dict[str, Any], family: str) -> dict[str, Any]:
@@ -98,7 +95,10 @@ def _with_pattern(base: dict[str, Any], family: str) -> dict[str, Any]:
 def _with_added_tokens(document: dict[str, Any]) -> dict[str, Any]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
     first = max(*document["model"]["vocab"].values(), *(token["id"] for token in document["added_tokens"])) + 1
-    more = [{"id": first + i, "content": content, **plain, **flags} for i, (content, flags) in enumerate(_CONDITIONS)]
+    more = [
+        {"id": first + i, "content": content, **plain, **dict.fromkeys(flags, True)}
+        for i, (content, flags) in enumerate(_CONDITIONS.items())
+    ]
     begin = document["added_tokens"][0]
     special = {"id": begin["content"], "ids": [begin["id"]], "tokens": [begin["content"]]}
     piece = {"SpecialToken": {"id": begin["content"], "type_id": 0}}

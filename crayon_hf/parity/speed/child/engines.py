@@ -340,10 +340,9 @@ ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
     "prerelease": ("tokenizers", _open_prerelease),
     "xerv": ("xerv-crayon", _open_xerv),
     "xerv-5.7": ("xerv-crayon", _open_xerv),
-    "vocab": ("crayon-hf", _open_vocab),
     "tokenize": ("crayon-hf", _open_tokenize),
 }
-_OF_CRAYON = ("crayon", "xerv", "xerv-5.7", "vocab", "tokenize")
+_OF_CRAYON = ("crayon", "tokenize", "xerv", "xerv-5.7")
 """Those that open a version 2 cartridge."""
 MODULES = {"xerv-crayon": "crayon"}
 """By what is installed, where its module is called otherwise."""
