@@ -60,17 +60,26 @@ def is_exact(standing: Standing, cell: Cell) -> bool:
     return standing.exact(f"{text}, as lists" if scenario == "lists" else text)
 
 
-def best_peers(report: Report, cell: Cell) -> tuple[tuple[float, str] | None, tuple[float, str] | None]:
-    """How many times as fast ours is as the best peer that gives the same ids, and which that is; the same of a peer
-    with other ids, where that is faster."""
+def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
+    """The fastest peer that gives the same ids, and one with other ids that is faster; empty where there is none.
+
+    Of each how many times as fast ours is by the clock, in brackets by the processor's time, and its name.
+    """
     figures = {name: figure for name, figure in report.cells()[cell].items() if figure.rounds}
     ours = figures.pop(OURS, None)
     figures.pop("tokenize", None)  # ours, too
     if ours is None:
-        return None, None
+        return "", ""
     ratios = sorted((ratio(ours.rounds, figure.rounds, figure.unit), name) for name, figure in figures.items())
     best = next((each for each in ratios if is_exact(report.standings[each[1]], cell)), None)
-    return best, ratios[0] if ratios and ratios[0] != best else None
+
+    def said(by_clock: float, name: str) -> str:
+        peer, by_processor = figures[name], ""
+        if ours.cpu and peer.cpu:
+            by_processor = f" ({rounded(ratio(ours.cpu, peer.cpu, peer.unit))})"
+        return f"{rounded(by_clock)}{by_processor} {name}"
+
+    return said(*best) if best else "", said(*ratios[0]) if ratios and ratios[0] != best else ""
 
 
 def to_markdown(machine: Sequence[str], reports: Sequence[Report], settings: str) -> str:
@@ -110,16 +119,16 @@ def _cells(reports: Sequence[Report]) -> list[Cell]:
 
 def _ratios(reports: Sequence[Report]) -> str:
     note = (
-        "Our speed as a multiple of that of the best peer that gives the reference's ids, and which that is; in\n"
-        "brackets a peer with other ids that is faster. Of memory: the peer's as a multiple of ours."
+        "Our speed as a multiple of that of the best peer that gives the reference's ids, by the clock and in\n"
+        "brackets by the processor's time, and which that is; then a peer with other ids that is faster. Of memory:\n"
+        "the peer's as a multiple of ours."
     )
 
     def said(report: Report, cell: Cell) -> str:
         if cell not in report.cells():
             return ""
         best, other = best_peers(report, cell)
-        text = f"{rounded(best[0])} {best[1]}" if best else "no peer"
-        return f"{text} ({rounded(other[0])} {other[1]})" if other else text
+        return f"{best or 'no peer'}; other ids: {other}" if other else best or "no peer"
 
     cells = [cell for cell in _cells(reports) if cell[1] != PROSE]
     rows = ([cell_name(cell), *(said(report, cell) for report in reports)] for cell in cells)

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf.cli.tokenizers import local_name
+from crayon_hf.errors import CrayonError
 from crayon_hf.parity.compare.children import child_command
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 from crayon_hf.parity.speed.child.serve import OPENING
@@ -259,7 +260,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with TemporaryDirectory(prefix="crayon-gpu-check-") as work:
             report = Run(options, command, Path(work), shown).run()
-    except UnknownVocabularyError as error:
+    except (CrayonError, UnknownVocabularyError) as error:
         parser.error(str(error))
     finally:
         shown.end()

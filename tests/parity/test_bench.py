@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from crayon_hf.parity.speed.child import tasks
 from crayon_hf.parity.speed.figures import Figure, Report, Standing
 from crayon_hf.parity.speed.inputs import Sizes
 from crayon_hf.parity.speed.processes import Engine
@@ -61,6 +62,18 @@ def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> N
     assert "\u2260" not in table.split("### gpt2_like")[1].split("quarter")[1]
 
 
+@pytest.mark.parametrize("size", [1, 4096, 8191, 8192, 8193, 16384, 20_001])
+def test_a_plain_text_is_cut_without_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Whatever ends where: a file, the text of a call, a document, a character."""
+    monkeypatch.setattr(tasks, "BATCH", 8192)
+    text = ("caf\u00e9 \u65e5\u672c " * size).encode()[:size].decode(errors="ignore")
+    (tmp_path / "t.txt").write_bytes(text.encode())
+    batches = list(tasks._batches({"path": str(tmp_path / "t.txt")}))
+    assert "".join(doc for docs in batches for doc in docs) == text
+    assert all(0 < len(doc.encode()) <= 2048 for docs in batches for doc in docs)
+    assert all(sum(len(doc.encode()) for doc in docs) <= 8192 for docs in batches)
+
+
 def test_texts_of_any_size(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Passes over plain files, which the processes cut: the same documents, and the memory of the process."""
     monkeypatch.setattr(texts, "ROOTS", ())
@@ -109,9 +122,9 @@ def test_the_best_peer_is_one_with_the_same_ids() -> None:
     report = judged(b={"t": 2})
     report.figures = [figure("crayon", [90.0, 100.0, 500.0]), figure("a", [25.0]), figure("b", [50.0])]
     cell = ("first", "t", 1)
-    assert best_peers(report, cell) == ((4, "a"), (2, "b"))
+    assert best_peers(report, cell) == ("4.00 (4.00) a", "2.00 (2.00) b")
     table = to_markdown([], [report], "")
-    assert "| first pass, t, 1 thread | 4.00 a (2.00 b) |" in table
+    assert "| first pass, t, 1 thread | 4.00 (4.00) a; other ids: 2.00 (2.00) b |" in table
     assert "| 100 \u00b1" in table
     assert "| b | 2 of 7 documents differ |" in table
 
@@ -133,7 +146,7 @@ def test_kept_figures_into_a_document(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "\nold\n" not in written
     assert main(["--from", str(kept), "--markdown", str(tmp_path / "new.md")]) == 0
     assert (tmp_path / "new.md").read_text(encoding="utf-8").startswith(f"{BEGIN}\n- Machine: m\n- s\n")
-    assert "2.00 a" in written
+    assert "2.00 (2.40) a" in written
     assert main(["--from", str(kept)]) == 0
     printed = capsys.readouterr().out
     assert "50.0 (60.0)" in printed

@@ -122,6 +122,8 @@ class _Batches:
                     at = end
                 rest = data[at:]
                 yield docs
+            if rest:
+                yield [rest.decode()]
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, float]:
