@@ -167,7 +167,7 @@ std::unique_ptr<Scratch> ScratchPool::take(size_t worker) {
     return scratch;
 }
 
-void ScratchPool::give(std::unique_ptr<Scratch> scratch) {
+void ScratchPool::give(std::unique_ptr<Scratch> scratch) noexcept {
     scratch->trim();
     scratch->rest();
     const size_t before = scratch->held_with_memos;

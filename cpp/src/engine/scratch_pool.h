@@ -23,7 +23,7 @@ class ScratchPool {
     // The scratch in slot `worker`, else any that there is, else a new one.
     std::unique_ptr<Scratch> take(size_t worker);
     // Keeps it where it was, or where there is room.
-    void give(std::unique_ptr<Scratch> scratch);
+    void give(std::unique_ptr<Scratch> scratch) noexcept;
 
   private:
     ScratchShelf* shelf();  // null where there is no memory for one

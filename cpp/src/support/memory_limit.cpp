@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <new>
 
 #include "crayon/support/cores.h"
 #include "support/control_groups.h"
@@ -71,7 +70,7 @@ size_t memory_limit(size_t enough) noexcept {
     if (enough <= kLeast && std::getenv(kVariable) == nullptr) return kLeast;
     try {
         limit = first_limit();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // no memory to read the files with
         return kLeast;
     }
     known.store(limit, std::memory_order_relaxed);
