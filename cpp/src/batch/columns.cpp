@@ -63,7 +63,7 @@ class RowEncoder {
     }
 
     // False when truncation fails. `first_size` becomes the number of tokens of the first sequence.
-    bool encode(Bytes first, const Bytes* second, Scratch& scratch, IdBuffer* out, uint32_t* first_size) const {
+    bool encode(Bytes first, const Bytes* second, Scratch& scratch, IdBuffer* out, uint32_t* first_size) {
         append_ids(frame_.before, out);
         is_cut_ = false;
         size_t n_first = encode_kept(first, scratch, out), n_second = 0;
@@ -103,12 +103,12 @@ class RowEncoder {
         return length > added_ ? length - added_ : 0;
     }
 
-    size_t encode_all(Bytes text, Scratch& scratch, IdBuffer* out) const {
+    size_t encode_all(Bytes text, Scratch& scratch, IdBuffer* out) {
         const size_t before = out->size();
         encode_part(text, 0, text.size, scratch, out);
         return out->size() - before;
     }
-    void encode_part(Bytes text, size_t from, size_t to, Scratch& scratch, IdBuffer* out) const {
+    void encode_part(Bytes text, size_t from, size_t to, Scratch& scratch, IdBuffer* out) {
         engine_.encode_inner_ids(text.slice(from, to), options_.special_as_text, scratch, out, from > 0);
         encoded_bytes_ += to - from;
     }
@@ -116,7 +116,7 @@ class RowEncoder {
     // Appends the ids of a text, or of a part of it that has more of them than truncation leaves and that begins, or
     // ends, where it does; returns how many. Truncation then leaves the same: how long the rest is makes no difference
     // to it, but in one case (above).
-    size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) const {
+    size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
         if (!options_.truncation) return encode_all(text, scratch, out);
         size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));
         if (text.size / 4 < step || !engine_.impl().takes_any_text) return encode_all(text, scratch, out);
@@ -155,9 +155,9 @@ class RowEncoder {
     const EncodeOptions& options_;
     bool is_pair_;
     size_t added_;
-    mutable IdBuffer pair_ids_;
-    mutable bool is_cut_ = false;  // not all of a text was encoded
-    mutable size_t encoded_bytes_ = 0;
+    IdBuffer pair_ids_;
+    bool is_cut_ = false;  // not all of a text was encoded
+    size_t encoded_bytes_ = 0;
 };
 
 // The frame that the options ask for; nothing when the post-processor is none.
@@ -204,7 +204,7 @@ std::optional<Columns> encode_columns(const Engine& engine, const std::vector<By
     size_t bytes = 0;
     for (size_t i = 0; i < n; ++i) bytes += first[i].size + (is_pair ? (*second)[i].size : 0);
     run_tasks(engine, tasks.size(), thread_count(threads, bytes), [&](size_t t, Scratch& scratch) {
-        const RowEncoder encoder(engine, *frame, options, is_pair);
+        RowEncoder encoder(engine, *frame, options, is_pair);
         for (size_t i = tasks[t].begin; i < tasks[t].end && !failed; ++i) {
             if (!encoder.encode(first[i], is_pair ? &(*second)[i] : nullptr, scratch, &parts[t], &out.first_sizes_[i]))
                 failed = true;

@@ -2,6 +2,7 @@
 // them, in passes without branches that depend on the text, so that the cache misses of one block overlap.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -87,6 +88,7 @@ struct WordBlock {
     // Keys of `n` words of `text`, in order; and the lines of the cache that may have them on their way.
     template <typename Words>
     void make_keys(Bytes text, size_t n, Words words, const WordCache& cache, const WordKernels& kernels) {
+        assert(are_in_order(words, n) && (n == 0 || words.end(n - 1) <= text.size));
         const WordCache::Bucket* const in = cache.buckets();
         const uint32_t shift = cache.shift();
         const auto add = [&](size_t i, const uint8_t* p) {

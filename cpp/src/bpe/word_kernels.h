@@ -24,6 +24,14 @@ struct PieceWords {
     size_t end(size_t i) const { return pieces[i].end; }
 };
 
+// Whether words come one behind the other, as all that works on a block of them relies on.
+template <typename Words>
+bool are_in_order(Words words, size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        if (words.start(i) > words.end(i) || (i > 0 && words.end(i - 1) > words.start(i))) return false;
+    return true;
+}
+
 // The buckets of a WordCache: a key's is hash(key) >> shift.
 struct WordBuckets {
     const WordEntry* entries;  // two to a bucket

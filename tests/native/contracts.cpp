@@ -1,0 +1,44 @@
+// What callers promise, and builds with assertions check.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "bpe/word_block.h"
+#include "check.h"
+
+using namespace crayon;
+
+namespace {
+
+// Whether the process would end by a failed assertion.
+template <typename Work>
+bool asserts_against(Work&& work) {
+    const pid_t child = ::fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        std::fclose(stderr);
+        work();
+        ::_exit(0);
+    }
+    int status = 0;
+    CHECK(::waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+}  // namespace
+
+TEST(pieces_of_a_block_are_in_order) {
+    const Bytes text = std::string_view("a text of some words, longer than sixteen bytes");
+    const auto make_keys = [&](Piece first, Piece second) {
+        const Piece pieces[] = {first, second};
+        WordBlock<2> block;
+        block.make_keys(text, 2, PieceWords{pieces}, WordCache(), WordKernels());
+    };
+    CHECK(!asserts_against([&] { make_keys({0, 1}, {2, 6}); }));
+    CHECK(!asserts_against([&] { make_keys({0, 1}, {1, 1}); }));
+    CHECK(asserts_against([&] { make_keys({2, 6}, {0, 1}); }));                        // the other way round
+    CHECK(asserts_against([&] { make_keys({0, 3}, {2, 6}); }));                        // one inside the other
+    CHECK(asserts_against([&] { make_keys({0, 1}, {2, uint32_t(text.size) + 1}); }));  // beyond the text
+}
