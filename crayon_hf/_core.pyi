@@ -909,12 +909,6 @@ class _testing:
         """One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h)."""
 
     @staticmethod
-    def normalize_nfc(text: bytes) -> tuple[bytes, list[tuple[int, int]]]:
-        """The NFC form by the reference's tables, and for each of its bytes the byte range that it comes from."""
-
-    @staticmethod
-    def nfc_quick_check(text: bytes) -> bool: ...
-    @staticmethod
     def normalizer_leaves(component: str, text: str) -> bool:
         """True when the normalizer surely leaves the text as it is; False may be wrong."""
 

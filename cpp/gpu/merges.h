@@ -101,7 +101,7 @@ struct MergeByThreads {
 
 // Symbols in shared memory, each lane has every 32nd: pretokens of up to kLongMerge bytes. One group to a task.
 struct MergeInShared {
-    static constexpr uint32_t kWidth = 32, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
+    static constexpr uint32_t kWidth = Group::kWidth, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
     static_assert(kMaxMerges <= kNoMerge >> kBits, "a rank leaves room for a place");
     static_assert(kLongMerge == 1u << kBits, "each place has a number");
     struct Symbols {
@@ -115,14 +115,14 @@ struct MergeInShared {
     CRAYON_DEVICE static uint32_t count(const Work& w) { return w.totals->n_long; }
     CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kGroups); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        block.template groups<kWidth>([&](const Group<kWidth>& group, uint32_t index) {
+        block.groups([&](const Group& group, uint32_t index) {
             const uint32_t task = block.index() * kGroups + index;
             if (task < count(w)) merge(group, w, w.long_tasks[task], shared.of_group[index]);
         });
     }
 
   private:
-    CRAYON_DEVICE static void merge(const Group<kWidth>& group, const Work& w, Task task, Symbols& s) {
+    CRAYON_DEVICE static void merge(const Group& group, const Work& w, Task task, Symbols& s) {
         const Tables& t = w.tables;
         const uint32_t at = w.starts[task.pretoken], n = w.starts[task.pretoken + 1] - at;
         PerLane<uint32_t, kWidth> least;  // of each lane's symbols

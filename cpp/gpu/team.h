@@ -170,11 +170,10 @@ __device__ inline T shuffle_from(uint32_t mask, T value, uint32_t lane, uint32_t
 }
 #endif
 
-// 2, 4, 8, 16 or 32 threads that stand together in a block.
-template <uint32_t kWidth>
+// 32 threads that stand together in a block.
 class Group {
   public:
-    static constexpr uint32_t kLanes = kWidth;
+    static constexpr uint32_t kWidth = 32;
 
     template <typename F>
     CRAYON_DEVICE void each(F&& f) const {
@@ -190,7 +189,7 @@ class Group {
 #if CRAYON_ON_DEVICE
         uint32_t least = values[0];
         for (uint32_t lanes = kWidth / 2; lanes > 0; lanes /= 2) {
-            const uint32_t other = shuffle_xor(mask(), least, lanes, kWidth);
+            const uint32_t other = shuffle_xor(~uint32_t(0), least, lanes, kWidth);
             least = other < least ? other : least;
         }
         return least;
@@ -201,23 +200,11 @@ class Group {
 #endif
     }
 
-    // The value of one lane, which all name.
-    CRAYON_DEVICE uint32_t from(const PerLane<uint32_t, kWidth>& values, uint32_t lane) const {
-#if CRAYON_ON_DEVICE
-        return shuffle_from(mask(), values[0], lane, kWidth);
-#else
-        return values[lane];
-#endif
-    }
-
   private:
 #if CRAYON_ON_DEVICE
-    __device__ static uint32_t mask() {
-        return kWidth == 32 ? ~uint32_t(0) : ((uint32_t(1) << (kWidth & 31)) - 1) << (threadIdx.x & 31 & ~(kWidth - 1));
-    }
     __device__ static void wait() {
 #if defined(__CUDA_ARCH__)
-        __syncwarp(mask());
+        __syncwarp(~uint32_t(0));
 #else
         // The threads of a wavefront go on together. The fence waits for what they read from shared memory and wrote to
         // it; one of a wavefront alone would only keep the compiler from moving it.
@@ -264,15 +251,15 @@ class Block {
 #endif
     }
 
-    // f(group, index of the group in the block), of kWidth lanes each. Groups of one warp may take different ways and
-    // times: what they exchange names their own lanes alone, and on AMD lanes that wait keep nobody.
-    template <uint32_t kWidth, typename F>
+    // f(group, index of the group in the block). Groups of one wavefront may take different ways and times: lanes that
+    // wait keep nobody.
+    template <typename F>
     CRAYON_DEVICE void groups(F&& f) const {
 #if CRAYON_ON_DEVICE
-        f(Group<kWidth>(), uint32_t(threadIdx.x / kWidth));
+        f(Group(), uint32_t(threadIdx.x / Group::kWidth));
         __syncthreads();
 #else
-        for (uint32_t i = 0; i < kThreads / kWidth; ++i) f(Group<kWidth>(), i);
+        for (uint32_t i = 0; i < kThreads / Group::kWidth; ++i) f(Group(), i);
 #endif
     }
 

@@ -33,8 +33,6 @@ struct Orders {
 // One thread at a time may use it.
 class BlockRunner {
   public:
-    static constexpr uint32_t kMostThreads = 1024;
-
     explicit BlockRunner(Rules rules);
     ~BlockRunner();
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "crayon/json/json.h"
-#include "crayon/normalizers/normalize.h"
 #include "crayon/normalizers/normalizers.h"
 
 namespace py = pybind11;
@@ -29,29 +28,6 @@ std::unique_ptr<crayon::Normalizer> normalizer_from(std::string_view component) 
 
 void bind_normalize(py::module_& m) {
     py::module_ testing = m.def_submodule("_testing");
-    testing.def(
-        "normalize_nfc",
-        [](const py::bytes& text) {
-            const std::string_view view = text;
-            std::string normalized;
-            std::vector<crayon::Alignment> alignments;
-            {
-                py::gil_scoped_release release;
-                crayon::normalize_nfc(view, &normalized, &alignments);
-            }
-            return py::make_tuple(py::bytes(normalized), pairs_of(alignments));
-        },
-        py::arg("text"),
-        "The NFC form by the reference's tables, and for each of its bytes the original byte range it is aligned "
-        "with.");
-    testing.def(
-        "nfc_quick_check",
-        [](const py::bytes& text) {
-            const std::string_view view = text;
-            py::gil_scoped_release release;
-            return crayon::is_nfc_quick(view);
-        },
-        py::arg("text"), "True when NFC surely leaves the text as it is.");
     m.def(
         "normalize",
         [](std::string_view component, std::string_view text, bool aligned) {

@@ -57,8 +57,6 @@ class WordCache {
     void grow_if_crowded() {
         if (lost_ > size_ && size_ < most_) grow();
     }
-    // How far it may grow from now on, a power of two; it does not shrink.
-    void grow_up_to(uint64_t buckets) { most_ = buckets; }
     size_t bytes() const { return memory_.bytes(); }
 
   private:

@@ -61,7 +61,6 @@ DoubleArray read_cartridge_v2(Bytes file) {
         }
     }
     verify_double_array(checked_view(trie), any_value);
-    trie.used = n - size_t(std::count(trie.check.begin() + 1, trie.check.end(), -1));
     return trie;
 }
 

@@ -202,7 +202,6 @@ DoubleArray build_double_array(const Keys& keys) {
     trie.base.assign(size_t(last) + 1, 0);
     trie.check.assign(size_t(last) + 1, -1);
     trie.values.assign(size_t(last) + 1, -1);
-    trie.used = nodes.size();
     for (size_t i = 0; i < nodes.size(); ++i) {
         const size_t slot = size_t(slot_of[i]);
         trie.base[slot] = base_of[i];

@@ -296,22 +296,8 @@ bool form_divides(Form form, Border* b) {
     return b->after[0] != kUnknownChar;
 }
 
-bool is_nfc_quick(Bytes text) {
-    return is_form_quick(Form::nfc, text);
-}
-
 bool is_stable_in_nfc(uint32_t code_point) {
     return !(property(code_point) & (rules_of(Form::nfc).needs_work | kClassMask));
-}
-
-void normalize_nfc(Bytes text, std::string* out, std::vector<Alignment>* alignments) {
-    AlignedText aligned;
-    aligned.text.swap(*out);
-    if (alignments != nullptr) aligned.alignments.swap(*alignments);
-    aligned.assign(text, alignments != nullptr);
-    to_form(Form::nfc, &aligned);
-    out->swap(aligned.text);
-    if (alignments != nullptr) alignments->swap(aligned.alignments);
 }
 
 }  // namespace crayon

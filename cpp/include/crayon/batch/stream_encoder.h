@@ -26,7 +26,6 @@ struct StreamChunk {
     BufferPool::Lease ids;      // n_ids int32_t
     BufferPool::Lease offsets;  // n_ids pairs of int64_t, if asked for: the bytes of the stream that a token stands for
     const int32_t* id_data() const { return static_cast<const int32_t*>(ids.data()); }
-    const int64_t* offset_data() const { return static_cast<const int64_t*>(offsets.data()); }
 };
 
 // One stream; for one thread at a time.

@@ -17,8 +17,6 @@ namespace crayon {
 
 struct DoubleArray {
     std::vector<int32_t> base, check, values;  // of one length
-    size_t used = 0;                           // nodes in use, the root included
-    double density() const { return base.empty() ? 0 : double(used) / double(base.size()); }
 };
 
 // Sorts keys bytewise, equal ones by value.
