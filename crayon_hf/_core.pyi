@@ -374,8 +374,8 @@ class Engine:
         self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0, unknown_ids: str = "error"
     ) -> list[str]: ...
     # -- vocabulary
-    def token_to_id(self, token: str) -> int | None: ...
-    def id_to_token(self, id: int) -> str | None: ...
+    def token_to_id(self, token: str, /) -> int | None: ...
+    def id_to_token(self, id: int, /) -> str | None: ...
     def id_to_bytes(self, id: int) -> bytes | None: ...
     # These give None for what they leave to their caller: other types, what there is not.
     def ids_to_tokens(self, ids: Any, /) -> list[str | None] | None: ...
@@ -385,9 +385,9 @@ class Engine:
     def bytes_and_starts(self, ids: Any, /) -> tuple[bytes, list[int]] | None:
         """The bytes of a list of ids, and where each id begins, in characters."""
     def id_of_bytes(self, token: Any, /) -> int | None:
-        """The id that decodes to these bytes, in a byte-level vocabulary."""
+        """The id that decodes to these bytes, or to the UTF-8 of this text, in a byte-level vocabulary."""
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]: ...
-    def get_vocab_size(self, with_added_tokens: bool = True) -> int: ...
+    def get_vocab_size(self, with_added_tokens: bool = True, /) -> int: ...
     def vocabulary_json(self, pretty: bool) -> bytes | None:
         """The model's vocabulary as a ``tokenizer.json`` has it, without merges; None where tokens are bytes."""
     @property
@@ -402,7 +402,7 @@ class Engine:
         merges by rank. UnsupportedError unless `reads_alike`."""
     def added_tokens(self) -> list[dict[str, Any]]:
         """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
-    def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
+    def num_special_tokens_to_add(self, is_pair: bool, /) -> int: ...
 
 class TokenIndex:
     """`crayon_hf.TokenIndex`, with ranges of characters that lie inside the text. Any number of threads may use it."""
@@ -663,21 +663,8 @@ def family_of_pattern(pattern: str, flavor: str) -> str | None:
 def is_read_alike(pattern: str) -> bool:
     """Whether this is a published pattern without a scanner that both engines of regular expressions read alike."""
 
-def quicken(tokenizer: type, truncation: type, padding: type, state: type, added: type, handed: type) -> None:
-    """Give the class `Tokenizer` its shortest calls in C++. They leave all but the usual arguments to those of Python.
-
-    `truncation` and `padding` are the named tuples of its settings; `state`, `added` and `handed` the classes
-    `TokenizerState`, `AddedTokens` and `BorrowedComponent`, whose slots they read.
-    """
-
-def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Callable[[type], bool]) -> None:
-    """The same for `CrayonTokenizerFast`, whose base is the class `stock`, and whose backends are `tokenizer`s.
-
-    `converts_plainly` says whether a class leaves what its calls pass over to transformers.
-    """
-
-def quicken_tiktoken(encoding: type) -> None:
-    """The same for `crayon_hf.tiktoken.Encoding`, whose native engine is its attribute ``_native``, if it has one."""
+def quicken(tokenizer: type) -> None:
+    """Give the class `Tokenizer` its shortest calls in C++. They leave all but the usual arguments to its own."""
 
 def decode_utf8(data: bytes) -> str:
     """``data.decode()``, in less time."""

@@ -27,7 +27,7 @@ using EngineClass = py::class_<Engine, std::shared_ptr<Engine>>;
 void bind_engine(py::module_& m);
 void bind_encode(EngineClass& c);
 void bind_columns(EngineClass& c);
-void bind_quick(EngineClass& c);
+void bind_quick(py::module_& m, EngineClass& c);
 void bind_tokens(EngineClass& c);
 void bind_model_vocabulary(EngineClass& c);
 void bind_spans(py::module_& m, EngineClass& c);
@@ -36,9 +36,6 @@ void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);
 void bind_stream(py::module_& m);
 void bind_decode_stream(py::module_& m);
-void bind_quick_tokenizer(py::module_& m);
-void bind_quick_fast(py::module_& m);
-void bind_quick_tiktoken(py::module_& m);
 void bind_word_counter(py::module_& m);
 void bind_train(py::module_& m);
 void bind_json_lines(py::module_& m);
@@ -125,12 +122,13 @@ Truncation::Strategy truncation_strategy(const std::string& name);
 // thread that takes 5 ms.
 class MaybeRelease {
   public:
+    static constexpr size_t kSmall = size_t(1) << 16;
+
     explicit MaybeRelease(size_t bytes) {
         if (bytes > kSmall) release_.emplace();
     }
 
   private:
-    static constexpr size_t kSmall = size_t(1) << 16;
     std::optional<py::gil_scoped_release> release_;
 };
 

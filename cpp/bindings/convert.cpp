@@ -100,6 +100,7 @@ static int64_t any_int(PyObject* item, size_t i) {
         // NumPy's integers, and whatever else is an index.
         const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
         if (!index) {
+            if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
             PyErr_Clear();
             throw py::type_error("ids[" + std::to_string(i) + "] is " + type_name(item) + ", expected int");
         }

@@ -114,9 +114,21 @@ void translate(std::exception_ptr pointer) {
     }
 }
 
-PyObject* type_version(PyObject*, PyObject* type) {
-    if (!PyType_Check(type)) return PyErr_Format(PyExc_TypeError, "a class is wanted, got %R", type);
-    return PyLong_FromLong(version_of(reinterpret_cast<PyTypeObject*>(type)));
+// A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where there is
+// none yet: the version by which CPython's own caches of methods go.
+PyObject* type_version(PyObject*, PyObject* object) {
+    if (!PyType_Check(object)) return PyErr_Format(PyExc_TypeError, "a class is wanted, got %R", object);
+    const auto* const type = reinterpret_cast<PyTypeObject*>(object);
+#if defined(Py_GIL_DISABLED)
+    const auto version = _Py_atomic_load_uint32_relaxed(&type->tp_version_tag);  // as CPython reads it
+#else
+    const auto version = type->tp_version_tag;
+#endif
+    bool is_valid = version != 0;
+#if PY_VERSION_HEX < 0x030D0000  // from 3.13 on nobody sets this flag
+    is_valid = is_valid && (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0;
+#endif
+    return PyLong_FromLong(is_valid ? long(version) : -1);
 }
 
 PyMethodDef kTypeVersion{"type_version", &type_version, METH_O, nullptr};
@@ -146,9 +158,6 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     crayon::python::bind_engine(m);
     crayon::python::bind_stream(m);
     crayon::python::bind_decode_stream(m);
-    crayon::python::bind_quick_tokenizer(m);
-    crayon::python::bind_quick_fast(m);
-    crayon::python::bind_quick_tiktoken(m);
     crayon::python::bind_word_counter(m);
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);

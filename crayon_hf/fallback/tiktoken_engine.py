@@ -122,7 +122,7 @@ class TiktokenEngine(DelegatedEngine):
         return self._encoding.decode_single_token_bytes(id)
 
     def token_to_id(self, token: str) -> int | None:
-        return self.get_vocab().get(token)
+        return self.get_vocab().get(validation.text(token, "token"))
 
     def id_to_token(self, id: int) -> str | None:
         return self._token_of_id.get(id)

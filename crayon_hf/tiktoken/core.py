@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from crayon_hf._core import Engine, quicken_tiktoken
+from crayon_hf._core import Engine
 from crayon_hf.errors import TokenIdError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
@@ -191,9 +191,9 @@ class Encoding:
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of one token, special or not. KeyError when there is none."""
-        data = bytes_of(text_or_bytes)
-        if self._native is not None and (found := self._native.id_of_bytes(data)) is not None:
+        if self._native is not None and (found := self._native.id_of_bytes(text_or_bytes)) is not None:
             return found
+        data = bytes_of(text_or_bytes)
         id = self._tokenizer.token_to_id(spell(data))
         if id is not None and self._tokenizer.decode_bytes([id]) == data:
             return id
@@ -452,9 +452,6 @@ class Encoding:
         with needed("this call", "tiktoken"):
             from tiktoken import Encoding as Stock
         return stock_encoding(Stock, **self._parts())
-
-
-quicken_tiktoken(Encoding)
 
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:

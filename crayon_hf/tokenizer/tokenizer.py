@@ -13,7 +13,6 @@ from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.tokenizer import opening, sources
 from crayon_hf.tokenizer.async_methods import AsyncMethods
 from crayon_hf.tokenizer.mutators import MutableSettings
-from crayon_hf.tokenizer_json import added_tokens, components, truncation_padding
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_state import state
 from crayon_hf.tokenizer_state.modes import EXACT, mode_of
@@ -330,7 +329,9 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many special tokens `encode` adds to a text, or to a pair."""
-        return self._current_engine().num_special_tokens_to_add(validation.flag(is_pair, "is_pair"))
+        if type(is_pair) is not bool:
+            is_pair = validation.flag(is_pair, "is_pair")
+        return (self._engine or self._settle()).num_special_tokens_to_add(is_pair)
 
     # -- decoding
 
@@ -389,9 +390,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token, spelled as in the vocabulary; None when there is none."""
-        if not isinstance(token, str):
-            raise TypeError(f"token is {type(token).__name__}, expected str")
-        engine = self._current_engine()
+        engine = self._engine or self._settle()
         try:
             return engine.token_to_id(token)
         except TypeError:
@@ -400,7 +399,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     def id_to_token(self, id: int) -> str | None:
         """The token with an id, spelled as in the vocabulary; None when there is none."""
-        engine = self._current_engine()
+        engine = self._engine or self._settle()
         try:
             token = engine.id_to_token(id)
         except TypeError:
@@ -415,7 +414,9 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        return self._current_engine().get_vocab_size(validation.flag(with_added_tokens, "with_added_tokens"))
+        if type(with_added_tokens) is not bool:
+            with_added_tokens = validation.flag(with_added_tokens, "with_added_tokens")
+        return (self._engine or self._settle()).get_vocab_size(with_added_tokens)
 
     # -- saving
 
@@ -637,11 +638,4 @@ def _unpickle(
     return tokenizer
 
 
-_core.quicken(
-    Tokenizer,
-    truncation_padding.Truncation,
-    truncation_padding.Padding,
-    state.TokenizerState,
-    added_tokens.AddedTokens,
-    components.BorrowedComponent,
-)
+_core.quicken(Tokenizer)

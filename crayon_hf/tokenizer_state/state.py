@@ -178,7 +178,6 @@ class TokenizerState:
 
     def component(self, kind: str) -> Any:
         """The object of the ``tokenizers`` library; the tokenizer changes with it."""
-        self._look()
         if kind in self._live:
             return self._live[kind]
         if kind not in self._handed:

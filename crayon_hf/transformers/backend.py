@@ -24,6 +24,7 @@ from crayon_hf.tokenizer_state import state as states
 from crayon_hf.tokenizer_state.modes import EXACT
 from crayon_hf.tokenizer_state.state import TokenizerState
 from crayon_hf.util.files import read_source, write_atomic
+from crayon_hf.util.reference import reference_class
 
 if TYPE_CHECKING:
     import tokenizers
@@ -63,30 +64,48 @@ def without_added_tokens(backend: Tokenizer) -> _core.Engine | None:
     return known[1]
 
 
-def settle(state: dict[str, Any]) -> Any:
-    """The `_tokenizer` among the attributes of a tokenizer to which somebody assigned one of the reference's.
+def assign(state: dict[str, Any], backend: Any) -> None:
+    """Put a backend among the attributes of a tokenizer; one of the reference's where `Assigned` finds it.
+
+    While transformers builds a tokenizer, its backend is as any other: it becomes ours when all is done.
+    """
+    waits = isinstance(backend, reference_class()) and "_crayon_building" not in state
+    state.pop("_crayon_warned", None)
+    state.pop("_tokenizer" if waits else "_crayon_assigned", None)
+    state["_crayon_assigned" if waits else "_tokenizer"] = backend
+
+
+class Assigned:
+    """The `_tokenizer` of an instance without one in its ``__dict__``: one of the reference's that was assigned.
 
     It becomes ours as soon as nobody else holds it. Until then it may change, and encodes itself.
     """
-    with _settling:
-        if "_crayon_assigned" not in state:  # another thread was here meanwhile
-            return state["_tokenizer"]
-        if _references(state) <= _ALONE:
-            del state["_crayon_assigned"]
-            state["_tokenizer"] = from_reference(state["_tokenizer"])
-        elif state["_crayon_assigned"] is True:
-            from crayon_hf.fallback.delegated import warn_delegated
 
-            state["_crayon_assigned"] = "warned"
-            warn_delegated(_HELD, "tokenizers")
-        return state["_tokenizer"]
+    def __get__(self, tokenizer: Any, owner: type) -> Any:
+        """The backend of an instance, None where it has none; of a class, this."""
+        if tokenizer is None:
+            return self
+        state = tokenizer.__dict__
+        with _settling:
+            if "_crayon_assigned" not in state:  # or another thread was here meanwhile
+                return state.get("_tokenizer")
+            if _references(state) <= _ALONE:
+                state["_tokenizer"] = made = from_reference(state["_crayon_assigned"])
+                del state["_crayon_assigned"]
+                return made
+            if "_crayon_warned" not in state:
+                from crayon_hf.fallback.delegated import warn_delegated
+
+                state["_crayon_warned"] = True
+                warn_delegated(_HELD, "tokenizers")
+            return state["_crayon_assigned"]
 
 
 def _references(state: dict[str, Any]) -> int:
-    return sys.getrefcount(state["_tokenizer"])
+    return sys.getrefcount(state["_crayon_assigned"])
 
 
-_ALONE = _references({"_tokenizer": object()})
+_ALONE = _references({"_crayon_assigned": object()})
 """References to an object that nothing has but one dictionary. How many of our own count is up to Python's version."""
 
 _settling = threading.RLock()

@@ -13,10 +13,11 @@ import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from crayon_hf._core import Engine
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers.backend import model_kind, without_added_tokens
 from crayon_hf.transformers.encodings import LazyEncodings, Recipe, TextRecipe
-from crayon_hf.transformers.replaced import REPLACED, converts_plainly, decodes_plainly, encodes_plainly
+from crayon_hf.transformers.replaced import converts_plainly, decodes_plainly, encodes_plainly
 from crayon_hf.transformers.sizes import NONE, sizes_of
 
 _KNOWN = frozenset(
@@ -60,7 +61,7 @@ REFUSALS = (TypeError, ValueError, OverflowError)
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
     """``tokenizer(text)``."""
     state = tokenizer.__dict__
-    backend = state["_tokenizer"]
+    backend = state.get("_tokenizer")
     if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend):
         return None
     engine = backend._current_engine()
@@ -84,7 +85,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
 
 def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchEncoding | None:
     """``tokenizer(text, *args, **kwargs)``."""
-    backend = tokenizer.__dict__["_tokenizer"]
+    backend = tokenizer.__dict__.get("_tokenizer")
     if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend) or len(args) > 1:
         return None
     if kwargs and (not kwargs.keys() <= _ALL or any(kwargs.get(name) for name in _OFF)):
@@ -155,7 +156,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """``tokenizer.decode(ids, *args, **kwargs)`` of an int, or of a list that begins with one."""
-    backend = tokenizer.__dict__["_tokenizer"]
+    backend = tokenizer.__dict__.get("_tokenizer")
     if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
         return None
     skip, clean_up = False, None
@@ -173,7 +174,7 @@ def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
     """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
-    backend = tokenizer.__dict__["_tokenizer"]
+    backend = tokenizer.__dict__.get("_tokenizer")
     if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
         return None
     options = dict(zip(("skip_special_tokens", "clean_up_tokenization_spaces"), args, strict=False))
@@ -195,10 +196,37 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
     return texts
 
 
+def tokens_of(tokenizer: Any, ids: list[Any], skip_special_tokens: Any) -> list[str | None] | None:
+    """``tokenizer.convert_ids_to_tokens(ids, skip_special_tokens)``."""
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if type(backend) is not Tokenizer or "id_to_token" in backend.__dict__ or not converts_plainly(tokenizer):
+        return None
+    engine = backend._engine or backend._settle()
+    if type(engine) is not Engine:
+        return None
+    if skip_special_tokens:
+        special = set(tokenizer.all_special_ids)
+        ids = [id for id in map(int, ids) if id not in special]
+    return engine.ids_to_tokens(ids)
+
+
+def ids_of(tokenizer: Any, tokens: list[Any]) -> list[int | None] | None:
+    """``tokenizer.convert_tokens_to_ids(tokens)``."""
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if type(backend) is not Tokenizer or "token_to_id" in backend.__dict__ or not converts_plainly(tokenizer):
+        return None
+    engine = backend._engine or backend._settle()
+    ids = engine.tokens_to_ids(tokens) if type(engine) is Engine else None
+    if ids is not None and None in ids:
+        unknown = tokenizer.unk_token_id
+        return [unknown if id is None else id for id in ids]
+    return ids
+
+
 def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
     """``tokenizer._encode_without_added_tokens(text)``."""
-    backend = tokenizer.__dict__["_tokenizer"]
-    if type(backend) is not Tokenizer or REPLACED in tokenizer.__dict__ or not converts_plainly(type(tokenizer)):
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if type(backend) is not Tokenizer or not converts_plainly(tokenizer):
         return None
     engine = without_added_tokens(backend)
     try:
@@ -247,7 +275,7 @@ def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
     if not (tokenizer.clean_up_tokenization_spaces if wanted is None else wanted):
         return False
     anyway = tokenizer.__dict__.get(_CLEAN_UP_ANYWAY)
-    if anyway is None or anyway or model_kind(tokenizer.__dict__["_tokenizer"]) != "BPE":
+    if anyway is None or anyway or model_kind(tokenizer._tokenizer) != "BPE":
         return True
     _logger.warning_once(
         f"clean_up_tokenization_spaces=True is ignored for the BPE tokenizer {type(tokenizer).__name__}: it would take"

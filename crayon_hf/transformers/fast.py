@@ -8,15 +8,23 @@ from typing import Any
 
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
-from crayon_hf import _core
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers import calling, loading, pickling
-from crayon_hf.transformers.backend import report, settle
+from crayon_hf.transformers.backend import Assigned, assign, report
 from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, opened_as, stock_class
 from crayon_hf.transformers.construction import is_building, over_our_engine, with_backend
-from crayon_hf.transformers.replaced import NAMES, converts_plainly, encodes_plainly, methods_of, note_replaced
-from crayon_hf.util.reference import reference_class
+from crayon_hf.transformers.pristine import is_own
+from crayon_hf.transformers.replaced import NAMES, encodes_plainly, methods_of, note_replaced
+
+
+def _if_own(method: Any) -> Any:
+    return method if is_own(method) else None
+
+
+_OWN_IDS_TO_TOKENS = _if_own(PreTrainedTokenizerFast.convert_ids_to_tokens)
+_OWN_TOKENS_TO_IDS = _if_own(PreTrainedTokenizerFast.convert_tokens_to_ids)
+"""As transformers has them; others replace them."""
 
 
 class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
@@ -99,6 +107,9 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         return encodes_plainly(self, self._tokenizer)
 
     def __setattr__(self, key: str, value: Any) -> None:
+        if key == "_tokenizer":
+            assign(self.__dict__, value)
+            return
         super().__setattr__(key, value)  # type: ignore[no-untyped-call]
         if key in NAMES:
             note_replaced(self)
@@ -110,25 +121,13 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     # -- the backend
 
-    @property
-    def _tokenizer(self) -> Any:
-        state = self.__dict__
-        return settle(state) if "_crayon_assigned" in state else state.get("_tokenizer")
-
-    @_tokenizer.setter
-    def _tokenizer(self, value: Any) -> None:
-        building = "_crayon_building" in self.__dict__  # transformers is still putting it together
-        if isinstance(value, reference_class()) and not building:
-            self.__dict__["_crayon_assigned"] = True
-        else:
-            self.__dict__.pop("_crayon_assigned", None)
-        self.__dict__["_tokenizer"] = value
+    _tokenizer = Assigned()
 
     def __getattr__(self, key: str) -> Any:
         deferred = self.__dict__.get("_crayon_deferred")
         if deferred is not None and key in deferred.names:
             return deferred.values()[key]
-        return super().__getattr__(key)  # type: ignore[no-untyped-call]
+        return PreTrainedTokenizerFast.__getattr__(self, key)  # type: ignore[no-untyped-call]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return pickling.reduce_instance(self, super().__reduce_ex__(protocol))
@@ -193,15 +192,17 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
         """The tokens of some ids, as `PreTrainedTokenizerFast.convert_ids_to_tokens` gives them."""
-        if skip_special_tokens and type(ids) is list and converts_plainly(type(self)):
-            special = set(self.all_special_ids)
-            kept = [id for id in map(int, ids) if id not in special]
-            return CrayonTokenizerFast.convert_ids_to_tokens(self, kept)
-        return super().convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens)
+        if type(ids) is int and PreTrainedTokenizerFast.convert_ids_to_tokens is _OWN_IDS_TO_TOKENS:
+            return self._tokenizer.id_to_token(ids)  # what that one does
+        made = calling.tokens_of(self, ids, skip_special_tokens) if type(ids) is list else None
+        return super().convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens) if made is None else made
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         """The ids of some tokens, as `PreTrainedTokenizerFast.convert_tokens_to_ids` gives them."""
-        return super().convert_tokens_to_ids(tokens)
+        if type(tokens) is str and PreTrainedTokenizerFast.convert_tokens_to_ids is _OWN_TOKENS_TO_IDS:
+            return self._convert_token_to_id_with_added_voc(tokens)  # what that one does
+        made = calling.ids_of(self, tokens) if type(tokens) is list else None
+        return super().convert_tokens_to_ids(tokens) if made is None else made
 
     def _encode_without_added_tokens(self, text: str) -> list[int]:
         made = calling.encode_without_added_tokens(self, text)
@@ -251,6 +252,5 @@ for _name in (
     "train_new_from_iterator",
 ):
     _like(_name, CrayonTokenizerFast.__dict__[_name])
-_core.quicken_fast(CrayonTokenizerFast, PreTrainedTokenizerFast, Tokenizer, converts_plainly)
 
 __all__ = ["CrayonTokenizerFast", "class_for"]

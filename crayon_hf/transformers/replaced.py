@@ -69,9 +69,9 @@ def decodes_plainly(tokenizer: Any) -> bool:
     return methods_of(type(tokenizer)).decodes and REPLACED not in tokenizer.__dict__
 
 
-def converts_plainly(cls: type) -> bool:
-    """The same for what makes ids of tokens and tokens of ids, of a class; its instances are looked at elsewhere."""
-    return methods_of(cls).converts
+def converts_plainly(tokenizer: Any) -> bool:
+    """The same for what makes ids of tokens and tokens of ids."""
+    return methods_of(type(tokenizer)).converts and REPLACED not in tokenizer.__dict__
 
 
 def note_replaced(tokenizer: Any) -> None:

@@ -46,12 +46,13 @@ def test_bytes(gpt2_like: Path) -> None:
     assert engine.tokens_bytes([*ids, len(ids)]) is None
     assert engine.bytes_and_starts([len(ids)]) is None
     assert engine.token_bytes(len(ids)) is None
-    assert engine.id_of_bytes(b"no such token") is None
+    assert engine.id_of_bytes(b"no such token") is engine.id_of_bytes("no such token") is None
+    assert engine.id_of_bytes("a") == engine.id_of_bytes(b"a") == engine.token_to_id("a")
 
 
 IDS: list[Any] = [(1,), [True], [1.0], [None], [-1], [2**70], np.array([1]), None, 1]
 TOKENS: list[Any] = [("a",), [1], [b"a"], [None], ["\ud800"], "a", None]
-VALUES: list[Any] = [True, 1.0, "a", None, -1, 2**70, bytearray(b"a")]
+VALUES: list[Any] = [True, 1.0, "\ud800", None, -1, 2**70, bytearray(b"a")]
 CASES = [(name, ids) for name in ("ids_to_tokens", "tokens_bytes", "bytes_and_starts") for ids in IDS]
 CASES += [("tokens_to_ids", tokens) for tokens in TOKENS]
 CASES += [(name, value) for name in ("token_bytes", "id_of_bytes") for value in VALUES]

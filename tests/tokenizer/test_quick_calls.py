@@ -1,8 +1,12 @@
-"""The calls of `Tokenizer` in C++ answer as those of Python, which they leave all but the usual arguments to."""
+"""Calls of `Tokenizer` answer as the reference does, those in C++ and those of Python, to which they leave all but the
+usual arguments. No argument, and nothing that somebody puts into a tokenizer, ends the process."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +155,134 @@ def test_a_component_that_was_replaced_is_not_given_again(gpt2_like: Path) -> No
     tokenizer.encode("a b")
     tokenizer.train_from_iterator(["a b c"], tokenizers.trainers.BpeTrainer(show_progress=False))
     assert len(tokenizer.model.__getstate__()) < size
+
+
+OTHERS_INSIDE = """
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+from crayon_hf import Tokenizer
+
+READ = ("model", "normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+tokenizer = Tokenizer.from_profile("lite")
+calls = [lambda name=name: getattr(tokenizer, name) for name in READ] + [
+    tokenizer.get_added_tokens_decoder, tokenizer.get_vocab_size, tokenizer.enable_padding, tokenizer.no_padding,
+    lambda: tokenizer.encode("a b").ids, lambda: tokenizer.decode([5]), lambda: tokenizer.id_to_token(5),
+    lambda: tokenizer.token_to_id("a"), lambda: tokenizer.enable_truncation(3),
+]
+held = tokenizer.decoder
+for other in (5, "x", (), object(), SimpleNamespace(), Mock(), type("Empty", (), {"__slots__": ()})()):
+    for owner, names in (
+        (tokenizer._state, ("_handed", "_live", "_parts", "_added")),
+        (tokenizer, ("_state", "_engine", "_truncation", "_padding", "_special_as_text")),
+    ):
+        for name in names:
+            before = getattr(owner, name)
+            setattr(owner, name, other)
+            for call in calls:
+                try:
+                    call()
+                except Exception:
+                    pass
+            setattr(owner, name, before)
+print(tokenizer.encode("a b").ids == Tokenizer.from_profile("lite").encode("a b").ids)
+"""
+
+
+def said_by(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_objects_of_other_types_inside_a_tokenizer() -> None:
+    assert said_by(OTHERS_INSIDE) == "True\n"
+
+
+NO_MEMORY = """
+import resource
+from crayon_hf import DecodeStream, Tokenizer
+
+tokenizer, stream = Tokenizer.from_profile("lite"), DecodeStream()
+arguments = ["a"] * 20_000_000
+engine = tokenizer._current_engine()
+calls = (Tokenizer.encode, tokenizer), (type(engine).encode_ids, engine), (DecodeStream.step, stream)
+for call, first in calls:
+    given = first, *arguments
+    room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (64 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
+    try:
+        call(*given)
+    except MemoryError as error:
+        print(type(error).__name__)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or hasattr(ctypes.CDLL(None), "__asan_init"),
+    reason="the system has no /proc, or AddressSanitizer takes terabytes of address space",
+)
+def test_a_call_that_has_no_memory_for_its_arguments() -> None:
+    assert said_by(NO_MEMORY) == "MemoryError\n" * 3
+
+
+class Odd:
+    """An id that raises, once, when it is read."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.errors = [error]
+
+    def __index__(self) -> int:
+        if self.errors:
+            raise self.errors.pop()
+        return 5
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, ValueError])
+def test_what_an_id_raises_is_raised(gpt2_like: Path, error: type[BaseException]) -> None:
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    reference = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    for one in (reference, tokenizer, tokenizer._current_engine()):
+        with pytest.raises(error):
+            one.decode([5, Odd(error)])
+        with pytest.raises(error):
+            one.decode_batch([[5], [5, Odd(error)]])
+
+
+LOOK_UPS = {
+    "char_to_token": "char_pos",
+    "char_to_word": "char_pos",
+    "token_to_chars": "token_index",
+    "token_to_sequence": "token_index",
+    "token_to_word": "token_index",
+    "word_to_chars": "word_index",
+    "word_to_tokens": "word_index",
+}
+
+
+@pytest.mark.parametrize("name", LOOK_UPS)
+def test_a_look_up_takes_what_that_of_the_reference_takes(gpt2_like: Path, name: str) -> None:
+    argument = LOOK_UPS[name]
+    encodings = [kind.from_file(str(gpt2_like)).encode("a b", "c d") for kind in (tokenizers.Tokenizer, Tokenizer)]
+    said = []
+    for encoding in encodings:
+        find = getattr(encoding, name)
+        calls = [
+            lambda args=args, find=find: find(*args) for args in ((), (0, 1), (0, 2), (0, -1), (0, "0"), (0, 1, 2))
+        ]
+        calls += [lambda n=n, find=find: find(n) for n in (0, 9, -1, 2**31, 2**32, 2**64, True, 1.0, "0", None)]
+        calls += [
+            lambda options=options, find=find: find(**options)
+            for options in ({argument: 1}, {argument: 0, "sequence_index": 1}, {"sequence_index": 1}, {"other": 1})
+        ]
+        calls += [lambda find=find: find(0, **{argument: 0}), lambda find=find: find(0, sequence_index=1)]
+        said.append([outcome_of(call) for call in calls])
+    assert said[0] == said[1]
+
+
+def outcome_of(call: Any) -> Any:
+    try:
+        return call()
+    except (TypeError, OverflowError) as error:
+        return type(error).__name__

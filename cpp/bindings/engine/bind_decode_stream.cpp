@@ -62,7 +62,8 @@ class PyDecodeStream {
     DecodedText decoded_;
 };
 
-// Set when the module is made: see Native::prepare.
+// Set when the module is made, before there are threads: one that waits for another's static variable cannot stop when
+// Python without the GIL stops all of them.
 PyTypeObject* engine_type = nullptr;
 PyObject* engine_name = nullptr;
 PyObject* slow_name = nullptr;
@@ -91,9 +92,10 @@ PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* na
             return guarded([&] { return stream->step(native, engine, &wanted, 1); });
         }
     }
-    std::vector<PyObject*> all{self};
-    all.insert(all.end(), args, args + n + (names != nullptr ? PyTuple_GET_SIZE(names) : 0));
-    return PyObject_VectorcallMethod(slow_name, all.data(), size_t(n) + 1, names);
+    return guarded([&] {
+        const std::vector<PyObject*> all = with_self(self, args, n, names);
+        return PyObject_VectorcallMethod(slow_name, all.data(), size_t(n) + 1, names);
+    });
 }
 
 }  // namespace

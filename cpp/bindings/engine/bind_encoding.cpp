@@ -75,6 +75,11 @@ py::list overflowing_of(const PyEncoding& self) {
 // An unsigned integer, with the errors that the reference raises for what is none.
 template <typename T = size_t>
 T number_from(py::handle object) {
+    if (PyLong_CheckExact(object.ptr())) {  // in a third of the time, if it is a usual one
+        int overflow = 0;
+        const long small = PyLong_AsLongAndOverflow(object.ptr(), &overflow);
+        if (overflow == 0 && small >= 0 && small <= INT32_MAX) return T(small);
+    }
     const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
     if (!index) throw py::error_already_set();
     const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
@@ -216,7 +221,10 @@ PyObject* get(PyObject* self, void*) {
 template <auto read>
 void bind_property(EncodingClass& c, const char* name, const char* doc) {
     static PyGetSetDef def{name, &get<read>, nullptr, doc, nullptr};
-    set_property(c, &def);
+    const auto made =
+        py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(c.ptr()), &def));
+    if (!made) throw py::error_already_set();
+    py::setattr(c, name, made);
 }
 
 void bind_lists(EncodingClass& c) {
@@ -236,49 +244,81 @@ void bind_lists(EncodingClass& c) {
     bind_property<&overflowing_of>(c, "overflowing", "What truncation cut off: Encodings of at most as many tokens.");
 }
 
-py::object found_or_none(const std::optional<Offset>& offset) {
-    return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
+template <typename Found>
+py::object as_python(const Found& found) {
+    if constexpr (std::is_integral_v<Found>) {
+        return py::int_(found);
+    } else {
+        const auto& [first, second] = found;
+        return py::make_tuple(first, second);
+    }
 }
 
-template <typename T>
-py::object found_or_none(const std::optional<T>& found) {
-    return py::cast(found);
-}
-
-// A look-up by a number of the type Index, and in a sequence if `find` asks for one. The numbers come first: to read
-// them can call Python.
+// A look-up by a number of the type Index, and in a sequence if `find` asks for one.
 template <auto find, typename Index = size_t>
-auto look_up() {
-    if constexpr (std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>)
-        return locked(+[](const PyEncoding& self, py::handle position, py::handle in) {
-            const auto index = number_from<Index>(position);
-            const size_t sequence = number_from(in);
-            return found_or_none(find(self.front(), index, sequence));
+struct LookUp {
+    static constexpr bool kInSequence = std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>;
+    static inline const char* argument;
+
+    // The numbers come first: to read them can call Python.
+    static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+        return guarded([&]() -> PyObject* {
+            PyObject* given[] = {nullptr, nullptr};
+            const bool are_known = kInSequence ? take_arguments(args, n, names, {argument, "sequence_index"}, given)
+                                               : take_arguments(args, n, names, {argument}, given);
+            if (!are_known || given[0] == nullptr)
+                throw py::type_error("expected (" + std::string(argument) +
+                                     (kInSequence ? ", sequence_index=0)" : ")"));
+            const PyEncoding& encoding = encoding_from(self);
+            const auto index = number_from<Index>(given[0]);
+            const size_t sequence = given[1] == nullptr ? 0 : number_from(given[1]);
+            const py::scoped_critical_section lock(self);
+            const auto found = [&] {
+                if constexpr (kInSequence)
+                    return find(encoding.front(), index, sequence);
+                else
+                    return find(encoding.front(), index);
+            }();
+            if (!found) Py_RETURN_NONE;
+            return as_python(*found).release().ptr();
         });
-    else
-        return locked(+[](const PyEncoding& self, py::handle position) {
-            const auto index = number_from<Index>(position);
-            return found_or_none(find(self.front(), index));
-        });
+    }
+
+    static void bind(EncodingClass& c, const char* name, const char* its_argument, const char* doc) {
+        argument = its_argument;
+        set_method(
+            c, name, &call,
+            std::string(name) + "($self, " + argument + (kInSequence ? ", sequence_index=0" : "") + ")\n--\n\n" + doc);
+    }
+};
+
+void bind_lookups(EncodingClass& c) {
+    LookUp<&word_to_tokens, uint32_t>::bind(
+        c, "word_to_tokens", "word_index",
+        "The tokens of a word of a sequence, (first, one behind the last); None where there is no such word.");
+    LookUp<&word_to_chars, uint32_t>::bind(
+        c, "word_to_chars", "word_index",
+        "The characters of a word of a sequence, (start, end); None where there is no such word.");
+    LookUp<&token_to_sequence>::bind(
+        c, "token_to_sequence", "token_index",
+        "The sequence that a token is from, 0 or 1; None for a special token, and where there is no such token.");
+    LookUp<&token_to_chars>::bind(
+        c, "token_to_chars", "token_index",
+        "The characters of a token in its sequence, (start, end); None as from `token_to_sequence`.");
+    LookUp<&token_to_word>::bind(c, "token_to_word", "token_index",
+                                 "The word of a token in its sequence; None as from `token_to_sequence`.");
+    LookUp<&char_to_token>::bind(c, "char_to_token", "char_pos",
+                                 "The token that has a character of a sequence; None where no token has it.");
+    LookUp<&char_to_word>::bind(c, "char_to_word", "char_pos",
+                                "The word that has a character of a sequence; None where no word has it.");
 }
 
-// With the errors for wrong arguments; bind_quick_encoding has the right ones.
-void bind_lookups(EncodingClass& c) {
-    const auto sequence = py::arg("sequence_index") = 0;
-    c.def("word_to_tokens", look_up<&word_to_tokens, uint32_t>(), py::arg("word_index"), sequence,
-          "The tokens of a word of a sequence, (first, one behind the last); None where there is no such word.");
-    c.def("word_to_chars", look_up<&word_to_chars, uint32_t>(), py::arg("word_index"), sequence,
-          "The characters of a word of a sequence, (start, end); None where there is no such word.");
-    c.def("token_to_sequence", look_up<&token_to_sequence>(), py::arg("token_index"),
-          "The sequence that a token is from, 0 or 1; None for a special token, and where there is no such token.");
-    c.def("token_to_chars", look_up<&token_to_chars>(), py::arg("token_index"),
-          "The characters of a token in its sequence, (start, end); None as from `token_to_sequence`.");
-    c.def("token_to_word", look_up<&token_to_word>(), py::arg("token_index"),
-          "The word of a token in its sequence; None as from `token_to_sequence`.");
-    c.def("char_to_token", look_up<&char_to_token>(), py::arg("char_pos"), sequence,
-          "The token that has a character of a sequence; None where no token has it.");
-    c.def("char_to_word", look_up<&char_to_word>(), py::arg("char_pos"), sequence,
-          "The word that has a character of a sequence; None where no word has it.");
+Py_ssize_t length_of(PyObject* self) {
+    const PyEncoding* const encoding = value_of<PyEncoding>(self);
+    const py::scoped_critical_section lock(self);
+    if (encoding != nullptr) return Py_ssize_t(encoding->ids().size());
+    PyErr_SetString(PyExc_TypeError, "Encoding.__init__() was not called");
+    return -1;
 }
 
 // isinstance() is true for the encodings of a delegated tokenizer, too, which are the reference's.
@@ -308,7 +348,7 @@ void add_slots(PyHeapTypeObject* heap_type) {
     type.tp_dictoffset = type.tp_basicsize;
     type.tp_basicsize += Py_ssize_t(sizeof(PyObject*));
     type.tp_getset = attributes;
-    heap_type->as_sequence.sq_length = &length_of_encoding;
+    heap_type->as_sequence.sq_length = &length_of;
 }
 
 // The functions behind a tokenizer's truncation, post-processing and padding, for tests and tools.
@@ -433,7 +473,6 @@ void bind_encoding(py::module_& m) {
     c.def(py::init<>());
     bind_lists(c);
     bind_lookups(c);
-    bind_quick_encoding(c);
     c.def_static("merge", &merge, py::arg("encodings"), py::arg("growing_offsets") = true);
     c.def("set_sequence_id", locked(+[](PyEncoding& self, py::handle sequence) {
               const size_t id = number_from(sequence);

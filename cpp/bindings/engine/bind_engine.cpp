@@ -198,19 +198,6 @@ std::vector<AddedTokenSpec> added_tokens_from(const py::list& rows) {
 
 void bind_vocabulary(EngineClass& c) {
     c.def(
-        "token_to_id",
-        [](const Engine& self, const std::string& token) -> py::object {
-            const int64_t id = self.token_to_id(token);
-            return id < 0 ? py::object(py::none()) : py::int_(id);
-        },
-        py::arg("token"));
-    c.def(
-        "id_to_token",
-        [](const Engine& self, int64_t id) -> py::object {
-            return self.has_id(id) ? py::object(py::str(self.id_to_token(uint32_t(id)))) : py::none();
-        },
-        py::arg("id"));
-    c.def(
         "id_to_bytes",
         [](const Engine& self, int64_t id) -> py::object {
             if (!self.has_id(id)) return py::none();
@@ -224,9 +211,6 @@ void bind_vocabulary(EngineClass& c) {
             for (const auto& [token, id] : self.vocabulary(with_added)) out[py::str(token)] = id;
             return out;
         },
-        py::arg("with_added_tokens") = true);
-    c.def(
-        "get_vocab_size", [](const Engine& self, bool with_added) { return self.vocabulary_size(with_added); },
         py::arg("with_added_tokens") = true);
     c.def(
         "vocabulary_json",
@@ -250,7 +234,6 @@ void bind_vocabulary(EngineClass& c) {
         }
         return out;
     });
-    c.def("num_special_tokens_to_add", &Engine::special_tokens_added, py::arg("is_pair"));
 }
 
 }  // namespace
@@ -334,7 +317,7 @@ void bind_engine(py::module_& m) {
     bind_trace(m, c);
     bind_decode(c);
     bind_vocabulary(c);
-    bind_quick(c);
+    bind_quick(m, c);
     bind_tokens(c);
     bind_model_vocabulary(c);
     m.def("compile_tokenizer_json", &compile, py::arg("data"), py::arg("metadata") = "{}",
