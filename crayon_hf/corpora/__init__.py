@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from crayon_hf.text_readers.addresses import find_inputs
-from crayon_hf.text_readers.documents import BadRecord, Documents, InputFile, Position, Reading
+from crayon_hf.text_readers.documents import BadRecord, Documents, InputFile, Reading
 from crayon_hf.text_readers.files import read_documents
 
-__all__ = ["BadRecord", "Documents", "InputFile", "Position", "Reading", "find_inputs", "read_documents"]
+__all__ = ["BadRecord", "Documents", "InputFile", "Reading", "find_inputs", "read_documents"]

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.arguments import absolute, all_absolute
-from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
+from crayon_hf.corpora.job.corpus import Runner, tokenize_corpus
+from crayon_hf.corpora.job.encoder import JobTokenizer, Work, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.plan import Task
-from crayon_hf.corpora.job.shard import ShardSummary
+from crayon_hf.corpora.job.shard import ShardSummary, do_task
 from crayon_hf.corpora.job.summary import Summary
-from crayon_hf.corpora.job.tasks import Runner, do_task
 
 
 def tokenize_by(
@@ -38,19 +37,19 @@ class Sent(NamedTuple):
     batch_bytes: int
 
     @classmethod
-    def of(cls, tokenizer: JobTokenizer, options: Options, batch_bytes: int) -> tuple[Sent, distribute.Parcel]:
+    def of(cls, work: Work) -> tuple[Sent, distribute.Parcel]:
         """It, and the parcel."""
-        label, parcel = distribute.pack(tokenizer.tokenizer)
-        return cls(label, tokenizer[1:], options, batch_bytes), parcel
+        label, parcel = distribute.pack(work.tokenizer.tokenizer)
+        return cls(label, work.tokenizer[1:], work.options, work.batch_bytes), parcel
 
     def do(self, task: Task, fetch: Callable[[], distribute.Parcel], threads: int) -> ShardSummary | Failure:
         """`do_task` in a worker, which opens the tokenizer once; `fetch` gives the parcel where it is needed."""
         try:
             tokenizer = JobTokenizer(distribute.unpack(self.label, fetch), *self.facts)
-            encoding = _planned(tokenizer, self.options, threads)
+            encoding = _planned(Work(tokenizer, self.options, self.batch_bytes), threads)
         except Exception as error:
             return failure_of(error)
-        return do_task(task, self.options, encoding, self.batch_bytes)
+        return do_task(task, encoding)
 
 
 _planned = functools.lru_cache(maxsize=1)(plan_encoding)

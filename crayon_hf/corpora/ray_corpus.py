@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.engines import Sent, tokenize_by
-from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure
-from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
+from crayon_hf.corpora.job.options import positive
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.pool import TRIES
 from crayon_hf.corpora.job.shard import ShardSummary
@@ -41,7 +41,6 @@ def tokenize_corpus_on_ray(
     *,
     tokenizer: str | Tokenizer,
     cpus_per_task: int = 1,
-    batch_bytes: int = BATCH_BYTES,
     tries: int = TRIES,
     **settings: Any,
 ) -> Summary:
@@ -59,30 +58,28 @@ def tokenize_corpus_on_ray(
     docs/clusters.md has examples.
     """
     need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
-    batch_bytes = positive(batch_bytes, "batch_bytes")
-    runner = _Runner(positive(cpus_per_task, "cpus_per_task"), batch_bytes, positive(tries, "tries"))
-    settings = {"tokenizer": tokenizer, "batch_bytes": batch_bytes, **settings}
+    runner = _Runner(positive(cpus_per_task, "cpus_per_task"), positive(tries, "tries"))
+    settings = {"tokenizer": tokenizer, **settings}
     return tokenize_by(runner, "tokenize_corpus_on_ray", "cpus_per_task", inputs, output, format, settings)
 
 
 class _Runner:
     """What `tokenize_corpus` asks to do its tasks."""
 
-    def __init__(self, cpus_per_task: int, batch_bytes: int, tries: int) -> None:
-        self._cpus, self._batch_bytes, self._tries = cpus_per_task, batch_bytes, tries
+    def __init__(self, cpus_per_task: int, tries: int) -> None:
+        self._cpus, self._tries = cpus_per_task, tries
 
     def __call__(
         self,
         tasks: Sequence[Task],
-        tokenizer: JobTokenizer,
-        options: Options,
+        work: Work,
         progress: Callable[[Task, Counts], None],
     ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
         """What came of each task, in the order in which they end; after a failure that stops all, no more."""
         import ray
         from ray.exceptions import RayError, RayTaskError
 
-        sent, parcel = Sent.of(tokenizer, options, self._batch_bytes)
+        sent, parcel = Sent.of(work)
         # Ray's own retries would be as good, but nobody would hear of them.
         remote = ray.remote(num_cpus=self._cpus, max_retries=0, scheduling_strategy="SPREAD")(_run)
         parcels = [ray.put(parcel)]  # in a list, since Ray fetches arguments: a worker may not need this one

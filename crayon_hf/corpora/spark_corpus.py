@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.engines import Sent, tokenize_by
-from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure
-from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
+from crayon_hf.corpora.job.options import positive
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.text_readers.documents import InputFile
@@ -35,7 +35,6 @@ def tokenize_corpus_on_spark(
     *,
     tokenizer: str | Tokenizer,
     threads: int = 1,
-    batch_bytes: int = BATCH_BYTES,
     **settings: Any,
 ) -> Summary:
     """`tokenize_corpus` by the executors of a Spark cluster: the same bytes in the end.
@@ -52,27 +51,25 @@ def tokenize_corpus_on_spark(
     >>> tokenize_corpus_on_spark(spark, "s3://bucket/web", "s3://bucket/tokens", tokenizer="lite")  # doctest: +SKIP
     """
     need("tokenize_corpus_on_spark", "spark", "pyspark", "pyarrow")
-    batch_bytes = positive(batch_bytes, "batch_bytes")
-    runner = _Runner(spark, positive(threads, "threads"), batch_bytes)
-    settings = {"tokenizer": tokenizer, "batch_bytes": batch_bytes, **settings}
+    runner = _Runner(spark, positive(threads, "threads"))
+    settings = {"tokenizer": tokenizer, **settings}
     return tokenize_by(runner, "tokenize_corpus_on_spark", "threads", inputs, output, format, settings)
 
 
 class _Runner:
     """What `tokenize_corpus` asks to do its tasks."""
 
-    def __init__(self, spark: SparkSession, threads: int, batch_bytes: int) -> None:
-        self._context, self._threads, self._batch_bytes = spark.sparkContext, threads, batch_bytes
+    def __init__(self, spark: SparkSession, threads: int) -> None:
+        self._context, self._threads = spark.sparkContext, threads
 
     def __call__(
         self,
         tasks: Sequence[Task],
-        tokenizer: JobTokenizer,
-        options: Options,
+        work: Work,
         progress: Callable[[Task, Counts], None],
     ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
         """What came of each task, when all have ended."""
-        sent, parcel = Sent.of(tokenizer, options, self._batch_bytes)
+        sent, parcel = Sent.of(work)
         parcels, threads = self._context.broadcast(tuple(parcel)), self._threads
 
         def run(task: Task) -> ShardSummary | Failure:

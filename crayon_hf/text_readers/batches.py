@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crayon_hf._core import utf8_errors
-from crayon_hf.text_readers.documents import BadRecord, Documents, Position, Reading
+from crayon_hf.text_readers.documents import BadRecord, Documents, Reading
 from crayon_hf.text_readers.template import Template
 
 Spans = npt.NDArray[np.int64]
@@ -48,7 +48,7 @@ class Batch:
         else:
             self._left_out.append(record)
 
-    def documents(self, view: memoryview, begins: Spans, ends: Spans, position: Position, size: int) -> Documents:
+    def documents(self, view: memoryview, begins: Spans, ends: Spans, size: int) -> Documents:
         """The batch. Texts are laid behind `view`."""
         if self._texts:
             begins, ends, records = begins.copy(), ends.copy(), list(self._texts)
@@ -67,7 +67,7 @@ class Batch:
                 for record, reason in self._bad
             ]
             begins, ends = begins[kept], ends[kept]
-        return Documents(view, begins, ends, bad, position, size)
+        return Documents(view, begins, ends, bad, size)
 
 
 def assembled(

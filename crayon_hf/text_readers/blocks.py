@@ -20,8 +20,6 @@ class Block(NamedTuple):
 
     view: memoryview
     """The unit's bytes; may be written to."""
-    end: int
-    """Where the stream is behind it."""
     too_long: int
     """0, or how many bytes the unit that is left out has without its separator; then `view` is empty."""
 
@@ -57,13 +55,12 @@ def _is_alone(buffer: bytearray) -> bool:
 
 def blocks(
     source: Source,
-    begin: int,
     separator: bytes,
     whole: Callable[[bytearray, int, int, bool], int],
     batch_bytes: int,
     limit: int,
 ) -> Iterator[Block]:
-    """Read `source`, which is at `begin`, to its end.
+    """Read `source` to its end.
 
     ``whole(buffer, old, size, at_end)`` says how many of ``buffer[:size]`` are a block of whole units, with `at_end`
     the last one, which may have no separator; there is none in ``buffer[:old]``. Without a `separator` the stream is
@@ -83,16 +80,14 @@ def blocks(
             rest = size - cut
             following = memory.take() if rest <= memory.size else bytearray(rest)
             following[:rest] = memoryview(buffer)[cut:size]
-            begin += cut
             memory.keep(buffer)
-            yield Block(memoryview(buffer)[:cut], begin, 0)
+            yield Block(memoryview(buffer)[:cut], 0)
             buffer, size, known = following, rest, 0  # the block may have been as many units as one has
         elif at_end:
             return
         elif size >= most:
-            length, skipped, size = _skip(source, buffer, size, separator)
-            begin, known = begin + skipped, 0
-            yield Block(memoryview(b""), begin, length)
+            (length, size), known = _skip(source, buffer, size, separator), 0
+            yield Block(memoryview(b""), length)
         else:
             known, buffer = size, _larger(buffer, min(2 * size, most))
 
@@ -103,10 +98,10 @@ def _larger(buffer: bytearray, size: int) -> bytearray:
     return larger
 
 
-def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tuple[int, int, int]:
+def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tuple[int, int]:
     """Leave out the unit that begins the buffer. What was read behind it lies at the buffer's beginning then.
 
-    Bytes of the unit, of it with its separator, and of what lies behind.
+    Bytes of the unit, and of what lies behind.
     """
     skipped, keep = 0, max(len(separator) - 1, 0)
     while True:
@@ -115,7 +110,7 @@ def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tup
             end = found + len(separator)
             rest = bytes(buffer[end:size])
             buffer[: len(rest)] = rest
-            return skipped + found, skipped + end, len(rest)
+            return skipped + found, len(rest)
         gone = size - keep
         tail = bytes(buffer[gone:size])
         buffer[:keep] = tail
@@ -124,4 +119,4 @@ def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tup
             read = source.readinto(free)
         size = keep + read
         if not read:
-            return skipped + keep, skipped + keep, 0
+            return skipped + keep, 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.arrow_spans import spans_of
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, Spans, assembled, joined, wrong_texts
-from crayon_hf.text_readers.documents import Documents, Position, Reading
+from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.tables import Rows
 from crayon_hf.text_readers.template import Template
@@ -22,11 +23,11 @@ _LARGE = 16
 """Rows that are at least this part of a batch are one by themselves: they are not copied."""
 
 
-def column_documents(source: Stored, reading: Reading, start: Position, rows: Iterator[Rows]) -> Iterator[Documents]:
-    """The documents of `rows`, which begin at `start`."""
-    gathered = _Gathered(source, reading, start.number)
+def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> Iterator[Documents]:
+    """The documents of `rows`."""
+    gathered = _Gathered(source, reading)
     for part in rows:
-        columns, sizes, null = _spans(part, source.file.address, reading)
+        columns, sizes, null = _spans(part.arrays, source.file.address, reading)
         costs = np.cumsum(sizes + _ROW)
         begin = 0
         while begin < len(costs):  # at most as many bytes as a batch may have, but at least one row
@@ -42,7 +43,7 @@ def column_documents(source: Stored, reading: Reading, start: Position, rows: It
                 null[begin:end],
                 cost,
             )
-            gathered.position, gathered.done = (part.group, part.row + end), part.done
+            gathered.done = part.done
             if gathered.cost == cost >= reading.batch_bytes // _LARGE:
                 yield gathered.documents()
             begin = end
@@ -51,12 +52,12 @@ def column_documents(source: Stored, reading: Reading, start: Position, rows: It
         yield gathered.documents()
 
 
-def _spans(rows: Rows, address: str, reading: Reading) -> tuple[list[Column], Spans, Spans]:
+def _spans(arrays: list[Any], address: str, reading: Reading) -> tuple[list[Column], Spans, Spans]:
     """The columns; bytes of each row's text; and the first column that is null in it, or -1. Nobody has looked at UTF-8
     yet."""
     columns: list[Column] = []
-    null = np.full(rows.rows, -1, np.int64)
-    for i, (name, array) in reversed(list(enumerate(zip(reading.columns, rows.arrays, strict=True)))):
+    null = np.full(len(arrays[0]), -1, np.int64)
+    for i, (name, array) in reversed(list(enumerate(zip(reading.columns, arrays, strict=True)))):
         try:
             view, begins, ends, valid = spans_of(array)
         except CorpusError as error:
@@ -72,11 +73,11 @@ def _spans(rows: Rows, address: str, reading: Reading) -> tuple[list[Column], Sp
 class _Gathered:
     """A batch that is not full yet."""
 
-    def __init__(self, source: Stored, reading: Reading, number: int) -> None:
-        self._source, self._reading, self._number = source, reading, number
+    def __init__(self, source: Stored, reading: Reading) -> None:
+        self._source, self._reading, self._number = source, reading, 0
         self._template = None if reading.template is None else Template(reading.template)
-        self.position, self.done = (0, 0), 0
-        """Where the rows end, and bytes of the file that are read with them."""
+        self.done = 0
+        """Bytes of the file that are read with the rows."""
         self._empty()
 
     def _empty(self) -> None:
@@ -100,7 +101,6 @@ class _Gathered:
     def documents(self) -> Documents:
         """The batch, and another one begins."""
         self._number += self.rows
-        position = Position(*self.position, self._number)
-        result = self._batch.documents(*joined(self._parts), position, self.done)
+        result = self._batch.documents(*joined(self._parts), self.done)
         self._empty()
         return result

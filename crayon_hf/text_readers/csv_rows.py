@@ -6,6 +6,7 @@ A field may be quoted, with line ends in it and quotes doubled, as spreadsheets 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long
-from crayon_hf.text_readers.documents import Documents, Position, Reading, columns_there
+from crayon_hf.text_readers.documents import Documents, Reading, columns_there
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.template import Template
 
@@ -47,16 +48,16 @@ def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
     return names
 
 
-def csv_documents(source: Stored, reading: Reading, start: Position, kind: str) -> Iterator[Documents]:
-    """The documents from `start` on; `source` is at its beginning, where the names of the columns are."""
-    lines = _Lines(source, reading.max_document_bytes)
-    reader = reader_of(lines, kind, reading.max_document_bytes)
-    names = header_of(reader, source.file.address, reading.columns)
+def csv_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
+    """The documents of `source`."""
+    address, limit = source.file.address, reading.max_document_bytes
+    file = io.TextIOWrapper(io.BufferedReader(source, _READ), "utf-8", "surrogateescape", newline="")
+    reader = reader_of(_lines(file, address, limit), kind, limit)
+    names = header_of(reader, address, reading.columns)
     judge = _Judge(reading, names)
-    lines.go_to(start.offset)
-    rows, number, count = _rows(reader), start.number, -1
+    rows, number, count = _rows(reader), 0, -1
     while count:
-        batch = Batch(reading, source.file.address, "row", number + 1)
+        batch = Batch(reading, address, "row", number + 1)
         count = cost = unusual = 0
         for row in rows:
             reason, text = judge(row)
@@ -71,8 +72,8 @@ def csv_documents(source: Stored, reading: Reading, start: Position, kind: str) 
                 break
         if count:
             number += count
-            position, nothing = Position(lines.offset, 0, number), np.zeros(count, np.int64)
-            yield batch.documents(memoryview(b""), nothing, nothing, position, source.done)
+            nothing = np.zeros(count, np.int64)
+            yield batch.documents(memoryview(b""), nothing, nothing, source.done)
 
 
 def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
@@ -114,52 +115,9 @@ class _Judge:
         return None, text
 
 
-class _Lines:
-    """The lines of a file one by one, each with its end; `offset` bytes of it were given out."""
-
-    def __init__(self, source: Stored, limit: int) -> None:
-        self._source, self._limit = source, limit
-        self._block = memoryview(bytearray(_READ))
-        self._data = b""
-        self._at = 0
-        self.offset = 0
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        end = self._line_end(self._at)
-        while not end:
-            before = len(self._data) - self._at
-            if not self._more():
-                end = len(self._data)
-                break
-            end = self._line_end(max(before - 1, 0))
-            if not end and before > self._limit:
-                raise CorpusError(f"{self._source.file.address} has a line of more than {self._limit} bytes")
-        line = self._data[self._at : end]
-        if not line:
-            raise StopIteration
-        self._at = end
-        self.offset += len(line)
-        return line.decode("utf-8", "surrogateescape")
-
-    def _line_end(self, start: int) -> int:
-        """The end of the line around `start`, behind ``\\n``, ``\\r\\n`` or ``\\r``; 0 if it was not read yet."""
-        end = self._data.find(b"\n", start) + 1
-        cut = self._data.find(b"\r", start, max(start, end - 2) if end else len(self._data) - 1) + 1
-        return cut or end
-
-    def go_to(self, offset: int) -> None:
-        """Leave out what is before `offset`, if anything."""
-        while self.offset < offset:
-            here = min(len(self._data) - self._at, offset - self.offset)
-            self._at += here
-            self.offset += here
-            if not here and not self._more():
-                raise CorpusError(f"{self._source.file.address} ends before the place where reading goes on")
-
-    def _more(self) -> bool:
-        read = self._source.readinto(self._block)
-        self._data, self._at = self._data[self._at :] + bytes(self._block[:read]), 0
-        return read > 0
+def _lines(file: io.TextIOWrapper, address: str, limit: int) -> Iterator[str]:
+    """The lines of a file, each with its end."""
+    while line := file.readline(limit + _READ):
+        if len(line) == limit + _READ:
+            raise CorpusError(f"{address} has a line of more than {limit} bytes")
+        yield line

@@ -1,4 +1,4 @@
-"""The types of reading: files, settings, places in a file, batches of documents, bad records."""
+"""The types of reading: files, settings, batches of documents, bad records."""
 
 from __future__ import annotations
 
@@ -51,17 +51,6 @@ class InputFile(NamedTuple):
     """In a mixture: how much of it is taken, by the hash of each text."""
 
 
-class Position(NamedTuple):
-    """A place between two records of a file. As JSON it is a list: ``Position(*json.loads(...))``."""
-
-    offset: int = 0
-    """Text, JSON lines and CSV: bytes, of what is unpacked. Parquet: row groups. Arrow: record batches."""
-    row: int = 0
-    """Parquet and Arrow: rows within."""
-    number: int = 0
-    """Lines, rows or documents before it."""
-
-
 class BadRecord(NamedTuple):
     """A record that is no document."""
 
@@ -89,8 +78,6 @@ class Documents(NamedTuple):
     """(documents,)"""
     bad: list[BadRecord]
     """What was skipped or replaced, in the file's order."""
-    position: Position
-    """Where reading goes on after this batch."""
     size: int
     """Bytes of the file, as stored, that are read with this batch: for progress."""
 

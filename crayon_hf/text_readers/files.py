@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.columns import column_documents
 from crayon_hf.text_readers.csv_rows import csv_documents
-from crayon_hf.text_readers.documents import DEFAULT_COLUMN, ENDINGS, Documents, InputFile, Position, Reading, format_of
+from crayon_hf.text_readers.documents import DEFAULT_COLUMN, ENDINGS, Documents, InputFile, Reading, format_of
 from crayon_hf.text_readers.json_lines import json_documents
 from crayon_hf.text_readers.plain_text import text_documents
 from crayon_hf.text_readers.stored import Stored
@@ -17,8 +17,8 @@ from crayon_hf.util.wording import joined
 _SMALL = 1 << 16
 
 
-def read_documents(file: InputFile, reading: Reading, start: Position | None = None) -> Iterator[Documents]:
-    """The documents of `file` in order, in batches; from `start` on they are those that reading it all gives there.
+def read_documents(file: InputFile, reading: Reading) -> Iterator[Documents]:
+    """The documents of `file` in order, in batches.
 
     Memory: a few times `reading.batch_bytes`, or for a longer document what it takes (up to `max_document_bytes`).
 
@@ -29,7 +29,7 @@ def read_documents(file: InputFile, reading: Reading, start: Position | None = N
     """
     reading.check()
     kind, packing = _kind(file, reading)
-    return _read(file, reading, start or Position(), kind, packing)
+    return _read(file, reading, kind, packing)
 
 
 def check_files(files: Sequence[InputFile], reading: Reading) -> None:
@@ -68,26 +68,25 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
     return kind, packing
 
 
-def _read(file: InputFile, reading: Reading, start: Position, kind: str, packing: str) -> Iterator[Documents]:
+def _read(file: InputFile, reading: Reading, kind: str, packing: str) -> Iterator[Documents]:
     with Stored(file, packing, reading.threads) as source:
         if kind in ("parquet", "arrow"):
-            yield from _columns(source, reading, start, kind)
+            yield from _columns(source, reading, kind)
             return
         if kind in ("csv", "tsv"):
-            yield from csv_documents(source, reading, start, kind)
+            yield from csv_documents(source, reading, kind)
             return
-        source.skip(start.offset)
         known = file.size if not packing else 8 * file.size
         block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
         if kind == "jsonl":
-            yield from json_documents(source, reading, start, block_bytes)
+            yield from json_documents(source, reading, block_bytes)
         else:
-            yield from text_documents(source, reading, start, block_bytes)
+            yield from text_documents(source, reading, block_bytes)
 
 
-def _columns(source: Stored, reading: Reading, start: Position, kind: str) -> Iterator[Documents]:
+def _columns(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
     if kind == "parquet":
-        rows = parquet_rows(source, reading.columns, reading.batch_bytes, start)
+        rows = parquet_rows(source, reading.columns, reading.batch_bytes)
     else:
-        rows = arrow_rows(source, reading.columns, start)
-    yield from column_documents(source, reading, start, rows)
+        rows = arrow_rows(source, reading.columns)
+    yield from column_documents(source, reading, rows)

@@ -11,7 +11,7 @@ from crayon_hf._core import read_json_lines, whole_lines
 from crayon_hf.errors import CorpusError, InvalidUtf8Error
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, assembled, too_long
 from crayon_hf.text_readers.blocks import Block, blocks
-from crayon_hf.text_readers.documents import Documents, Position, Reading
+from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.records import check_text, is_blank, record_of
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.template import Template
@@ -22,10 +22,10 @@ _SHORT = 64
 """Of shorter lines it is remembered what they are: often the same ones come again and again."""
 
 
-def json_documents(source: Stored, reading: Reading, start: Position, block_bytes: int) -> Iterator[Documents]:
-    """The documents from `start` on, where `source` is."""
-    lines = _Lines(source, reading, start.number)
-    for block in blocks(source, start.offset, b"\n", _whole, block_bytes, reading.max_document_bytes):
+def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
+    """The documents of `source`."""
+    lines = _Lines(source, reading)
+    for block in blocks(source, b"\n", _whole, block_bytes, reading.max_document_bytes):
         if block.too_long:
             yield lines.too_long(block)
         else:
@@ -39,10 +39,10 @@ def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
 
 
 class _Lines:
-    """Blocks of lines, one after the other, as batches; `number` lines are before the first."""
+    """Blocks of lines, one after the other, as batches."""
 
-    def __init__(self, source: Stored, reading: Reading, number: int) -> None:
-        self._source, self._reading, self._number = source, reading, number
+    def __init__(self, source: Stored, reading: Reading) -> None:
+        self._source, self._reading, self._number = source, reading, 0
         self._template = None if reading.template is None else Template(reading.template)
         self._columns = reading.columns
         self._known: dict[bytes, tuple[str | None, bytes | None]] = {}
@@ -52,7 +52,7 @@ class _Lines:
         batch = self._batch(1)
         batch.bad(0, too_long(block.too_long, self._reading))
         nothing = np.zeros(1, np.int64)
-        return batch.documents(block.view, nothing, nothing, self._position(block), self._source.done)
+        return batch.documents(block.view, nothing, nothing, self._source.done)
 
     def documents(self, block: Block) -> Iterator[Documents]:
         """The lines of a block, in batches of not too many unusual ones."""
@@ -72,7 +72,7 @@ class _Lines:
         long = sizes > limit if len(sizes) else np.zeros(len(status), bool)
         blank = (status == _BLANK) & ~long
         unusual = np.flatnonzero((status == _UNSURE) | long)
-        base, first = block.end - len(view), 0
+        first = 0
         for begin in range(0, max(len(unusual), 1), MOST_UNUSUAL):
             here = unusual[begin : begin + MOST_UNUSUAL]
             last = len(status) if begin + MOST_UNUSUAL >= len(unusual) else int(here[-1]) + 1
@@ -92,7 +92,7 @@ class _Lines:
             data, from_, to = view[low:high], firsts[0], lasts[0]
             if template is not None:
                 data, from_, to = assembled(template, [data] * len(begins), firsts, lasts)
-            yield batch.documents(data, from_, to, Position(base + high, 0, self._number), self._source.done)
+            yield batch.documents(data, from_, to, self._source.done)
             first = last
 
     def _decide(self, batch: Batch, i: int, line: bytes) -> None:
@@ -114,9 +114,6 @@ class _Lines:
         first = self._number + 1
         self._number += count
         return Batch(self._reading, self._source.file.address, "line", first)
-
-    def _position(self, block: Block) -> Position:
-        return Position(block.end, 0, self._number)
 
 
 def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from crayon_hf._core import split_spans
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long, wrong_texts
-from crayon_hf.text_readers.blocks import Block, blocks
-from crayon_hf.text_readers.documents import Documents, Position, Reading
+from crayon_hf.text_readers.blocks import blocks
+from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored
 
 Spans = npt.NDArray[np.int64]
@@ -19,32 +19,29 @@ _WINDOW = MOST_RECORDS
 """Bytes that are cut at once: they may be as many documents."""
 
 
-def text_documents(source: Stored, reading: Reading, start: Position, block_bytes: int) -> Iterator[Documents]:
-    """The documents from `start` on, where `source` is."""
+def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
+    """The documents of `source`."""
     splitter = _Splitter(reading.separator or b"", reading.threads)
-    number = start.number
-    for block in blocks(
-        source, start.offset, splitter.separator, splitter.whole, block_bytes, reading.max_document_bytes
-    ):
+    number = 0
+    for block in blocks(source, splitter.separator, splitter.whole, block_bytes, reading.max_document_bytes):
         if block.too_long:
             nothing = np.zeros(1, np.int64)
             batch = Batch(reading, source.file.address, "document", number + 1)
             batch.bad(0, too_long(block.too_long, reading))
             number += 1
-            yield batch.documents(block.view, nothing, nothing, Position(block.end, 0, number), source.done)
+            yield batch.documents(block.view, nothing, nothing, source.done)
         else:
             begins, ends = splitter.spans(block.view)
-            yield from _parts(source, reading, block, begins, ends, number)
+            yield from _parts(source, reading, block.view, begins, ends, number)
             number += len(begins)
             del begins, ends
         del block
 
 
 def _parts(
-    source: Stored, reading: Reading, block: Block, begins: Spans, ends: Spans, number: int
+    source: Stored, reading: Reading, view: memoryview, begins: Spans, ends: Spans, number: int
 ) -> Iterator[Documents]:
     """The documents of a block, before which there are `number`, in batches of not too many bad ones."""
-    view, base = block.view, block.end - len(block.view)
     wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)
     first = 0
     while first < len(begins):
@@ -56,9 +53,7 @@ def _parts(
                 last = i + 1
                 break
         low, high = (0, len(view)) if last - first == len(begins) else (int(begins[first]), int(ends[last - 1]))
-        end = block.end if last == len(begins) else base + int(begins[last])
-        position = Position(end, 0, number + last)
-        yield batch.documents(view[low:high], begins[first:last] - low, ends[first:last] - low, position, source.done)
+        yield batch.documents(view[low:high], begins[first:last] - low, ends[first:last] - low, source.done)
         first = last
 
 

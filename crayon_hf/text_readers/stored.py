@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -14,16 +15,15 @@ from crayon_hf.text_readers.compression import unpacking
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.damage import damage_in, is_pointer
 
-_SKIP = 1 << 20
 
-
-class Stored:
+class Stored(io.RawIOBase):
     """`done` bytes of it are read; a packed one is read unpacked."""
 
     def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
         """CorpusError when it cannot be opened, or is not what was found. `threads` to unpack with; 0: the cores."""
         self.file = file
         self.raw: Any = None
+        self._content: Any = None
         with translated(file.address):
             if is_local(file.address):
                 self.raw = open(local_path(file.address), "rb", buffering=0)  # noqa: SIM115 - closed by close
@@ -33,20 +33,20 @@ class Stored:
         if is_local(file.address) and is_pointer(local_path(file.address), file.size):
             self.raw.close()
             raise CorpusError(f"{file.address} {damage_in(local_path(file.address))}")
-        self._content: Any = self.raw
+        self._content = self.raw
         if packing:
             self._content = unpacking(self.raw, packing, file.address, threads or usable_cores())
-        self._packing = packing
         self.check("since it was found")
 
-    def __enter__(self) -> Stored:
-        return self
+    def close(self) -> None:
+        if not self.closed:
+            for file in (self._content, self.raw):
+                with contextlib.suppress(Exception):  # nothing was written
+                    file.close()
+        super().close()
 
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(Exception):  # nothing was written
-            self._content.close()
-        with contextlib.suppress(Exception):
-            self.raw.close()
+    def readable(self) -> bool:
+        return True
 
     @property
     def done(self) -> int:
@@ -54,7 +54,7 @@ class Stored:
         with translated(self.file.address):
             return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Bytes read, 0 at the end; until there the file must be as long as it was."""
         with translated(self.file.address):
             read = int(self._content.readinto(buffer))
@@ -63,25 +63,6 @@ class Stored:
             if 0 <= self.file.size != self.done:
                 raise CorpusError(f"{self.file.address}: has {self.done} bytes, expected {self.file.size}")
         return read
-
-    def skip(self, size: int) -> None:
-        """Go on behind the first `size` bytes of the content."""
-        if not size:
-            return
-        with translated(self.file.address):
-            if not self._packing and self.raw.seekable():
-                if 0 <= self.file.size < size:
-                    raise CorpusError(
-                        f"{self.file.address} has {self.file.size} bytes, but reading should go on at {size}"
-                    )
-                self.raw.seek(size)
-                return
-            view = memoryview(bytearray(min(size, _SKIP)))
-            while size:
-                read = self._content.readinto(view[: min(size, _SKIP)])
-                if not read:
-                    raise CorpusError(f"{self.file.address} ends {size} bytes before the place where reading goes on")
-                size -= read
 
     def check(self, when: str) -> None:
         """CorpusError when its size or its mark is another one by now."""

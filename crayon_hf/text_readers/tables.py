@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
 from crayon_hf.text_readers.arrow_spans import check_type
-from crayon_hf.text_readers.documents import Position, columns_there
+from crayon_hf.text_readers.documents import columns_there
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.extras import needed
@@ -26,17 +26,12 @@ class Rows(NamedTuple):
 
     arrays: list[Any]
     """An Arrow array for each column, all of the same length."""
-    rows: int
-    group: int
-    """The row group, or the record batch, that they are of."""
-    row: int
-    """The first one's place in it."""
     done: int
     """Bytes of the file that are read with them, about."""
 
 
-def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int, start: Position) -> Iterator[Rows]:
-    """The rows of a parquet file from `start` on."""
+def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[Rows]:
+    """The rows of a parquet file."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "parquet")
     with readable(address, "parquet"):
@@ -51,14 +46,10 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int, start
         )
         check_columns(file.schema_arrow, address, columns)
         metadata = file.metadata
-    before = sum(metadata.row_group(i).num_rows for i in range(start.offset))
-    for group in range(start.offset, metadata.num_row_groups):
+    before = 0
+    for group in range(metadata.num_row_groups):
         count = metadata.row_group(group).num_rows
         mean = metadata.row_group(group).total_byte_size // max(count, 1)  # of one column pyarrow asks at its peril
-        row = start.row if group == start.offset else 0
-        if row >= count:
-            before += count
-            continue
         at = 0
         batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
         while True:
@@ -66,20 +57,17 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int, start
                 batch = next(batches, None)
             if batch is None:
                 break
-            at, begin = at + len(batch), at
-            if at <= row:
-                continue
-            batch = batch.slice(max(row - begin, 0))
+            at += len(batch)
             done = max(size, 0) * (before + at) // metadata.num_rows
-            yield Rows([batch.column(name) for name in columns], len(batch), group, at - len(batch), done)
+            yield Rows([batch.column(name) for name in columns], done)
         if at != count:
             raise CorpusError(f"{address}: not a readable parquet file: {at} rows where {count} are said to be")
         before += count
     source.check("while it was read")
 
 
-def arrow_rows(source: Stored, columns: Sequence[str], start: Position) -> Iterator[Rows]:
-    """The rows of an Arrow file from `start` on, or of an Arrow stream in a file, which is what ``datasets`` writes."""
+def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
+    """The rows of an Arrow file, or of an Arrow stream in a file, which is what ``datasets`` writes."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "arrow")
     mapped: mmap.mmap | None = None
@@ -103,7 +91,6 @@ def arrow_rows(source: Stored, columns: Sequence[str], start: Position) -> Itera
             if mapped is not None:
                 source.check("while it was read")  # what is mapped, and gone, is the end of the process
             if random:
-                number = max(number, start.offset)
                 batch = reader.get_batch(number) if number < reader.num_record_batches else None
                 done = size * (number + 1) // max(reader.num_record_batches, 1)
             else:
@@ -112,17 +99,15 @@ def arrow_rows(source: Stored, columns: Sequence[str], start: Position) -> Itera
                 done = size if 0 <= size <= done + 8 else done  # there are 8 bytes behind the last one
         if batch is None:
             break
-        if number >= start.offset:
-            first = start.row if number == start.offset else 0
-            for row in range(first, len(batch), _ROWS):
-                if mapped is not None:
-                    source.check("while it was read")
-                part = batch.slice(row, _ROWS)
-                yield Rows([part.column(name) for name in columns], len(part), number, row, done)
-                shown += part.nbytes
-                if mapped is not None and shown > _FORGET:
-                    _forget(mapped)
-                    shown = 0
+        for row in range(0, len(batch), _ROWS):
+            if mapped is not None:
+                source.check("while it was read")
+            part = batch.slice(row, _ROWS)
+            yield Rows([part.column(name) for name in columns], done)
+            shown += part.nbytes
+            if mapped is not None and shown > _FORGET:
+                _forget(mapped)
+                shown = 0
         number += 1
     source.check("while it was read")
     if not random and 0 <= size != file.tell() and any(file.read(8)):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from unittest import mock
 
-from crayon_hf.corpora import Documents, InputFile, Position, Reading, read_documents
+from crayon_hf.corpora import Documents, InputFile, Reading, read_documents
 from crayon_hf.text_readers import columns, json_lines, plain_text
 
 
@@ -121,32 +121,16 @@ def texts_of(batch: Documents) -> list[bytes]:
     return [bytes(batch.data[begin:end]) for begin, end in zip(batch.begins, batch.ends, strict=True)]
 
 
-def read(file: InputFile, reading: Reading, every: int = 1) -> Contents:
-    """What `read_documents` gives, which is also what it gives when it goes on from each place where a batch ends.
-
-    `every`: from each n-th of these places. All batches are held to the end: none may be overwritten.
-    """
+def read(file: InputFile, reading: Reading) -> Contents:
+    """What `read_documents` gives. All batches are held to the end: none may be overwritten."""
     batches = list(read_documents(file, reading))
-    found = _of(batches)
     assert [batch.size for batch in batches] == sorted(batch.size for batch in batches)
     assert not batches or batches[-1].size == file.size
-    before = Contents([], [])
-    for i, batch in enumerate(batches):
-        before = _of(batches[: i + 1]) if i % every == 0 or batch is batches[-1] else before
-        if i % every == 0 or batch is batches[-1]:
-            position = Position(*json.loads(json.dumps(batch.position)))
-            assert position == batch.position
-            rest = _of(read_documents(file, reading, position), len(before.documents))
-            assert Contents(before.documents + rest.documents, before.bad + rest.bad) == found
-    return found
-
-
-def _of(batches: Iterable[Documents], before: int = 0) -> Contents:
     found = Contents([], [])
     for batch in batches:
         texts = texts_of(batch)
         for text in texts:
             text.decode()
-        found.bad.extend((bad.number, before + len(found.documents) + bad.place) for bad in batch.bad)
+        found.bad.extend((bad.number, len(found.documents) + bad.place) for bad in batch.bad)
         found.documents.extend(texts)
     return found

@@ -117,7 +117,7 @@ def test_addresses() -> None:
         assert found("memory://c/x/y[1].jsonl") == ["memory://c/x/y[1].jsonl"]
         for file in find_inputs(["memory://c"]):
             assert file.mark
-            assert read(file, Reading(batch_bytes=1000), every=10).documents == [b"%d" % i for i in range(2000)]
+            assert read(file, Reading(batch_bytes=1000)).documents == [b"%d" % i for i in range(2000)]
         with pytest.raises(CorpusError, match=r"memory://c/nope\.txt: not there"):
             find_inputs(["memory://c/nope.txt"])
         for nothing in ("memory://c/*.txt", "memory://d/"):

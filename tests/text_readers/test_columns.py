@@ -90,7 +90,7 @@ def test_columns(kind: str, stored: str, tmp_path: Path) -> None:
         wanted = [{name: row[name] for name in reading.columns} for row in rows]
         for records in (None, 5) if batch_bytes > 300 else (None,):
             with at_most(records):
-                assert read(file, reading, every=9) == contents(row_records(wanted, reading), policy)
+                assert read(file, reading) == contents(row_records(wanted, reading), policy)
     with pytest.raises(BadRecordError, match=rf"{path.name}, row \d+: 'text' is"):
         list(read_documents(file, Reading()))
 
@@ -102,7 +102,7 @@ def test_many_rows(tmp_path: Path) -> None:
         path = tmp_path / ("a.parquet" if stored == "parquet" else "a.arrow")
         for size, batch_bytes in ((5000, 5000), (1024, 1 << 24), (999, 50_000)):
             file = write(path, rows, "string", stored, size)
-            assert read(file, Reading(batch_bytes=batch_bytes), every=5).documents == [row["text"] for row in rows]
+            assert read(file, Reading(batch_bytes=batch_bytes)).documents == [row["text"] for row in rows]
         assert list(read_documents(write(path, [], "string", stored, 10), Reading())) == []
     schema = pa.schema([("text", pa.string())])
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:

@@ -1,4 +1,4 @@
-"""CSV and TSV: the rows that Python's csv reads, in batches, and on from any place."""
+"""CSV and TSV: the rows that Python's csv reads, in batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from crayon_hf import BadRecordError, CorpusError, train_bpe
 from crayon_hf.text_readers.addresses import find_inputs
-from crayon_hf.text_readers.documents import Position, Reading
+from crayon_hf.text_readers.documents import Reading
 from crayon_hf.text_readers.files import read_documents
 
 PIECES = ("word", ",", '"', "\n", "\r\n", "\t", "é", "日本", " ", "", "'", "x" * 50)
@@ -29,32 +29,23 @@ def table(kind: str, seed: int, rows: int = 200) -> tuple[bytes, list[str]]:
     return out.getvalue().encode(), texts
 
 
-def read(path: Path, start: Position | None = None, **options: object) -> tuple[list[str], list[Position], list[str]]:
-    texts, places, bad = [], [], []
-    for part in read_documents(find_inputs([path])[0], Reading(**options), start):  # type: ignore[arg-type]
+def read(path: Path, **options: object) -> tuple[list[str], list[str]]:
+    texts, bad = [], []
+    for part in read_documents(find_inputs([path])[0], Reading(**options)):  # type: ignore[arg-type]
         spans = zip(part.begins.tolist(), part.ends.tolist(), strict=True)
         texts += [bytes(part.data[begin:end]).decode() for begin, end in spans]
-        places.append(part.position)
         bad += [f"{each.what} {each.number}: {each.reason}" for each in part.bad]
-    return texts, places, bad
+    return texts, bad
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
 @pytest.mark.parametrize("seed", range(4))
-def test_rows_and_places(kind: str, seed: int, tmp_path: Path) -> None:
+def test_rows(kind: str, seed: int, tmp_path: Path) -> None:
     data, texts = table(kind, seed)
     path = tmp_path / f"x.{kind}"
     path.write_bytes(b"\xef\xbb\xbf" * (seed % 2) + data)
     assert read(path)[0] == texts
-    found, places, _ = read(path, batch_bytes=300)
-    assert found == texts
-    assert len(places) > 3
-    done = 0
-    for place in places:
-        assert read(path, place)[0] == texts[place.number :]
-        assert place.number > done
-        done = place.number
-    assert done == len(texts)
+    assert read(path, batch_bytes=300)[0] == texts
     template = read(path, template="{id}: {text}")[0]
     assert template == [f"{i}: {text}" for i, text in enumerate(texts)]
 
@@ -78,7 +69,7 @@ def test_bad_rows(tmp_path: Path) -> None:
     with pytest.raises(BadRecordError, match=r"x.csv, row 2: has 1 fields, and there are 2 columns"):
         read(path)
     for batch in (1 << 20, 1):
-        texts, _, bad = read(path, bad_records="skip", max_document_bytes=100, batch_bytes=batch)
+        texts, bad = read(path, bad_records="skip", max_document_bytes=100, batch_bytes=batch)
         assert texts == ["good", "fine", "ab", "last"]
         assert [each.partition(": ")[0] for each in bad] == ["row 2", "row 5", "row 6", "row 8"]
         assert "not UTF-8: invalid byte at offset 4" in bad[1]
@@ -102,10 +93,8 @@ def test_hostile_files_as_python_reads_them(seed: int, tmp_path: Path, monkeypat
     bad = [number for number, row in enumerate(rows, 1) if len(row) != 1]
     for batch, block in ((1 << 20, 1 << 18), (1, 3), (1, 1)):
         monkeypatch.setattr("crayon_hf.text_readers.csv_rows._READ", block)
-        found, places, said = read(path, bad_records="replace", batch_bytes=batch)
+        found, said = read(path, bad_records="replace", batch_bytes=batch)
         assert found == texts
         assert [each.partition(":")[0] for each in said] == [f"row {number}" for number in bad]
-        for place in places:
-            assert read(path, place, bad_records="replace")[0] == texts[place.number :]
     if not bad and any(texts):
         assert train_bpe(path, vocab_size=300).get_vocab() == train_bpe(texts, vocab_size=300).get_vocab()

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import BadRecordError, CorpusError
-from crayon_hf.corpora import InputFile, Position, Reading, find_inputs, read_documents
+from crayon_hf.corpora import InputFile, Reading, find_inputs, read_documents
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL
 from crayon_hf.text_readers.files import check_files
 from tests.text_readers.reading_reference import Contents, at_most, contents, json_records, read, text_records, texts_of
@@ -169,7 +169,7 @@ def test_packings(packing: str, tmp_path: Path) -> None:
     for version in versions:
         file = file_of(tmp_path, f"a.jsonl{packing}", version)
         for batch_bytes in (100_000, 16 << 20):
-            found = read(file, Reading(batch_bytes=batch_bytes), every=7)
+            found = read(file, Reading(batch_bytes=batch_bytes))
             assert found == Contents([row.encode() for row in rows], [])
 
 
@@ -309,8 +309,6 @@ def test_settings_and_the_files_that_they_are_for(tmp_path: Path) -> None:
     ):
         with pytest.raises(CorpusError, match=message):
             check_files(files, reading)
-    with pytest.raises(CorpusError, match=r"go on at 5"):
-        list(read_documents(file_of(tmp_path, "a.jsonl", b""), Reading(), Position(5, 0, 1)))
 
 
 def test_templates(tmp_path: Path) -> None:

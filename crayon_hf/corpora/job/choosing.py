@@ -56,9 +56,9 @@ def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> n
 class Choice:
     """Of the documents of one task, in their order."""
 
-    def __init__(self, path: str, options: Options, done: int) -> None:
-        """`path` is the state's without its ending; `done` is how many documents are before the next one."""
-        self._options, self._next = options, done
+    def __init__(self, path: str, options: Options) -> None:
+        """`path` is the state's without its ending."""
+        self._options, self._next = options, 0
         self._chosen = None if not options.deduplicate else _chosen(path)
 
     def codes(

@@ -6,14 +6,14 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
-from crayon_hf.corpora.job.encoder import JobTokenizer, job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.encoder import Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of, raise_for
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, gone, refuse, request_of
 from crayon_hf.corpora.job.mixture import sources_of
@@ -25,7 +25,6 @@ from crayon_hf.corpora.job.progress import JobProgress, Report
 from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, inputs_of, is_whole, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
-from crayon_hf.corpora.job.tasks import Runner
 from crayon_hf.errors import CorpusError, CrayonError, JobError
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.text_readers.files import check_files, read_documents
@@ -37,6 +36,13 @@ if TYPE_CHECKING:
 
 
 _TRIED_BYTES = 1 << 16
+
+Runner = Callable[
+    [Sequence[Task], Work, Callable[[Task, Counts], None]],
+    Iterable[tuple[Task, "ShardSummary | Failure | Exception"]],
+]
+"""What does tasks: `do_task` for each, anywhere, in any order. It may tell how far a task is, and gives what came of
+each one; what it has not given when it ends is not done."""
 
 
 def tokenize_corpus(
@@ -101,17 +107,18 @@ def tokenize_corpus(
     def directory_of(path: str) -> Directory:
         return Directory(path, lambda request: [task.name for task in _planned(request, path)])
 
-    job = _Job(directory_of(place), inputs, how, opened, group_bytes, batch_bytes, progress)
+    work = Work(opened, how, batch_bytes)
+    job = _Job(directory_of(place), inputs, work, group_bytes, progress)
     sides = [job]
     if how.held_out is not None:
         directory = directory_of(os.path.join(place, HELD_OUT))
         aside = how._replace(is_held_out=True)
         if how.mixture is not None:  # nothing is held out twice
             aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in how.mixture))
-        sides.append(_Job(directory, job.files, aside, opened, group_bytes, batch_bytes, progress))
+        sides.append(_Job(directory, job.files, work._replace(options=aside), group_bytes, progress))
 
     if runner is None:
-        runner = functools.partial(run_here, batch_bytes=batch_bytes, workers=workers, threads=threads)
+        runner = functools.partial(run_here, workers=workers, threads=threads)
     made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner) for side in sides]
     return made[0]._replace(held_out=made[1] if len(made) > 1 else None)
 
@@ -119,27 +126,18 @@ def tokenize_corpus(
 class _Job:
     """One call."""
 
-    def __init__(
-        self,
-        directory: Directory,
-        inputs: Any,
-        options: Options,
-        tokenizer: JobTokenizer,
-        group_bytes: int,
-        batch_bytes: int,
-        report: Report | None,
-    ) -> None:
-        self._directory, self._tokenizer, self._report = directory, tokenizer, report
-        self._options = options
+    def __init__(self, directory: Directory, inputs: Any, work: Work, group_bytes: int, report: Report | None) -> None:
+        self._directory, self._work, self._report = directory, work, report
+        tokenizer, self._options, batch_bytes = work
+        options = self._options
         self._storage = storage.of(directory.path)
         directory.check()
-        encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
+        encoding = plan_encoding(work, 1)  # what is wrong with the tokenizer is said at once
         self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
         if options.remainder == "pad":
             self._facts["pad_id"] = encoding.pad_id
         self.files = files = _outside(directory.path, inputs, options.input_format)
         check_files(files, options.reading(batch_bytes, 0))
-        self._group_bytes, self._batch_bytes = group_bytes, batch_bytes
         self._request = {**request_of(files, options, tokenizer), "group_bytes": group_bytes}
         self._tasks = self._plan(self._request)
         self._input_bytes = sum(task.bytes for task in self._tasks)
@@ -157,12 +155,12 @@ class _Job:
     def run(self, overwrite: bool, runner: Runner) -> Summary:
         self._directory.tidy_up()
         try:
-            return self._begin(overwrite) or self._work(runner)
+            return self._begin(overwrite) or self._do_all(runner)
         finally:
             with contextlib.suppress(OSError):  # there may be an error to tell already
                 self._storage.remove_leftovers(self._directory.path)
 
-    def _work(self, runner: Runner) -> Summary:
+    def _do_all(self, runner: Runner) -> Summary:
         """Do what is left; the summary, also where another process has done it meanwhile: then it has removed what is
         needed to go on, so whatever went wrong here says nothing."""
         try:
@@ -243,7 +241,7 @@ class _Job:
 
     def _try(self) -> None:
         """Read the beginning of the first file: a column that is not there is noticed."""
-        reading = self._options.reading(min(self._batch_bytes, _TRIED_BYTES), 1)
+        reading = self._options.reading(min(self._work.batch_bytes, _TRIED_BYTES), 1)
         documents: Any = read_documents(self._tasks[0].files[0], reading)
         with contextlib.closing(documents):
             next(documents, None)
@@ -289,12 +287,11 @@ class _Job:
         states = list(self._storage.map(self._state, self._tasks))
         finished = self._storage.map(self._is_finished, states)
         for task, state, is_finished in zip(self._tasks, states, finished, strict=True):
-            if state is not None:
-                self._counts[task.name] = state.counts
-                self._sum = self._sum.plus(state.counts)
             if state is None or not is_finished:
                 left.append(task)
             else:
+                self._counts[task.name] = state.counts
+                self._sum = self._sum.plus(state.counts)
                 self._done[task.name] = ShardSummary(task.output, state.shards, state.counts, None)
         self._before = self._sum
         while left:
@@ -306,7 +303,7 @@ class _Job:
         """Do some tasks; those that are hashed. Errors as `raise_for`."""
         failures, has_result, hashed = [], set(), []
         self._tell()
-        for task, result in runner(left, self._tokenizer, self._options, self._progress):
+        for task, result in runner(left, self._work, self._progress):
             has_result.add(task.name)
             if not isinstance(result, ShardSummary):
                 failures.append(result if isinstance(result, Failure) else failure_of(result))

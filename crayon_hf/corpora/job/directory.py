@@ -30,7 +30,7 @@ from crayon_hf.corpora.job.summary import SCHEMA
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.util.files import final_name
 
-_OURS = re.compile(r"\d{5,}\.(json|hashes|chosen|bad-records(\.\d+-\d+)?\.jsonl)")
+_OURS = re.compile(r"\d{5,}\.(json|hashes|chosen|bad-records\.jsonl)")
 
 _PLANNED = ("group_bytes", "shuffle", "seed")
 _JOB, _REMOVING = "job.json", "removing.json"

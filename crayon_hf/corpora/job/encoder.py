@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,27 +49,34 @@ def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
     return JobTokenizer(opened, name, digest_of(opened), opened.get_vocab_size(), largest)
 
 
+class Work(NamedTuple):
+    """What all tasks of a job have in common."""
+
+    tokenizer: JobTokenizer
+    options: Options
+    batch_bytes: int
+
+
 class Encoding(NamedTuple):
     """How the documents of a job become ids: planned once for any number of tasks."""
 
-    tokenizer: JobTokenizer
+    work: Work
+    threads: int
     encoder: DocumentEncoder
     settings: ShardSettings
     """What the format's writers are told."""
-    threads: int
-    pad_id: int | None = None
+    pad_id: int | None
     """What fills sequences up, where that is asked for."""
-    reading: Callable[[Iterator[Any]], Iterator[Any]] = iter
-    """What the batches that a task reads go through."""
 
 
-def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> Encoding:
-    """What a job with these options encodes with.
+def plan_encoding(work: Work, threads: int) -> Encoding:
+    """What a job encodes with.
 
     JobError where it is not known which token ends a document or fills a sequence up, FormatError for a vocabulary
     that is too large. ValueError where the special tokens around a text end with that token already: it would be there
     twice.
     """
+    tokenizer, options, _ = work
     opened, format = tokenizer.tokenizer, FORMATS[options.format]
     eos = find_eos(opened, tokenizer.name or None, options.eos) if options.append_eos else None
     vocabulary = Vocabulary(tokenizer.size, tokenizer.largest_id, tokenizer.name, eos)
@@ -84,7 +90,7 @@ def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> En
         )
     encoder = DocumentEncoder(opened, dtype, suffix, format.suffix_empty, options.add_special_tokens, threads)
     pad = find_pad(opened, tokenizer.name or None, options) if options.remainder == "pad" else None
-    return Encoding(tokenizer, encoder, ShardSettings(vocabulary, options.sequence_length), threads, pad)
+    return Encoding(work, threads, encoder, ShardSettings(vocabulary, options.sequence_length), pad)
 
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:

@@ -16,13 +16,11 @@ from queue import SimpleQueue
 from typing import Any
 
 from crayon_hf import _core
-from crayon_hf.corpora.job.encoder import Encoding, JobTokenizer, plan_encoding
+from crayon_hf.corpora.job.encoder import Encoding, Work, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, death, failure_of
-from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.plan import Task
-from crayon_hf.corpora.job.shard import ShardSummary
+from crayon_hf.corpora.job.shard import ShardSummary, do_task, taking_turns
 from crayon_hf.corpora.job.state import Counts
-from crayon_hf.corpora.job.tasks import do_task, in_turn
 from crayon_hf.corpora.job.worker import AT_ONCE, START, Setup
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.text_readers.documents import format_of
@@ -35,11 +33,9 @@ Told = tuple[Task, "Counts | ShardSummary | Failure"]
 
 def run_here(
     tasks: Sequence[Task],
-    tokenizer: JobTokenizer,
-    options: Options,
+    work: Work,
     progress: Callable[[Task, Counts], None],
     *,
-    batch_bytes: int,
     workers: int | None,
     threads: int | None,
 ) -> list[tuple[Task, ShardSummary | Failure]]:
@@ -51,11 +47,7 @@ def run_here(
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
-    if count == 1:
-        pool = _Threads(tasks, (options, plan_encoding(tokenizer, options, each), batch_bytes))
-    else:
-        named = tokenizer.name or tokenizer.tokenizer
-        pool = _Processes(count, tasks, Setup(named, tokenizer.digest, options, batch_bytes, each))
+    pool = _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, Setup.of(work, each))
     results: list[tuple[Task, ShardSummary | Failure]] = []
     left, is_over = len(tasks), False
     try:
@@ -85,20 +77,18 @@ def _workers(tasks: Sequence[Task], cores: int) -> int:
 class _Threads:
     """Tasks in this process."""
 
-    def __init__(self, tasks: Sequence[Task], plan: tuple[Options, Encoding, int]) -> None:
-        """`plan`: the arguments of `do_task` that all tasks share."""
+    def __init__(self, tasks: Sequence[Task], encoding: Encoding) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
-        self._plan, self._stop = plan, threading.Event()
+        self._encoding, self._stop = encoding, threading.Event()
         self._gate, self._is_over = threading.Lock(), threading.Event()
         self._pool = ThreadPoolExecutor(AT_ONCE, "crayon-task", stopping.stop_at, (self._stop,))
         self._futures: list[Future[None]] = [self._pool.submit(self._do, task) for task in tasks]
 
     def _do(self, task: Task) -> None:
-        options, encoding, batch_bytes = self._plan
         self._gate.acquire()  # tasks share the cores: the next one begins when the last one has nothing left to read
         has_read = functools.cache(self._gate.release)
-        encoding = in_turn(encoding, self._is_over.is_set, has_read)
-        what = do_task(task, options, encoding, batch_bytes, lambda counts: self.told.put((task, counts)))
+        in_turn = taking_turns(self._is_over.is_set, has_read)
+        what = do_task(task, self._encoding, lambda counts: self.told.put((task, counts)), in_turn)
         has_read()
         self.told.put((task, what))
 

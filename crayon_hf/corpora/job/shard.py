@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,17 +15,17 @@ import numpy.typing as npt
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import choosing
-from crayon_hf.corpora.job.encoded import Encoded, encoded
-from crayon_hf.corpora.job.encoder import Encoding, job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.documents import Batch, Encoded, Shuffler, bundles, encoded, read_batches
+from crayon_hf.corpora.job.encoder import Encoding, Work, job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.failures import Failure, failure_of
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, ShardOptions, positive
 from crayon_hf.corpora.job.owned_files import listed, refuse_taken, remove_listed, taken
 from crayon_hf.corpora.job.packing import packed
+from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.prefetch import overlap
-from crayon_hf.corpora.job.shards import BadRecords, Shards, bad_records_files, prefix_of
-from crayon_hf.corpora.job.shuffled import Shuffler
-from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
-from crayon_hf.corpora.job.task_batches import Batch, at, bundles, read_batches
+from crayon_hf.corpora.job.shards import BadRecords, Shards, prefix_of
+from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.text_readers.addresses import find_inputs
@@ -38,18 +39,8 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[Counts], None]
-"""Called after every batch with what was read and written so far, by earlier calls, too."""
-
-
-class ShardJob(NamedTuple):
-    """What `run_shard` does."""
-
-    files: Sequence[InputFile]
-    output: str
-    """The prefix of its files, as `tokenize_shard` takes it."""
-    options: Options
-    encoding: Encoding
-    batch_bytes: int
+"""Called after every batch with what was read so far."""
+InTurn = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 class ShardSummary(NamedTuple):
@@ -129,12 +120,12 @@ def tokenize_shard(
     overwrite = validation.flag(overwrite, "overwrite")
     check_files(files, how.reading(batch_bytes, threads))
     place = storage.normal(os.fspath(output))
-    job = ShardJob(files, place, how, plan_encoding(opened, how, threads), batch_bytes)
-    made = run_shard(job, overwrite, progress)
+    encoding = plan_encoding(Work(opened, how, batch_bytes), threads)
+    made = run_shard(files, place, encoding, overwrite, progress)
     if not made.is_hashed:
         return made
     choosing.choose([(state_path(place), files)], how)
-    return run_shard(job, False, progress)
+    return run_shard(files, place, encoding, False, progress)
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
@@ -148,37 +139,46 @@ def inputs_of(input: Any, format: str | None) -> list[InputFile]:
 
 
 def run_shard(
-    job: ShardJob,
+    files: Sequence[InputFile],
+    output: str,
+    encoding: Encoding,
     overwrite: bool = False,
     progress: Progress | None = None,
+    in_turn: InTurn = iter,
 ) -> ShardSummary:
-    """`tokenize_shard` of arguments that were checked.
+    """`tokenize_shard` of arguments that were checked. The batches that it reads go through `in_turn`.
 
     Where duplicates are left out, and it is not known which documents those are (`crayon_hf.corpora.job.choosing`), it
     hashes them, and has to be called again.
     """
-    directory, name = os.path.split(job.output)
+    directory, name = os.path.split(output)
     if not name:
-        raise ValueError(f"output is {job.output!r}, expected a directory and the beginning of names in it")
-    storage.of(job.output).make(os.path.join(directory, PLACE))
-    return _Work(job, progress).run(overwrite)
+        raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
+    storage.of(output).make(os.path.join(directory, PLACE))
+    return _Shard(files, output, encoding, progress, in_turn).run(overwrite)
 
 
-class _Work:
+class _Shard:
     """One call."""
 
-    def __init__(self, job: ShardJob, progress: Progress | None) -> None:
-        self._files, self._output, self._options, self._progress = job.files, job.output, job.options, progress
-        self._directory = os.path.dirname(job.output)
-        self._storage = storage.of(job.output)
+    def __init__(
+        self,
+        files: Sequence[InputFile],
+        output: str,
+        encoding: Encoding,
+        progress: Progress | None,
+        in_turn: InTurn,
+    ) -> None:
+        self._files, self._output, self._encoding, self._progress = files, output, encoding, progress
+        self._in_turn = in_turn
+        tokenizer, self._options, batch_bytes = encoding.work
+        self._directory = os.path.dirname(output)
+        self._storage = storage.of(output)
         self._goes_on = False
-        self._beside = state_path(job.output)
-        self._path = f"{self._beside}.json"
-        encoding = job.encoding
-        self._request = request_of(job.files, job.options, encoding.tokenizer)
-        self._encoder, self._settings, self._pad_id = encoding.encoder, encoding.settings, encoding.pad_id
-        self._in_turn = encoding.reading
-        self._reading = job.options.reading(job.batch_bytes, encoding.threads)
+        self._beside = state_path(output)
+        self._path, self._bad_records = f"{self._beside}.json", f"{self._beside}.bad-records.jsonl"
+        self._request = request_of(files, self._options, tokenizer)
+        self._reading = self._options.reading(batch_bytes, encoding.threads)
 
     def run(self, overwrite: bool) -> ShardSummary:
         state = self._begin(overwrite)
@@ -186,29 +186,31 @@ class _Work:
             self._hash()
             return ShardSummary(self._output, (), state.counts, None, True)
         if not state.done:
-            state = self._work(state)
+            state = self._do(state)
         if self._progress is not None:
             self._progress(state.counts)
-        listed = f"{self._beside}.bad-records.jsonl" if state.counts.bad_records else None
+        listed = self._bad_records if state.counts.bad_records else None
         return ShardSummary(self._output, state.shards, state.counts, listed)
 
-    def _work(self, state: State) -> State:
+    def _do(self, state: State) -> State:
         """Do what is left; the state then."""
-        options, anew = self._options, self._options.shuffle  # all documents are read, and their ids spooled, again
-        self._choice = choosing.Choice(self._beside, options, 0 if anew else state.counts.read)
-        bad = BadRecords(self._beside, () if anew else state.bad)
-        limit = options.max_tokens_per_shard
-        with contextlib.closing(bad), self._storage.workplace(self._directory) as place:
-            files = Shards(options.format, self._output, self._settings, limit, state, self._path, place)
-            shards = packed(files, options, self._pad_id)
-            try:
-                if options.shuffle:
-                    self._shuffle(shards, bad, place)
-                else:
-                    self._straight(shards, bad)
-            except BaseException:
-                shards.abort()
-                raise
+        settings, options = self._encoding.settings, self._options
+        with contextlib.ExitStack() as stack:
+            place = stack.enter_context(self._storage.workplace(self._directory))
+            bad = stack.enter_context(contextlib.closing(BadRecords()))
+            shards = stack.enter_context(Shards(self._output, settings, state, self._path, place))
+            target = packed(shards, self._encoding)
+            if options.shuffle:
+                spool = stack.enter_context(contextlib.closing(Shuffler(place, self._encoding.encoder.dtype)))
+                counts = self._read(spool, bad)
+                for ids, splits in spool.shuffled(options.seed):
+                    stopping.check()
+                    target.write(ids, splits)
+            else:
+                counts = self._read(target, bad)
+            target.finish()
+            bad.finish(self._bad_records)
+            shards.save(counts=counts, done=True)
         if self._goes_on:
             self._storage.end_uploads(self._directory, _names(self._output, state, len(state.shards)))
         return shards.state
@@ -233,7 +235,7 @@ class _Work:
             if (
                 not differences(state.request, now)
                 and is_whole(self._directory, state.shards)
-                and self._is_resumable(state)
+                and (not state.done or not state.counts.bad_records or self._storage.is_there(self._bad_records))
             ):
                 self._goes_on = True
                 if state.request != now:
@@ -255,104 +257,40 @@ class _Work:
         new = State(self._request)
         return new if self._storage.create(self._path, new.as_bytes()) else self._begin(False)
 
-    def _is_resumable(self, state: State) -> bool:
-        """Whether the files that the state names are there, with as many bytes as it says."""
-        if state.done:
-            return not state.bad or self._storage.size(f"{self._beside}.bad-records.jsonl") == state.bad[-1]
-        sizes = self._storage.map(self._storage.size, bad_records_files(self._beside, state.bad))
-        return all(size == end - begin for size, begin, end in zip(sizes, (0, *state.bad), state.bad, strict=False))
+    # -- documents
 
-    # -- documents in their order
+    def _read(self, target: Any, bad: BadRecords) -> Counts:
+        """Read all, encode it, and write it to `target`; what there was."""
+        choice, done = choosing.Choice(self._beside, self._options), Counts()
 
-    def _straight(self, shards: Any, bad: Any) -> None:
-        done = shards.state.counts
+        def encode(batches: list[Batch]) -> Encoded:
+            return encoded(batches, self._files, choice, self._encoding.encoder)
 
-        def write(encoded: Encoded) -> Counts:
+        def write(batch: Encoded) -> None:
             nonlocal done
-            batch, began, noted = encoded.batch, done, 0
-
-            def note(document: int | None) -> Counts:
-                """List the bad records up to a document; what is done then."""
-                nonlocal noted
-                place = len(batch.begins) if document is None else encoded.place(document)
-                upto = [r for r in batch.bad[noted:] if document is None or r.place <= place]
-                bad.add(upto)
-                noted += len(upto)
-                return encoded.counted(began, document, noted)
-
-            def before(document: int) -> dict[str, Any]:
-                counts = note(document)
-                return {"next": at(batch, encoded.place(document)), "counts": counts, "bad": bad.sync()}
-
-            shards.write(encoded.ids, encoded.splits, before)
-            done = note(None)
-            return done
-
-        self._run(shards.state.next, write)
-        end = Checkpoint(len(self._files))
-        shards.finish({"next": end, "counts": self._total(done), "bad": bad.finish(), "done": True})
-
-    # -- documents in another order
-
-    def _shuffle(self, shards: Any, bad: Any, place: str) -> None:
-        spool, done = Shuffler(place, self._encoder.dtype), Counts()
-
-        def write(encoded: Encoded) -> Counts:
-            nonlocal done
-            spool.write(encoded.ids, encoded.splits)
-            bad.add(encoded.batch.bad)
-            done = encoded.counted(done, None, len(encoded.batch.bad))
-            return done
-
-        with contextlib.closing(spool):
-            self._run(Checkpoint(), write)
-            if shards.state.ordered is None:
-                end = Checkpoint(len(self._files))
-                shards.save({"next": end, "counts": self._total(done), "bad": bad.sync(), "ordered": 0})
-            for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
-                stopping.check()
-                shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
-            shards.finish({"ordered": spool.documents, "bad": bad.finish(), "done": True})
-
-    # -- both
-
-    def _total(self, done: Counts) -> Counts:
-        return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
-
-    def _run(self, start: Checkpoint, write: Callable[[Encoded], Counts]) -> None:
-        """Read all from `start` on, encode it, and `write` it, which says what is done then."""
-
-        def read() -> Iterator[list[Batch]]:
-            batches = self._in_turn(read_batches(self._files, self._reading, start))
-            return bundles(batches, self._reading.batch_bytes)
-
-        def encode(batches: list[Batch]) -> list[Encoded]:
-            return encoded(batches, self._files, self._choice, self._encoder)
-
-        def write_all(batches: list[Encoded]) -> None:
-            for batch in batches:
-                done = write(batch)
+            target.write(batch.ids, batch.splits)
+            bad.add(batch.bad)
+            done = done.plus(batch.counts)._replace(input_bytes=batch.counts.input_bytes)
             if self._progress is not None:
                 self._progress(done)
 
-        overlap(read, encode, write_all)
+        overlap(lambda: bundles(self._batches(), self._reading.batch_bytes), encode, write)
+        return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
     def _hash(self) -> None:
         """The first pass where duplicates are left out. Bad records are listed in the second one."""
         if choosing.has_hashes(self._beside):
             return
-        hashes = choosing.Hashes(self._beside, len(self._files))
 
         def hashed(batch: Batch) -> tuple[int, npt.NDArray[np.uint64]]:
-            return batch.after.file, choosing.hashes_of(batch.data, batch.begins, batch.ends)
+            return batch.file, choosing.hashes_of(*batch.documents[:3])
 
-        with contextlib.closing(hashes):
-            overlap(
-                lambda: self._in_turn(read_batches(self._files, self._reading, Checkpoint())),
-                hashed,
-                lambda each: hashes.add(*each),
-            )
+        with contextlib.closing(choosing.Hashes(self._beside, len(self._files))) as hashes:
+            overlap(self._batches, hashed, lambda each: hashes.add(*each))
             hashes.finish()
+
+    def _batches(self) -> Iterator[Batch]:
+        return self._in_turn(read_batches(self._files, self._reading))
 
 
 def state_path(output: str) -> str:
@@ -376,16 +314,13 @@ def written(output: str, state: State) -> list[str]:
 
 def forget_shard(output: str, state: State) -> None:
     """Remove all that was written for an output, the state last."""
-    directory, name = os.path.split(output)
+    directory = os.path.dirname(output)
     remove_listed(directory, written(output, state))
     place = storage.of(output)
     place.remove_leftovers(directory)
     place.end_uploads(directory, _names(output, state))
-    beside = os.path.join(directory, PLACE)
-    of_shard = re.compile(rf"{re.escape(name)}\.bad-records\.\d+-\d+\.jsonl")
-    ours = {one for one in place.names(beside) if of_shard.fullmatch(one)}
-    ours |= {f"{name}.{ending}" for ending in ("hashes", "chosen", "bad-records.jsonl")}
-    place.remove(os.path.join(beside, one) for one in ours)
+    endings = ("hashes", "chosen", "bad-records.jsonl")
+    place.remove(f"{state_path(output)}.{ending}" for ending in endings)
     place.remove([f"{state_path(output)}.json"])
 
 
@@ -402,3 +337,34 @@ def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
     files = [file for shard in shards for file in shard["files"]]
     sizes = place.map(lambda file: place.size(os.path.join(directory, file["name"])), files)
     return all(size == file["bytes"] for size, file in zip(sizes, files, strict=False))
+
+
+def do_task(
+    task: Task, encoding: Encoding, progress: Progress | None = None, in_turn: InTurn = iter
+) -> ShardSummary | Failure:
+    """Do a task: what threads and processes of this machine, Ray and Spark do. An error is a result, so that it can be
+    read where its class is not known."""
+    try:
+        stopping.check()
+        return run_shard(task.files, task.output, encoding, False, progress, in_turn)
+    except stopping.Stopped:
+        return Failure("stopped", f"task {task.name} was stopped")
+    except BaseException as error:  # of libraries, too, whose errors are no `Exception`
+        if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
+            raise  # an engine ends its worker by a signal
+        return failure_of(error)
+
+
+def taking_turns(is_over: Callable[[], bool], has_read: Callable[[], object]) -> InTurn:
+    """What stops reading when all `is_over`, and says when a task has nothing left to read."""
+
+    def in_turn(batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            for batch in batches:
+                if is_over():
+                    raise stopping.Stopped
+                yield batch
+        finally:
+            has_read()
+
+    return in_turn

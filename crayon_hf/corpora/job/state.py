@@ -1,10 +1,11 @@
-"""How far a shard's input is tokenized: a file that is replaced whole, after what it speaks of is on the disk.
+"""Which shards of an output are finished: a file that is replaced whole, after what it speaks of is on the disk.
+
+A call that goes on reads all input again, and writes the documents behind those of the finished shards.
 
 Layout beside the output ``OUT/NAME``::
 
     OUT/_crayon/NAME.json               the state
     OUT/_crayon/NAME.bad-records.jsonl  one JSON object for each bad record, in order; there when the state is done
-    OUT/_crayon/NAME.bad-records.0-910.jsonl  its first 910 bytes, that a state before names
     OUT/_crayon/NAME.hashes, .chosen    without duplicates: `crayon_hf.corpora.job.choosing`
 
 The order of effects: a shard's files are written under temporary names, forced to the disk and renamed, and the
@@ -29,18 +30,7 @@ from crayon_hf.corpora.job.owned_files import listed
 from crayon_hf.corpora.storage import PLACE as PLACE
 from crayon_hf.errors import JobError
 
-SCHEMA = "crayon-hf/shard-state/2"
-
-
-class Checkpoint(NamedTuple):
-    """Where the documents after those of the finished shards begin."""
-
-    file: int = 0
-    """Index of the input file."""
-    position: Any = None
-    """Of `read_documents`; None is the file's beginning."""
-    documents: int | None = None
-    """How many documents after the position are done; so are bad records before the next one. None: nothing is."""
+SCHEMA = "crayon-hf/shard-state/3"
 
 
 class Counts(NamedTuple):
@@ -60,11 +50,6 @@ class Counts(NamedTuple):
     not_chosen: int = 0
     """Documents of a source of a mixture of which a part was taken, and not these."""
 
-    @property
-    def read(self) -> int:
-        """All documents that were read, also those that were not written."""
-        return self.documents + self.duplicates + self.held_out + self.not_chosen
-
     def plus(self, other: Counts) -> Counts:
         """The sums."""
         return Counts(*(a + b for a, b in zip(self, other, strict=True)))
@@ -76,20 +61,13 @@ class State(NamedTuple):
     request: dict[str, Any]
     """What was asked for; another request does not go on from here."""
     shards: tuple[dict[str, Any], ...] = ()
-    next: Checkpoint = Checkpoint()
     counts: Counts = Counts()
-    bad: tuple[int, ...] = ()
-    """Where the files of bad records end, in bytes of the whole list."""
-    ordered: int | None = None
-    """With shuffling, once everything was read: how many documents, in their new order, the finished shards have."""
-    packed: int = 0
-    """With packing: what of the next sequences' first document or window is in the finished shards
-    (`crayon_hf.corpora.job.packing`)."""
+    """When it is done."""
     done: bool = False
 
     def as_bytes(self) -> bytes:
         """The contents of its file."""
-        fields = {"schema": SCHEMA, **self._asdict(), "next": self.next._asdict(), "counts": self.counts._asdict()}
+        fields = {"schema": SCHEMA, **self._asdict(), "counts": self.counts._asdict()}
         return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -102,8 +80,7 @@ def load(path: str) -> State | None:
         fields = json.loads(data)
         if fields.pop("schema") != SCHEMA:
             raise ValueError("of another version")
-        fields["next"], fields["counts"] = Checkpoint(**fields["next"]), Counts(**fields["counts"])
-        fields["shards"], fields["bad"] = tuple(fields["shards"]), tuple(fields["bad"])
+        fields["counts"], fields["shards"] = Counts(**fields["counts"]), tuple(fields["shards"])
         state = State(**fields)
         name = re.escape(os.path.basename(path).removesuffix(".json"))
         listed(state.shards, state.request["format"], name)

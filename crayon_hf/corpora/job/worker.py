@@ -12,14 +12,14 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.encoder import Encoding, Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import failure_of
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.shard import do_task, taking_turns
 from crayon_hf.corpora.job.state import Counts
-from crayon_hf.corpora.job.tasks import do_task, in_turn
 from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning, JobError
 
 START = (
@@ -33,24 +33,33 @@ _EVERY = 0.1
 """Seconds between two reports of how far a task is."""
 
 
-class Setup:
+class Setup(NamedTuple):
     """What a process needs besides the tasks."""
 
-    def __init__(self, tokenizer: Any, digest: str, options: Options, batch_bytes: int, threads: int) -> None:
-        """`tokenizer`: its name, or the tokenizer."""
-        self._tokenizer, self._digest = tokenizer, digest
-        self._as_text = getattr(tokenizer, "encode_special_tokens", None)
-        """A pickle of a tokenizer forgets it."""
-        self._options, self._batch_bytes, self._threads = options, batch_bytes, threads
+    tokenizer: Any
+    """Its name, or the tokenizer."""
+    digest: str
+    as_text: bool | None
+    """What a pickle of a tokenizer forgets."""
+    options: Options
+    batch_bytes: int
+    threads: int
 
-    def plan(self) -> tuple[Options, Any, int]:
-        """The arguments of `do_task` that all tasks share."""
-        if self._as_text is not None:
-            self._tokenizer.encode_special_tokens = self._as_text
-        tokenizer = job_tokenizer(self._tokenizer)
-        if tokenizer.digest != self._digest:
+    @classmethod
+    def of(cls, work: Work, threads: int) -> Setup:
+        """For these many threads."""
+        opened, name, digest, *_ = work.tokenizer
+        as_text = None if name else opened.encode_special_tokens
+        return cls(name or opened, digest, as_text, work.options, work.batch_bytes, threads)
+
+    def plan(self) -> Encoding:
+        """What all tasks share."""
+        if self.as_text is not None:
+            self.tokenizer.encode_special_tokens = self.as_text
+        tokenizer = job_tokenizer(self.tokenizer)
+        if tokenizer.digest != self.digest:
             raise JobError(f"the tokenizer {tokenizer.name!r} was replaced while the job began: start it again")
-        return self._options, plan_encoding(tokenizer, self._options, self._threads), self._batch_bytes
+        return plan_encoding(Work(tokenizer, self.options, self.batch_bytes), self.threads)
 
 
 def main(messages: Any) -> NoReturn:
@@ -79,9 +88,8 @@ def main(messages: Any) -> NoReturn:
         if plan is None:
             tell(task.name, failure)
         else:
-            options, encoding, batch_bytes = plan
-            encoding = in_turn(encoding, is_over.is_set, lambda: tell(task.name, None))
-            tell(task.name, do_task(task, options, encoding, batch_bytes, progress))
+            in_turn = taking_turns(is_over.is_set, lambda: tell(task.name, None))
+            tell(task.name, do_task(task, plan, progress, in_turn))
 
     plan = None
     try:

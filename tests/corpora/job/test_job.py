@@ -19,7 +19,7 @@ from crayon_hf import CorpusError, JobError
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import plan_encoding
 from crayon_hf.corpora.job.progress import JobProgress
-from crayon_hf.corpora.job.shard import ShardJob, run_shard
+from crayon_hf.corpora.job.shard import run_shard
 from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
 
 GROUP = 4000
@@ -261,14 +261,11 @@ def test_progress(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Another engine does the tasks, in any order; what it does not do, or cannot, is reported."""
 
-    def backwards(tasks: Any, tokenizer: Any, options: Any, progress: Any) -> Any:
+    def backwards(tasks: Any, work: Any, progress: Any) -> Any:
         for task in reversed(tasks):
-            yield (
-                task,
-                run_shard(ShardJob(task.files, task.output, options, plan_encoding(tokenizer, options, 1), 1 << 20)),
-            )
+            yield task, run_shard(task.files, task.output, plan_encoding(work, 1))
 
-    def lazy(tasks: Any, tokenizer: Any, options: Any, progress: Any) -> Any:
+    def lazy(tasks: Any, work: Any, progress: Any) -> Any:
         yield tasks[0], OSError(5, "Input/output error", "a disk")
 
     with pytest.raises(JobError, match="4 of 4 tasks not done: a disk: Input/output error"):

@@ -33,7 +33,7 @@ from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job import corpus as job
 from crayon_hf.corpora.job import packing
 from crayon_hf.corpora.job import prefetch
-from crayon_hf.corpora.job import shuffled
+from crayon_hf.corpora.job import documents
 from crayon_hf.corpora.job import pool
 from crayon_hf.text_readers import files as reading
 from crayon_hf.text_readers import plain_text

@@ -16,9 +16,8 @@ from crayon_hf import JobError
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import packing
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.packing import BestFit, Concatenated, Packer
+from crayon_hf.corpora.job.packing import BestFit, Concatenated
 from crayon_hf.corpora.job.shards import Sequences
-from crayon_hf.corpora.job.state import State
 from tests.corpora.job.job_cases import corpus, reference_ids, tree
 from tests.corpora.job.test_best_fit import by_hand
 
@@ -27,29 +26,25 @@ PAD = 9_999
 
 
 class Written:
-    """What `Shards` is to a packer; a shard ends after every `each` sequences."""
+    """What `Shards` is to a packer."""
 
-    def __init__(self, each: int = 1 << 30, state: State | None = None) -> None:
-        self.state = State({}) if state is None else state
-        self.each, self.rows, self.pieces, self.states = each, 0, [], []
+    def __init__(self) -> None:
         self.sequences: list[list[int]] = []
+        self.pieces: list[list[int]] = []
         self.padding: list[int] = []
 
-    def write(self, ids: Any, splits: Any, before: Any, packed: Sequences) -> None:
+    def write(self, ids: Any, splits: Any, packed: Sequences) -> None:
         assert set(splits.tolist()) <= set(packed.pieces.tolist())
         assert (np.diff(packed.pieces) > 0).all()
-        for number, (begin, end) in enumerate(pairwise(splits.tolist())):
-            if self.rows and self.rows % self.each == 0:
-                self.states.append((self.rows, before(number)))
-            self.rows += 1
+        for begin, end in pairwise(splits.tolist()):
             self.sequences.append(ids[begin:end].tolist())
             self.pieces.append(np.diff(packed.pieces[np.searchsorted(packed.pieces, begin) :]).tolist())
             kept = list(itertools.accumulate(self.pieces[-1]))
             self.pieces[-1] = self.pieces[-1][: kept.index(end - begin) + 1]
         self.padding += packed.padding.tolist()
 
-    def finish(self, changes: dict[str, Any]) -> None:
-        self.state = self.state._replace(packed=changes["packed"])
+    def finish(self) -> None:
+        pass
 
 
 def documents(seed: int) -> list[list[int]]:
@@ -59,19 +54,18 @@ def documents(seed: int) -> list[list[int]]:
     return [[next(number) % 9000 for _ in range(length)] for length in lengths]
 
 
-def pack(
-    kind: type[Packer], rows: list[list[int]], written: Written, cuts: list[int], remainder: str, first: int = 0
-) -> Written:
-    """Documents from number `first` on, in the calls that `cuts` say."""
-    packer: Any = kind(written, LENGTH, remainder, PAD)  # type: ignore[arg-type]
-    edges = [first, *(cut for cut in cuts if first < cut < len(rows)), len(rows)]
+def pack(kind: type[BestFit | Concatenated], rows: list[list[int]], cuts: list[int], remainder: str) -> Written:
+    """Documents, in the calls that `cuts` say."""
+    written = Written()
+    packer = kind(written, LENGTH, remainder, PAD)  # type: ignore[arg-type]
+    edges = [0, *(cut for cut in cuts if cut < len(rows)), len(rows)]
     for begin, end in pairwise(edges):
         part = rows[begin:end]
         splits = np.cumsum([0, *map(len, part)], dtype=np.int64)
         ids = np.array([token for row in part for token in row], np.int32)
-        packer.write(ids, splits, lambda document, begin=begin: {"document": begin + document})
+        packer.write(ids, splits)
         ids[:] = -1  # the caller may use the array again
-    packer.finish({})
+    packer.finish()
     return written
 
 
@@ -106,32 +100,23 @@ def fitted(rows: list[list[int]], window: int) -> tuple[list[list[int]], list[li
 
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("kind", [Concatenated, BestFit])
-def test_as_by_hand(kind: type[Packer], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In calls of any documents, and going on from what a state says after any shard."""
+def test_as_by_hand(kind: type[BestFit | Concatenated], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In calls of any documents."""
     monkeypatch.setattr(packing, "WINDOW", 32 * LENGTH)
     monkeypatch.setattr(packing, "_AT_ONCE", 5 * LENGTH)
     rows, chance = documents(seed), random.Random(seed)
     cuts = sorted(chance.sample(range(1, 90), 5))
     sequences, pieces = concatenated(rows) if kind is Concatenated else fitted(rows, 32 * LENGTH)
-    whole = pack(kind, rows, Written(), cuts, "keep")
+    whole = pack(kind, rows, cuts, "keep")
     assert whole.sequences == sequences
     assert whole.pieces == pieces
     assert whole.padding == [0] * len(sequences)
 
-    padded = pack(kind, rows, Written(), [], "pad")
+    padded = pack(kind, rows, [], "pad")
     assert padded.sequences == [row + [PAD] * (LENGTH - len(row)) for row in sequences]
     assert padded.pieces == [part + [LENGTH - sum(part)] * (sum(part) < LENGTH) for part in pieces]
     assert padded.padding == [LENGTH - len(row) for row in sequences]
-
-    several = pack(kind, rows, Written(3), cuts, "pad")
-    assert several.sequences == padded.sequences
-    assert len(several.states) == max(0, (len(sequences) - 1) // 3)
-    for done, state in several.states:
-        begun = Written(state=State({}, packed=state["packed"]))
-        rest = pack(kind, rows, begun, sorted(chance.sample(range(1, 90), 3)), "pad", state["document"])
-        assert rest.sequences == padded.sequences[done:]
-        assert rest.pieces == padded.pieces[done:]
-        assert begun.state.packed == 0
+    assert pack(kind, rows, cuts, "pad").sequences == padded.sequences
 
 
 def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any) -> Any:

@@ -35,7 +35,7 @@ FORKING = f"""
 import sys; sys.path.append({str(ROOT)!r})
 import json, os
 import s3fs, numpy, crayon_hf
-from crayon_hf.corpora.job import best_fit, corpus, encoder, packing, prefetch, shuffled, shards, pool
+from crayon_hf.corpora.job import best_fit, corpus, documents, encoder, packing, prefetch, shards, pool
 from crayon_hf.corpora.storage import store
 from crayon_hf.text_readers import files, json_lines
 store._PART, packing.WINDOW = int(sys.argv[2]), 256
