@@ -96,6 +96,20 @@ class CorpusReport:
 
         return shlex.join(["crayon-hf", "corpus-report", self.directory])
 
+    def left_out(self) -> list[tuple[str, int]]:
+        """What is not in the files, and how much."""
+        dropped = 0 if self.sequences is None else self.sequences["dropped"]
+        counted = [(said, self.counts.get(name, 0)) for name, said in _LEFT_OUT.items()]
+        return [each for each in (*counted, ("tokens in no sequence", dropped)) if each[1]]
+
+    def script_rows(self, most: int) -> list[tuple[str, int, str]]:
+        """Scripts, their characters and shares; behind `most` of them the others together."""
+        scripts = list((self.scripts or {}).items())
+        total, rest = sum(number for _, number in scripts), sum(number for _, number in scripts[most:])
+        rows = [(script(name), number) for name, number in scripts[:most]]
+        rows += [(plural(len(scripts) - most, "other script"), rest)] if rest else []
+        return [(name, number, share(number, total)) for name, number in rows]
+
     def to_json(self) -> str:
         """As one object, with a newline at the end."""
         ratio = self.bytes_per_token
@@ -122,9 +136,7 @@ class CorpusReport:
                 f"sequences: {count(of['sequences'])} of {count(of['sequence_length'])} tokens, "
                 f"{share(of['padding'], of['tokens'])} padding, {plural(of['dropped'], 'token')} dropped"
             )
-        for name, said in LEFT_OUT.items():
-            if counts.get(name):
-                lines.append(f"{said}: {count(counts[name])}")
+        lines += [f"{said}: {count(counts[name])}" for name, said in _LEFT_OUT.items() if counts.get(name)]
         lines += [f"  {count(number)}: {visible(reason)}" for reason, number in list(self.bad_reasons.items())[:most]]
         if self.lengths is not None:
             of_all = self.lengths
@@ -134,12 +146,8 @@ class CorpusReport:
                 bar = "#" * round(40 * each.count / top)
                 lines.append(f"  {span(each):>21} {count(each.count):>13}  {bar}".rstrip())
         if self.scripts:
-            total = sum(self.scripts.values())
-            lines += ["", f"characters by script: {count(total)}"]
-            rows = list(self.scripts.items())
-            lines += [f"  {share(number, total):>7}  {script(name)}" for name, number in rows[:most]]
-            if rest := sum(number for _, number in rows[most:]):
-                lines.append(f"  {share(rest, total):>7}  {plural(len(rows) - most, 'other script')}")
+            lines += ["", f"characters by script: {count(sum(self.scripts.values()))}"]
+            lines += [f"  {part:>7}  {name}" for name, _, part in self.script_rows(most)]
         if self.frequent:
             lines += ["", "most frequent tokens:"]
             lines += [
@@ -150,7 +158,7 @@ class CorpusReport:
         return [*lines, f"  {unused}{', ...' if len(self.never_used) > most else ''}"] if unused else lines
 
 
-LEFT_OUT = {
+_LEFT_OUT = {
     "bad_records": "bad records",
     "duplicates": "duplicates left out",
     "held_out": "held out",
