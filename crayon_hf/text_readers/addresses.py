@@ -101,25 +101,20 @@ def _file(path: str) -> InputFile:
 
 
 def _below(directory: str, format: str | None) -> list[InputFile]:
-    names: list[str] = []
+    return [_file(name) for name in sorted(_names_below(directory, format, set()))]
 
-    def refuse(error: OSError) -> None:
-        raise error
 
-    above: dict[str, set[tuple[int, int]]] = {}
-    for place, directories, files in os.walk(directory, onerror=refuse, followlinks=True):
-        status = os.stat(place)
-        ways = above.pop(place, set()) | {(status.st_dev, status.st_ino)}
-        kept = []
-        for name in directories:
-            path = os.path.join(place, name)
-            status = os.stat(path)
-            if not name.startswith(".") and (status.st_dev, status.st_ino) not in ways:  # a link to what it is in
-                above[path] = ways
-                kept.append(name)
-        directories[:] = kept
-        names += (os.path.join(place, name) for name in _known(files, format))
-    return [_file(name) for name in sorted(names)]
+def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]) -> Iterator[str]:
+    status = os.stat(directory)
+    ways = above | {(status.st_dev, status.st_ino)}
+    if ways == above:  # a link to what it is in
+        return
+    names = os.listdir(directory)
+    directories = [name for name in names if os.path.isdir(os.path.join(directory, name))]
+    for name in directories:
+        if not name.startswith("."):
+            yield from _names_below(os.path.join(directory, name), format, ways)
+    yield from (os.path.join(directory, name) for name in _known({*names} - {*directories}, format))
 
 
 def _known(names: Iterable[str], format: str | None) -> Iterator[str]:

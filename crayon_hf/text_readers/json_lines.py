@@ -18,8 +18,6 @@ from crayon_hf.text_readers.template import Template
 
 _BLANK, _UNSURE = 1, 2
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_SHORT = 64
-"""Of shorter lines it is remembered what they are: often the same ones come again and again."""
 
 
 def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
@@ -45,7 +43,6 @@ class _Lines:
         self._source, self._reading, self._number = source, reading, 0
         self._template = None if reading.template is None else Template(reading.template)
         self._columns = reading.columns
-        self._known: dict[bytes, tuple[str | None, bytes | None]] = {}
 
     def too_long(self, block: Block) -> Documents:
         """The batch of a block that is one line, left out for its length."""
@@ -97,12 +94,7 @@ class _Lines:
 
     def _decide(self, batch: Batch, i: int, line: bytes) -> None:
         """Say of line `i` what it is, by the rule for all lines: `record_of`."""
-        found = self._known.get(line) if len(line) <= _SHORT else None
-        if found is None:
-            found = _judged(line, self._reading, self._template)
-            if len(line) <= _SHORT and len(self._known) < MOST_UNUSUAL:
-                self._known[line] = found
-        reason, text = found
+        reason, text = _judged(line, self._reading, self._template)
         if reason is not None:
             batch.bad(i, reason, text or b"")
         elif text is None:

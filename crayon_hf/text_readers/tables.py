@@ -15,7 +15,7 @@ from crayon_hf.text_readers.stored import Stored
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.extras import needed
 
-_ROWS = 1024
+_ROWS = 4096
 _READ = 1 << 20
 _FORGET = 1 << 25
 """After so many bytes what is mapped is let go: it would count as the process's memory."""

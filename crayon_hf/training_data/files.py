@@ -62,9 +62,9 @@ def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[
     if kind in ("parquet", "arrow"):
         if packed:
             raise CorpusError(f"{path}: it holds a {kind} file: unpack it first")
-        from crayon_hf.training_data.columns import arrow_batches, parquet_batches
+        from crayon_hf.training_data.columns import column_batches
 
-        yield from (parquet_batches if kind == "parquet" else arrow_batches)(path, size, column)
+        yield from column_batches(path, column, kind)
     elif packed:
         yield from _unpacked(path, packed, column, kind)
     elif kind == "text" and size:

@@ -50,7 +50,7 @@ def bundles(batches: Iterable[Batch], batch_bytes: int) -> Iterator[list[Batch]]
     try:
         for batch in batches:
             gathered.append(batch)
-            size += len(batch.documents.data)
+            size += int((batch.documents.ends - batch.documents.begins).sum())
             if size >= enough or len(gathered) == _BUNDLE:
                 yield gathered
                 gathered, size = [], 0
