@@ -6,14 +6,13 @@ documents were divided among the calls. Its memory is bounded, however many docu
 
 from __future__ import annotations
 
-from crayon_hf.corpora.formats.arrow import Arrow
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, WrittenFile
+from crayon_hf.corpora.formats.columnar import Arrow, Parquet
 from crayon_hf.corpora.formats.datatrove import Datatrove
 from crayon_hf.corpora.formats.mds import Mds
 from crayon_hf.corpora.formats.megatron import Megatron
 from crayon_hf.corpora.formats.numpy_arrays import Arrays
 from crayon_hf.corpora.formats.output import remove_leftovers
-from crayon_hf.corpora.formats.parquet import Parquet
 
 _ALL = (Megatron(), Datatrove(), Arrays("npy"), Arrays("bin"), Parquet(), Arrow(), Mds())
 FORMATS: dict[str, Format] = {format.name: format for format in _ALL}

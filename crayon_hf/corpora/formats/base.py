@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.output import Output, Spool, remove_leftovers
+from crayon_hf.corpora.formats.output import Output, Workplace, remove_leftovers
 from crayon_hf.errors import FormatError
 from crayon_hf.util.files import sync_directory
 
@@ -64,6 +64,7 @@ class Format(ABC):
     """Whether sequences may have different lengths: readers find each by itself. Else they count tokens."""
     merged_files: tuple[str, ...] = ()
     """Names of what `merge` writes."""
+    _writer: type[ShardWriter]
 
     @abstractmethod
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
@@ -93,18 +94,15 @@ class Format(ABC):
             OSError: A file cannot be made.
         """
         self.check(settings.vocabulary)
-        directory = os.path.dirname(prefix) or "."
-        remove_leftovers(directory, [os.path.basename(path) for path in self.files(prefix)])
-        writer = self._writer(prefix, self.dtype(settings.vocabulary), settings)
+        directory, name = os.path.split(prefix)
+        remove_leftovers(directory or ".", name)
+        writer = self._writer(self, prefix, settings)
         try:
             writer._begin()
         except BaseException:
             writer.abort()
             raise
         return writer
-
-    @abstractmethod
-    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter: ...
 
     def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
         """Paths of a shard's files that are there (in the directory where the format is one), the one that readers
@@ -126,13 +124,15 @@ class ShardWriter(ABC):
     _longest = (1 << 63) - 1
     """Tokens of one document."""
 
-    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any]) -> None:
-        self.prefix, self.dtype = prefix, dtype
+    def __init__(self, format: Format, prefix: str, settings: ShardSettings) -> None:
+        self.prefix, self.dtype = prefix, format.dtype(settings.vocabulary)
         self.documents = self.tokens = 0
         """Written so far."""
-        self._format = format
+        self._format, self._settings = format, settings
+        self._stack = contextlib.ExitStack()
+        """What is closed in the end; with it goes all but what has its name."""
+        self._workplace = self._stack.enter_context(Workplace(prefix))
         self._outputs: list[Output] = []
-        self._spools: list[Spool] = []
         self._state = "open"
 
     def write(
@@ -185,17 +185,20 @@ class ShardWriter(ABC):
         self._must_be_open()
         self._state = "failed"
         self._end()
-        written = self._place()
-        self._close_spools()
+        self._place()
+        self._stack.close()
         self._state = "finished"
-        return written
+        beside = os.path.dirname(self.prefix)
+        return [
+            WrittenFile(os.path.relpath(output.path, beside or ".").replace(os.sep, "/"), output.size)
+            for output in self._outputs
+        ]
 
     def abort(self) -> None:
         """Remove all that was written, unless the shard is finished. May be called again."""
         if self._state in ("open", "failed"):
             self._state = "aborted"
-            self._close_spools()
-            self._discard()
+            self._stack.close()
 
     def __enter__(self) -> ShardWriter:
         return self
@@ -216,40 +219,32 @@ class ShardWriter(ABC):
     def _end(self) -> None:
         """Write what stands after all documents."""
 
-    def _place(self) -> list[WrittenFile]:
+    def _place(self) -> None:
         """Bring all to the disk and give the files their names."""
         for output in self._outputs:
             output.sync()
-        directory = os.path.dirname(self.prefix) or "."
-        # An older index must never be beside the new tokens. Another attempt at the same shard has the same bytes.
-        index = self._outputs[-1]
-        if len(self._outputs) > 1 and os.path.lexists(index.path) and not index.is_there_already():
+        # An older index must never be beside new tokens. Another attempt at the same shard has the same bytes.
+        index, directory = self._outputs[-1], os.path.dirname(self._outputs[-1].path) or "."
+        is_again = all(output.is_there_already() for output in reversed(self._outputs))
+        if len(self._outputs) > 1 and os.path.lexists(index.path) and not is_again:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(index.path)
             sync_directory(directory)
-        for output in self._outputs:
-            output.place()
+        new = [output.path for output in self._outputs if not os.path.lexists(output.path)]
+        try:
+            for output in self._outputs:
+                output.place()
+        except BaseException:
+            for path in reversed(new):  # another attempt at the same shard may count on a file that was there
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            raise
         sync_directory(directory)
-        return [WrittenFile(os.path.basename(output.path), output.size) for output in self._outputs]
-
-    def _discard(self) -> None:
-        """Remove everything, under whatever name it is by now."""
-        for output in reversed(self._outputs):
-            output.discard()
-            output.withdraw()
 
     def _output(self, path: str) -> Output:
         """A new file of the shard; the last one made is the one that readers look for."""
-        self._outputs.append(Output(path))
+        self._outputs.append(self._stack.enter_context(contextlib.closing(Output(path, self._workplace.path))))
         return self._outputs[-1]
-
-    def _spool(self, path: str, dtype: npt.DTypeLike) -> Spool:
-        self._spools.append(Spool(path, dtype))
-        return self._spools[-1]
-
-    def _close_spools(self) -> None:
-        for spool in self._spools:
-            spool.close()
 
     def _must_be_open(self) -> None:
         if self._state == "failed":

@@ -13,30 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
-
-
-class Datatrove(Format):
-    """A text without tokens is an empty document; with an end of document, one of that token alone."""
-
-    name = "datatrove"
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """uint16 to 65536 tokens, else uint32."""
-        return np.dtype("<u2" if vocabulary.size <= 1 << 16 else "<u4")
-
-    def files(self, prefix: str) -> list[str]:
-        return [prefix + ".ds.index", prefix + ".ds.metadata", prefix + ".ds"]
-
-    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return _Writer(self, prefix, dtype, settings.vocabulary.name)
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
 
 
 class _Writer(ShardWriter):
-    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], tokenizer: str) -> None:
-        super().__init__(format, prefix, dtype)
-        self._tokenizer = tokenizer
-
     def _begin(self) -> None:
         self._index, self._metadata, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
 
@@ -46,8 +26,22 @@ class _Writer(ShardWriter):
 
     def _end(self) -> None:
         width = self.dtype.itemsize
-        name = self._tokenizer or f"Unknown Tokenizer|{width}"
+        name = self._settings.vocabulary.name or f"Unknown Tokenizer|{width}"
         self._metadata.write(f"{name}|{width}\n{self.tokens}\n{for_people(self.tokens)}".encode())
+
+
+class Datatrove(Format):
+    """A text without tokens is an empty document; with an end of document, one of that token alone."""
+
+    name = "datatrove"
+    _writer = _Writer
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """uint16 to 65536 tokens, else uint32."""
+        return np.dtype("<u2" if vocabulary.size <= 1 << 16 else "<u4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [prefix + ".ds.index", prefix + ".ds.metadata", prefix + ".ds"]
 
 
 def for_people(tokens: int) -> str:

@@ -17,17 +17,18 @@ with its defaults. A shard of it is, little-endian::
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, WrittenFile
-from crayon_hf.corpora.formats.output import OutputDirectory, remove, write_whole
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary, WrittenFile
+from crayon_hf.corpora.formats.output import named, write_whole
 from crayon_hf.util.files import sync_directory
 
 INDEX = "index.json"
@@ -42,65 +43,22 @@ _CONFIG: dict[str, Any] = {
 }
 
 
-class Mds(Format):
-    """One directory for each prefix, and one ``index.json`` over all of them (`merge`)."""
-
-    name = "mds"
-    has_rows = True
-    merged_files = (INDEX,)
-
-    def __init__(self, size_limit: int = 1 << 26) -> None:
-        """Bytes of a file, as ``MDSWriter`` has it; one document alone may be larger."""
-        self._size_limit = size_limit
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """int32."""
-        return np.dtype("<i4")
-
-    def files(self, prefix: str) -> list[str]:
-        return [prefix]
-
-    def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
-        files = (os.path.join(prefix, _name(number)) for number in itertools.count())  # written in that order
-        return [*filter(is_there, [os.path.join(prefix, INDEX)]), *itertools.takewhile(is_there, files)]
-
-    def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
-        """``index.json``, as ``streaming.base.util.merge_index`` writes it: ``StreamingDataset(local=directory)``."""
-        merged = []
-        for name in shards:
-            with open(os.path.join(directory, name, INDEX), "rb") as file:
-                entries = json.load(file)["shards"]
-            for entry in entries:
-                entry["raw_data"]["basename"] = f"{name}/{entry['raw_data']['basename']}"
-            merged += entries
-        data = json.dumps({"version": 2, "shards": merged}).encode()
-        write_whole(os.path.join(directory, INDEX), [data])
-        return [WrittenFile(INDEX, len(data))]
-
-    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return _Writer(self, prefix, dtype, self._size_limit)
-
-
 class _Writer(ShardWriter):
     """Holds the samples of one file, of `size_limit` at most or one larger document."""
 
     _longest = ((1 << 32) - (1 << 12)) // 4
     """The offsets in a file are uint32."""
-
-    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], size_limit: int) -> None:
-        super().__init__(format, prefix, dtype)
-        self._size_limit = size_limit
-        self._config: dict[str, Any] = {**_CONFIG, "size_limit": size_limit}
-        self._config_bytes = json.dumps(self._config, sort_keys=True).encode()
-        self._directory = OutputDirectory(prefix)
-        self._takes_any = False
-        """The next document goes in whatever its size."""
-        self._shards: list[dict[str, Any]] = []
-        self._files: list[WrittenFile] = []
-        self._reset()
+    _takes_any = False
+    """The next document goes in whatever its size."""
 
     def _begin(self) -> None:
-        self._directory.make()
+        """The files are made when they are full."""
+        assert isinstance(self._format, Mds)
+        self._size_limit = self._format.size_limit
+        self._config: dict[str, Any] = {**_CONFIG, "size_limit": self._size_limit}
+        self._config_bytes = json.dumps(self._config, sort_keys=True).encode()
+        self._shards: list[dict[str, Any]] = []
+        self._reset()
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4: its place among the offsets
@@ -131,28 +89,71 @@ class _Writer(ShardWriter):
         offsets = np.cumsum(sizes) + 4 + 4 * (count + 1) + len(self._config_bytes)
         name = _name(len(self._shards))
         head = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes]
-        size = self._directory.write(name, [*head, *self._samples])
-        raw = {"basename": name, "bytes": size, "hashes": {}}
+        raw = {"basename": name, "bytes": self._write_file(name, [*head, *self._samples]), "hashes": {}}
         self._shards.append({**self._config, "raw_data": raw, "samples": count, "zip_data": None})
-        self._files.append(WrittenFile(f"{os.path.basename(self.prefix)}/{name}", size))
         self._reset()
+
+    def _write_file(self, name: str, pieces: Iterable[Any]) -> int:
+        """Its bytes."""
+        output = self._output(os.path.join(self.prefix, name))
+        for piece in pieces:
+            output.write(piece)
+        output.sync()
+        return output.size
 
     def _end(self) -> None:
         if self._samples:
             self._flush()
         data = json.dumps({"shards": self._shards, "version": 2}, sort_keys=True).encode()
-        self._directory.write(INDEX, [data])
-        self._files.append(WrittenFile(f"{os.path.basename(self.prefix)}/{INDEX}", len(data)))
+        self._write_file(INDEX, [data])
 
-    def _place(self) -> list[WrittenFile]:
-        self._directory.place()
+    def _place(self) -> None:
+        with named(self.prefix):
+            os.makedirs(self.prefix, exist_ok=True)
+        try:
+            super()._place()
+        except BaseException:
+            with contextlib.suppress(OSError):  # it has files that were there
+                os.rmdir(self.prefix)
+            raise
         sync_directory(os.path.dirname(self.prefix) or ".")
-        return self._files
 
-    def _discard(self) -> None:
-        if self._directory.is_placed:
-            remove(self.prefix)
-        self._directory.discard()
+
+class Mds(Format):
+    """One directory for each prefix, and one ``index.json`` over all of them (`merge`)."""
+
+    name = "mds"
+    has_rows = True
+    merged_files = (INDEX,)
+    _writer = _Writer
+
+    def __init__(self, size_limit: int = 1 << 26) -> None:
+        """Bytes of a file, as ``MDSWriter`` has it; one document alone may be larger."""
+        self.size_limit = size_limit
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """int32."""
+        return np.dtype("<i4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [prefix]
+
+    def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
+        files = (os.path.join(prefix, _name(number)) for number in itertools.count())  # written in that order
+        return [*filter(is_there, [os.path.join(prefix, INDEX)]), *itertools.takewhile(is_there, files)]
+
+    def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
+        """``index.json``, as ``streaming.base.util.merge_index`` writes it: ``StreamingDataset(local=directory)``."""
+        merged = []
+        for name in shards:
+            with open(os.path.join(directory, name, INDEX), "rb") as file:
+                entries = json.load(file)["shards"]
+            for entry in entries:
+                entry["raw_data"]["basename"] = f"{name}/{entry['raw_data']['basename']}"
+            merged += entries
+        data = json.dumps({"version": 2, "shards": merged}).encode()
+        write_whole(os.path.join(directory, INDEX), [data])
+        return [WrittenFile(INDEX, len(data))]
 
 
 def _name(number: int) -> str:

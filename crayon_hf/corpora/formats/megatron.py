@@ -14,33 +14,18 @@ The layout is that of ``megatron/core/datasets/indexed_dataset.py``, what become
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
+from crayon_hf.corpora.formats.output import Spool
 
 _CODES = {2: 8, 4: 4}
 """Of the dtype, by the bytes of a token."""
-
-
-class Megatron(Format):
-    """A text without tokens is a document without a sequence, and gets no end of document."""
-
-    name = "megatron"
-    suffix_empty = False
-
-    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """uint16 below 65500 tokens, else int32."""
-        return np.dtype("<u2" if vocabulary.size < 65500 else "<i4")
-
-    def files(self, prefix: str) -> list[str]:
-        return [prefix + ".bin", prefix + ".idx"]
-
-    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return _Writer(self, prefix, dtype)
 
 
 class _Writer(ShardWriter):
@@ -49,7 +34,7 @@ class _Writer(ShardWriter):
 
     def _begin(self) -> None:
         self._tokens, self._index = [self._output(path) for path in self._format.files(self.prefix)]
-        self._lengths = self._spool(self._index.path, "<i4")
+        self._lengths = self._stack.enter_context(contextlib.closing(Spool(self._index.path, "<i4")))
         self._sequences = 0
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
@@ -75,3 +60,18 @@ class _Writer(ShardWriter):
             sequences = before + np.cumsum(block > 0)
             index.write(sequences.astype("<i8"))
             before = int(sequences[-1])
+
+
+class Megatron(Format):
+    """A text without tokens is a document without a sequence, and gets no end of document."""
+
+    name = "megatron"
+    _writer = _Writer
+    suffix_empty = False
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """uint16 below 65500 tokens, else int32."""
+        return np.dtype("<u2" if vocabulary.size < 65500 else "<i4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [prefix + ".bin", prefix + ".idx"]

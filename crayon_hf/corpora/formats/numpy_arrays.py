@@ -14,12 +14,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, unsigned
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary, unsigned
 from crayon_hf.corpora.formats.output import Output
+
+
+class _Writer(ShardWriter):
+    """Tokens one after the other, with numpy's header or bare, and the row splits beside them."""
+
+    _pieces = 0
+
+    def _begin(self) -> None:
+        self._splits, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
+        self._splits.write(_header("<i8", (0,)) + bytes(8))
+        if self._format.name == "npy":
+            self._tokens.write(_header(self.dtype.str, self._shape(0, 0)))
+
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
+        self._tokens.write(ids)
+        self._splits.write((self.tokens + np.cumsum(pieces)).astype("<i8"))
+        self._pieces += len(pieces)
+
+    def _end(self) -> None:
+        _count(self._splits, "<i8", (self._pieces + 1,))
+        if self._format.name == "npy":
+            _count(self._tokens, self.dtype.str, self._shape(self.documents, self.tokens))
+
+    def _shape(self, documents: int, tokens: int) -> tuple[int, ...]:
+        length = self._settings.sequence_length
+        return (tokens,) if length is None else (documents, length)
 
 
 class Arrays(Format):
     """uint16 or uint32, by the largest id; document i is ``tokens[row_splits[i] : row_splits[i + 1]]``."""
+
+    _writer = _Writer
 
     def __init__(self, name: str) -> None:
         """``npy``, or ``bin``: its files do not say which dtype it is."""
@@ -31,37 +59,6 @@ class Arrays(Format):
 
     def files(self, prefix: str) -> list[str]:
         return [prefix + ".row_splits.npy", f"{prefix}.{self.name}"]
-
-    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return SplitsWriter(self, prefix, dtype, settings.sequence_length, header=self.name == "npy")
-
-
-class SplitsWriter(ShardWriter):
-    """Tokens one after the other, with numpy's header or bare, and the row splits beside them."""
-
-    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], length: int | None, header: bool) -> None:
-        super().__init__(format, prefix, dtype)
-        self._length, self._has_header = length, header
-        self._pieces = 0
-
-    def _begin(self) -> None:
-        self._splits, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
-        self._splits.write(_header("<i8", (0,)) + bytes(8))
-        if self._has_header:
-            self._tokens.write(_header(self.dtype.str, self._shape(0, 0)))
-
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        self._tokens.write(ids)
-        self._splits.write((self.tokens + np.cumsum(pieces)).astype("<i8"))
-        self._pieces += len(pieces)
-
-    def _end(self) -> None:
-        _count(self._splits, "<i8", (self._pieces + 1,))
-        if self._has_header:
-            _count(self._tokens, self.dtype.str, self._shape(self.documents, self.tokens))
-
-    def _shape(self, documents: int, tokens: int) -> tuple[int, ...]:
-        return (tokens,) if self._length is None else (documents, self._length)
 
 
 def _header(descr: str, shape: tuple[int, ...]) -> bytes:

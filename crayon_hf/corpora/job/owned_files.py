@@ -9,7 +9,7 @@ from typing import Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
-from crayon_hf.corpora.storage.base import taken_error
+from crayon_hf.corpora.storage.local import taken_error
 from crayon_hf.errors import JobError
 
 

@@ -6,8 +6,7 @@ same: a file is there whole or not at all, and what was written is there after a
 
 from __future__ import annotations
 
-from crayon_hf.corpora.storage.base import PLACE, Storage
-from crayon_hf.corpora.storage.local import LOCAL
+from crayon_hf.corpora.storage.local import LOCAL, PLACE, Storage
 from crayon_hf.text_readers.addresses import is_local, local_path
 
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from crayon_hf.corpora.formats import Format, WrittenFile, remove_leftovers
-from crayon_hf.corpora.formats.output import OutputDirectory
+from crayon_hf.corpora.formats.output import Workplace
 from crayon_hf.corpora.storage import s3, stopping
 from crayon_hf.corpora.storage.answers import patiently
-from crayon_hf.corpora.storage.base import Item, Result, Storage, taken_error
+from crayon_hf.corpora.storage.local import Item, Result, Storage, taken_error
 from crayon_hf.errors import JobError, MissingExtraError, StoreCredentialsError, StoreError
 from crayon_hf.util.extras import how_to_install, needed
 
@@ -240,9 +240,5 @@ def _remove_scratch() -> str:
 @contextlib.contextmanager
 def _scratch(output: str) -> Iterator[str]:
     """A directory of this machine, for a while."""
-    shared = _remove_scratch()
-    directory = OutputDirectory(os.path.join(shared, re.sub(r"\W+", "-", output)[-40:]))
-    try:
-        yield directory.make()
-    finally:
-        directory.discard()
+    with Workplace(os.path.join(_remove_scratch(), re.sub(r"\W+", "-", output)[-40:])) as workplace:
+        yield workplace.path

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crayon_hf import FormatError
-from crayon_hf.corpora.formats import FORMATS, ShardSettings, arrow, parquet
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, columnar
 from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, write
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -61,7 +61,7 @@ def groups_of(path: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["empties", "lengths", "many", "random1"])
-@pytest.mark.parametrize("format", [parquet.Parquet(rows=100, tokens=1000), arrow.Arrow(rows=100, tokens=1000)])
+@pytest.mark.parametrize("format", [columnar.Parquet(rows=100, tokens=1000), columnar.Arrow(rows=100, tokens=1000)])
 def test_groups(name: str, format: Any, tmp_path: Path) -> None:
     """What a row group or a record batch holds is bounded, and does not depend on the calls."""
     documents = document_set(name, LARGE.largest_id)
