@@ -162,7 +162,7 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
     """Whole files to token files, as `tokenize_shard` makes them: nothing comes from the step before this one.
 
     Each task takes every ``world_size``-th file of the input, in the order of their names, and writes one output of
-    its rank: ``00003.ds``, with `save_filename` ``NAME_00003.ds``. A task that was killed goes on from its last shard
+    its rank: ``00003.ds``, with `save_filename` ``NAME_00003.ds``. A task that was killed keeps its finished shards
     when it is run again, and ends as if it never had been; one that is run again with other inputs or settings, or
     with another number of tasks, is refused.
 

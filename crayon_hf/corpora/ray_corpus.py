@@ -6,14 +6,15 @@ what is said of failures is `crayon_hf.corpora.job.corpus`'s.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.corpora.engines import Sent, tokenize_by
-from crayon_hf.corpora.job.encoder import Work
+from crayon_hf.corpora.engines import do_sent, tokenize_by
+from crayon_hf.corpora.job.encoder import Sent, Work
 from crayon_hf.corpora.job.failures import Failure
 from crayon_hf.corpora.job.options import positive
 from crayon_hf.corpora.job.plan import Task
@@ -48,7 +49,7 @@ def tokenize_corpus_on_ray(
 
     All nodes see `output` and `inputs` in the same places: addresses of fsspec, or paths, which are made absolute.
     The tokenizer need not be there: its cartridge is sent, once to a node. A task whose worker or node is lost is
-    begun again and goes on after its last finished shard, `tries` times in all; the loss is said on stderr. After an
+    begun again, and its finished shards stay, `tries` times in all; the loss is said on stderr. After an
     error, or when this process is killed, the same call goes on, and so does `tokenize_corpus` with the same arguments.
 
     `cpus_per_task` is what Ray reserves, and how many threads encode. `settings` are those of `tokenize_corpus`, but
@@ -58,64 +59,56 @@ def tokenize_corpus_on_ray(
     docs/clusters.md has examples.
     """
     need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
-    runner = _Runner(positive(cpus_per_task, "cpus_per_task"), positive(tries, "tries"))
+    cpus_per_task, tries = positive(cpus_per_task, "cpus_per_task"), positive(tries, "tries")
+    runner = functools.partial(_on_ray, cpus_per_task=cpus_per_task, tries=tries)
     settings = {"tokenizer": tokenizer, **settings}
     return tokenize_by(runner, "tokenize_corpus_on_ray", "cpus_per_task", inputs, output, format, settings)
 
 
-class _Runner:
-    """What `tokenize_corpus` asks to do its tasks."""
+def _on_ray(
+    tasks: Sequence[Task], work: Work, progress: Callable[[Task, Counts], None], cpus_per_task: int, tries: int
+) -> Iterator[tuple[Task, ShardSummary | Failure]]:
+    """What came of each task, in the order in which they end; after a failure that stops all, no more."""
+    import ray
+    from ray.exceptions import RayError, RayTaskError
 
-    def __init__(self, cpus_per_task: int, tries: int) -> None:
-        self._cpus, self._tries = cpus_per_task, tries
-
-    def __call__(
-        self,
-        tasks: Sequence[Task],
-        work: Work,
-        progress: Callable[[Task, Counts], None],
-    ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
-        """What came of each task, in the order in which they end; after a failure that stops all, no more."""
-        import ray
-        from ray.exceptions import RayError, RayTaskError
-
-        sent, parcel = Sent.of(work)
-        # Ray's own retries would be as good, but nobody would hear of them.
-        remote = ray.remote(num_cpus=self._cpus, max_retries=0, scheduling_strategy="SPREAD")(_run)
-        parcels = [ray.put(parcel)]  # in a list, since Ray fetches arguments: a worker may not need this one
-        waiting, tries = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
-        running: dict[ray.ObjectRef, Task] = {}
-        try:
-            while waiting or running:
-                most = _AHEAD + int(ray.cluster_resources().get("CPU", 0)) // self._cpus
-                while waiting and len(running) < most:
-                    task = waiting.popleft()
-                    tries[task.name] += 1
-                    named = remote.options(name=f"tokenize {task.name}")  # as it is called in Ray's lists, and by `ps`
-                    running[named.remote(task, sent, parcels)] = task
-                for done in ray.wait(list(running), timeout=None)[0]:
-                    task = running.pop(done)
-                    try:
-                        result: ShardSummary | Failure = ray.get(done)
-                    except RayTaskError as error:
-                        result = Failure("error", f"task {task.name}: {error.cause}")
-                    except RayError as error:  # its worker or its node is gone, or out of memory
-                        result = Failure("died", f"task {task.name}: {_first_line(error)}")
-                        if tries[task.name] < self._tries:
-                            print(f"crayon-hf: warning: {result.message}; it is begun again", file=sys.stderr)
-                            waiting.appendleft(task)
-                            continue
-                    yield task, result
-                    if isinstance(result, Failure) and result.stops_all:
-                        return
-        finally:
-            for left in running:
-                ray.cancel(left, force=True)
+    sent, parcel = Sent.of(work)
+    # Ray's own retries would be as good, but nobody would hear of them.
+    remote = ray.remote(num_cpus=cpus_per_task, max_retries=0, scheduling_strategy="SPREAD")(_run)
+    parcels = [ray.put(parcel)]  # in a list, since Ray fetches arguments: a worker may not need this one
+    waiting, begun = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
+    running: dict[ray.ObjectRef, Task] = {}
+    try:
+        while waiting or running:
+            most = _AHEAD + int(ray.cluster_resources().get("CPU", 0)) // cpus_per_task
+            while waiting and len(running) < most:
+                task = waiting.popleft()
+                begun[task.name] += 1
+                named = remote.options(name=f"tokenize {task.name}")  # as it is called in Ray's lists, and by `ps`
+                running[named.remote(task, sent, parcels)] = task
+            for done in ray.wait(list(running), timeout=None)[0]:
+                task = running.pop(done)
+                try:
+                    result: ShardSummary | Failure = ray.get(done)
+                except RayTaskError as error:
+                    result = Failure("error", f"task {task.name}: {error.cause}")
+                except RayError as error:  # its worker or its node is gone, or out of memory
+                    result = Failure("died", f"task {task.name}: {_first_line(error)}")
+                    if begun[task.name] < tries:
+                        print(f"crayon-hf: warning: {result.message}; it is begun again", file=sys.stderr)
+                        waiting.appendleft(task)
+                        continue
+                yield task, result
+                if isinstance(result, Failure) and result.stops_all:
+                    return
+    finally:
+        for left in running:
+            ray.cancel(left, force=True)
 
 
 def _run(task: Task, sent: Sent, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
     """What a worker of Ray does."""
-    return sent.do(task, fetched(parcels), cpus())
+    return do_sent(task, sent, fetched(parcels), cpus())
 
 
 def _first_line(error: Exception) -> str:

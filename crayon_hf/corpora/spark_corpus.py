@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.engines import Sent, tokenize_by
-from crayon_hf.corpora.job.encoder import Work
+from crayon_hf.corpora.engines import do_sent, tokenize_by
+from crayon_hf.corpora.job.encoder import Sent, Work
 from crayon_hf.corpora.job.failures import Failure
 from crayon_hf.corpora.job.options import positive
 from crayon_hf.corpora.job.plan import Task
@@ -41,7 +41,7 @@ def tokenize_corpus_on_spark(
 
     All machines see `output` and `inputs` in the same places: addresses of fsspec, or paths, which are made absolute.
     The tokenizer need not be there: its cartridge is broadcast. A task whose executor is lost is begun again by Spark,
-    and goes on after its last finished shard. After an error, or when this process is killed, the same call goes on,
+    and its finished shards stay. After an error, or when this process is killed, the same call goes on,
     and so does `tokenize_corpus` with the same arguments.
 
     `threads` encode in each task: as many as ``spark.task.cpus``. `settings` are those of `tokenize_corpus`, but for
@@ -51,31 +51,21 @@ def tokenize_corpus_on_spark(
     >>> tokenize_corpus_on_spark(spark, "s3://bucket/web", "s3://bucket/tokens", tokenizer="lite")  # doctest: +SKIP
     """
     need("tokenize_corpus_on_spark", "spark", "pyspark", "pyarrow")
-    runner = _Runner(spark, positive(threads, "threads"))
-    settings = {"tokenizer": tokenizer, **settings}
-    return tokenize_by(runner, "tokenize_corpus_on_spark", "threads", inputs, output, format, settings)
+    threads = positive(threads, "threads")
 
-
-class _Runner:
-    """What `tokenize_corpus` asks to do its tasks."""
-
-    def __init__(self, spark: SparkSession, threads: int) -> None:
-        self._context, self._threads = spark.sparkContext, threads
-
-    def __call__(
-        self,
-        tasks: Sequence[Task],
-        work: Work,
-        progress: Callable[[Task, Counts], None],
+    def on_spark(
+        tasks: Sequence[Task], work: Work, progress: Callable[[Task, Counts], None]
     ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
-        """What came of each task, when all have ended."""
         sent, parcel = Sent.of(work)
-        parcels, threads = self._context.broadcast(tuple(parcel)), self._threads
+        parcels = spark.sparkContext.broadcast(tuple(parcel))
 
         def run(task: Task) -> ShardSummary | Failure:
-            return sent.do(task, lambda: distribute.Parcel(*parcels.value), threads)
+            return do_sent(task, sent, lambda: distribute.Parcel(*parcels.value), threads)
 
         try:
-            yield from zip(tasks, self._context.parallelize(tasks, len(tasks)).map(run).collect(), strict=True)
+            yield from zip(tasks, spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect(), strict=True)
         finally:
             parcels.destroy()
+
+    settings = {"tokenizer": tokenizer, **settings}
+    return tokenize_by(on_spark, "tokenize_corpus_on_spark", "threads", inputs, output, format, settings)

@@ -55,6 +55,7 @@ def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSess
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    session.sparkContext.environment.update(os.environ)  # Java may have begun with that of another test
     try:
         session.sparkContext.setLogLevel("OFF")
         yield session

@@ -24,7 +24,7 @@ from crayon_hf.corpora.job.pool import run_here
 from crayon_hf.corpora.job.progress import JobProgress, Report
 from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, inputs_of, is_whole, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
-from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
+from crayon_hf.corpora.job.summary import SCHEMA, Summary, sequences_of
 from crayon_hf.errors import CorpusError, CrayonError, JobError
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.text_readers.files import check_files, read_documents
@@ -104,14 +104,11 @@ def tokenize_corpus(
         inputs, mixture = sources_of(inputs, lambda each: _outside(place, each, how.input_format))
         how = how._replace(mixture=mixture)
 
-    def directory_of(path: str) -> Directory:
-        return Directory(path, lambda request: [task.name for task in _planned(request, path)])
-
     work = Work(opened, how, batch_bytes)
-    job = _Job(directory_of(place), inputs, work, group_bytes, progress)
+    job = _Job(Directory(place), inputs, work, group_bytes, progress)
     sides = [job]
     if how.held_out is not None:
-        directory = directory_of(os.path.join(place, HELD_OUT))
+        directory = Directory(os.path.join(place, HELD_OUT))
         aside = how._replace(is_held_out=True)
         if how.mixture is not None:  # nothing is held out twice
             aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in how.mixture))
@@ -119,7 +116,7 @@ def tokenize_corpus(
 
     if runner is None:
         runner = functools.partial(run_here, workers=workers, threads=threads)
-    made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner) for side in sides]
+    made = [side.run(begin_anew, runner) for side in sides]
     return made[0]._replace(held_out=made[1] if len(made) > 1 else None)
 
 
@@ -139,26 +136,23 @@ class _Job:
         self.files = files = _outside(directory.path, inputs, options.input_format)
         check_files(files, options.reading(batch_bytes, 0))
         self._request = {**request_of(files, options, tokenizer), "group_bytes": group_bytes}
-        self._tasks = self._plan(self._request)
+        self._tasks = plan(self._request, directory.path)
         self._input_bytes = sum(task.bytes for task in self._tasks)
         self._began = time.monotonic()
         self._counts: dict[str, Counts] = {}
         self._done: dict[str, ShardSummary] = {}
         self._sum = self._before = Counts()
 
-    def already_done(self) -> Summary | None:
-        """The summary of a job that is done, and of which nothing is left to do. JobError for another one."""
-        if (done := self._directory.manifest()) is None or not self._directory.is_settled:
-            return None
-        return self._found(done)
-
     def run(self, overwrite: bool, runner: Runner) -> Summary:
-        self._directory.tidy_up()
+        directory = self._directory
+        if not overwrite and directory.is_settled and (done := directory.manifest()) and (found := self._found(done)):
+            return found
+        directory.tidy_up()
         try:
             return self._begin(overwrite) or self._do_all(runner)
         finally:
             with contextlib.suppress(OSError):  # there may be an error to tell already
-                self._storage.remove_leftovers(self._directory.path)
+                self._storage.remove_leftovers(directory.path)
 
     def _do_all(self, runner: Runner) -> Summary:
         """Do what is left; the summary, also where another process has done it meanwhile: then it has removed what is
@@ -256,7 +250,8 @@ class _Job:
         now = continued(before, self._request)
         if differences({**before, "inputs": now["inputs"]}, now):
             return False
-        then, tasks = self._plan(before), self._plan(now)
+        path = self._directory.path
+        then, tasks = plan(before, path), plan(now, path)
         if [[file.address for file in task.files] for task in then] != [
             [file.address for file in task.files] for task in tasks
         ]:
@@ -274,9 +269,6 @@ class _Job:
             self._directory.go_on(now)
         self._request, self._tasks = now, tasks
         return True
-
-    def _plan(self, request: dict[str, Any]) -> list[Task]:
-        return _planned(request, self._directory.path)
 
     # -- tasks
 
@@ -351,7 +343,16 @@ class _Job:
         merged = self._storage.merge(FORMATS[format], directory.path, [shard["name"] for shard in shards])
         if total.bad_records:
             directory.place_file(BAD_RECORDS, self._bad_records())
-        written = manifest(self._request, total, tasks, [file._asdict() for file in merged], self._facts)
+        settings = {key: value for key, value in self._request.items() if key not in ("inputs", "tokenizer")}
+        written = {  # no times, no machine
+            "schema": SCHEMA,
+            "settings": settings,
+            "tokenizer": self._request["tokenizer"],
+            **self._facts,
+            "counts": total._asdict(),
+            "tasks": tasks,
+            "merged": [file._asdict() for file in merged],
+        }
         directory.place_file(MANIFEST, _json(written))
         directory.settle()
         return self._summary(written, False)
@@ -389,12 +390,6 @@ class _Job:
             sequences=sequences_of(shards, counts.tokens, self._options.sequence_length),
             already_done=already_done,
         )
-
-
-def _planned(request: dict[str, Any], directory: str) -> list[Task]:
-    """The tasks of what was asked for."""
-    files = [InputFile(*file) for file in request["inputs"]]
-    return plan(files, directory, request["group_bytes"], request["shuffle"], request["seed"], request.get("mixture"))
 
 
 def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]:

@@ -17,13 +17,14 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.formats.output import ENDING
 from crayon_hf.corpora.job.owned_files import listed, remove_listed
+from crayon_hf.corpora.job.plan import plan
 from crayon_hf.corpora.job.shard import written
 from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.job.summary import SCHEMA
@@ -44,9 +45,8 @@ class Directory:
     The job file is created where there is none, and says whose directory it is. Everything that the job writes then has
     the same bytes, whichever process writes it. The manifest comes last, and the job file goes after it."""
 
-    def __init__(self, path: str, tasks_of: Callable[[dict[str, Any]], Iterable[str]]) -> None:
-        """`tasks_of`: the names of the tasks of a job, by what `job` says of it."""
-        self.path, self._tasks_of = path, tasks_of
+    def __init__(self, path: str) -> None:
+        self.path = path
         self.place = os.path.join(path, PLACE)
         self._storage = storage.of(path)
 
@@ -146,8 +146,11 @@ class Directory:
 
     def begin(self, request: dict[str, Any]) -> bool:
         """From now on it is this job's; False if another process has begun here."""
-        self._storage.make(self.place)
-        return self._storage.create(os.path.join(self.place, _JOB), json.dumps(request).encode())
+        try:
+            self._storage.make(self.place)
+            return self._storage.create(os.path.join(self.place, _JOB), json.dumps(request).encode())
+        except FileNotFoundError:  # a process that did the same job has just tidied up
+            return False
 
     def go_on(self, request: dict[str, Any]) -> None:
         """Replace the job file by that of a job that goes on from it."""
@@ -163,7 +166,7 @@ class Directory:
 
     def clear_held_out(self) -> None:
         """Remove what an older job of this directory held out."""
-        aside = Directory(os.path.join(self.path, HELD_OUT), self._tasks_of)
+        aside = Directory(os.path.join(self.path, HELD_OUT))
         if aside.manifest() is None and aside.job() is None:
             return
         aside.tidy_up()
@@ -209,7 +212,8 @@ class Directory:
             return names
         job = self._read(os.path.join(self.place, _JOB))
         if _is_job(job):
-            names += (f"{task}{ending}" for task in self._tasks_of(job) for ending in (".json", ".bad-records.jsonl"))
+            tasks = plan(job, self.path)
+            names += (f"{task.name}{ending}" for task in tasks for ending in (".json", ".bad-records.jsonl"))
         return set(names)
 
     def _has(self, name: str) -> bool:

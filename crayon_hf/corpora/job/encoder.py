@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from crayon_hf import _core
+from crayon_hf.corpora import distribute
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
 from crayon_hf.corpora.job.options import Options
@@ -91,6 +94,32 @@ def plan_encoding(work: Work, threads: int) -> Encoding:
     encoder = DocumentEncoder(opened, dtype, suffix, format.suffix_empty, options.add_special_tokens, threads)
     pad = find_pad(opened, tokenizer.name or None, options) if options.remainder == "pad" else None
     return Encoding(work, threads, encoder, ShardSettings(vocabulary, options.sequence_length), pad)
+
+
+class Sent(NamedTuple):
+    """What all tasks of a job have in common, on its way to other processes."""
+
+    label: distribute.Label
+    work: Work
+    """Without the tokenizer."""
+
+    @classmethod
+    def of(cls, work: Work) -> tuple[Sent, distribute.Parcel]:
+        """It, and the tokenizer's parcel."""
+        label, parcel = distribute.pack(work.tokenizer.tokenizer)
+        return cls(label, _with(work, None)), parcel
+
+    def plan(self, fetch: Callable[[], distribute.Parcel], threads: int) -> Encoding:
+        """`plan_encoding` once in a process, which gets one task after the other; `fetch` gives the parcel where it is
+        needed."""
+        return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
+
+
+_planned = functools.lru_cache(maxsize=1)(plan_encoding)
+
+
+def _with(work: Work, tokenizer: Any) -> Work:
+    return work._replace(tokenizer=work.tokenizer._replace(tokenizer=tokenizer))
 
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:

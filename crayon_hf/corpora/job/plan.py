@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,25 +28,23 @@ class Task(NamedTuple):
         return sum(max(file.size, 0) for file in self.files)
 
 
-def plan(
-    files: Sequence[InputFile],
-    directory: str,
-    group_bytes: int,
-    shuffle: bool,
-    seed: int,
-    mixture: Sequence[Sequence[Any]] | None = None,
-) -> list[Task]:
-    """The tasks of a job: files in order, whole, as many together as have no more than `group_bytes`.
+def plan(request: dict[str, Any], directory: str) -> list[Task]:
+    """The tasks of a job, by what was asked for (`crayon_hf.corpora.job.job_spec`): files in order, whole, as many
+    together as have no more than ``group_bytes``.
 
-    With `shuffle` the files are first put in the order of ``numpy.random.default_rng(seed).permutation``. A file whose
-    size nobody knows goes alone. With a `mixture` (values of `Source`) every task has files of all sources: `mixed`.
+    With ``shuffle`` the files are first put in the order of ``numpy.random.default_rng(seed).permutation``. A file
+    whose size nobody knows goes alone. With a ``mixture`` (values of `Source`) every task has files of all sources:
+    `mixed`.
     """
-    if mixture is not None:
-        return _named(mixed(files, [Source(*source) for source in mixture], group_bytes, seed), directory)
-    if shuffle:
-        files = [files[i] for i in np.random.default_rng(seed).permutation(len(files))]
+    files = [InputFile(*file) for file in request["inputs"]]
+    group_bytes, seed, mixture = request["group_bytes"], request["seed"], request.get("mixture")
     groups: list[list[InputFile]] = []
     room = -1
+    if mixture is not None:
+        groups = mixed(files, [Source(*source) for source in mixture], group_bytes, seed)
+        files = []
+    elif request["shuffle"]:
+        files = [files[i] for i in np.random.default_rng(seed).permutation(len(files))]
     for file in files:
         if 0 <= file.size <= room:
             groups[-1].append(file)
@@ -55,9 +52,5 @@ def plan(
             groups.append([file])
             room = group_bytes if file.size >= 0 else -1
         room -= file.size
-    return _named(groups, directory)
-
-
-def _named(groups: Sequence[Sequence[InputFile]], directory: str) -> list[Task]:
     names = [f"{number:05d}" for number in range(len(groups))]
     return [Task(name, tuple(group), os.path.join(directory, name)) for name, group in zip(names, groups, strict=True)]

@@ -1,32 +1,43 @@
-"""The tasks of a job on this machine: in threads of this process, or in several processes."""
+"""The tasks of a job on this machine: in threads of this process, or in several processes, which run `main`."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NoReturn
 
 from crayon_hf import _core
-from crayon_hf.corpora.job.encoder import Encoding, Work, plan_encoding
+from crayon_hf.corpora import distribute
+from crayon_hf.corpora.job.encoder import Encoding, Sent, Work, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, death, failure_of
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary, do_task, taking_turns
 from crayon_hf.corpora.job.state import Counts
-from crayon_hf.corpora.job.worker import AT_ONCE, START, Setup
 from crayon_hf.corpora.storage import stopping
+from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning
 from crayon_hf.text_readers.documents import format_of
 
 TRIES = 2
-"""How often a task is begun whose worker dies; it goes on after its last finished shard."""
+"""How often a task is begun whose worker dies; its finished shards stay."""
+
+START = "import sys; sys.path[:] = sys.argv[1:]; from crayon_hf.corpora.job.pool import main; main(sys.stdin.buffer)"
+"""What the interpreter of a process is given to run, with the path to import from as its arguments."""
+AT_ONCE = 2
+"""Tasks of a process: while the files of one are brought to the disk, the next one is read."""
+_EVERY = 0.1
+"""Seconds between two reports of how far a task is."""
 
 Told = tuple[Task, "Counts | ShardSummary | Failure"]
 
@@ -47,7 +58,9 @@ def run_here(
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
-    pool = _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, Setup.of(work, each))
+    pool = (
+        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.of(work), each))
+    )
     results: list[tuple[Task, ShardSummary | Failure]] = []
     left, is_over = len(tasks), False
     try:
@@ -120,14 +133,14 @@ class _Threads:
 class _Processes:
     """Tasks in processes. A thread for each gives it tasks, hears it, and begins another one if it dies."""
 
-    def __init__(self, count: int, tasks: Sequence[Task], setup: Setup) -> None:
+    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
-        self._setup = pickle.dumps(sys.path) + pickle.dumps(setup)
+        self._setup = pickle.dumps(setup)
         self._waiting, self._tries = deque(tasks), Counter[str]()
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._is_over = self._given_up = False
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(count, "crayon-worker")
+        self._pool = ThreadPoolExecutor(count, "crayon-worker", _shield)
         for _ in range(count):
             self._pool.submit(self._serve)
 
@@ -184,7 +197,7 @@ class _Processes:
         with self._lock:
             if self._is_over or not self._waiting:
                 return None
-            command = [sys.executable, "-I", "-c", START]
+            command = [sys.executable, "-I", "-c", START, *sys.path]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._write(process, self._setup)
         with self._lock:  # only now, so that nothing goes there before what it begins with
@@ -229,3 +242,61 @@ class _Processes:
             return pickle.load(process.stdout)  # type: ignore[arg-type]
         except (EOFError, pickle.UnpicklingError):  # the half of one that it had time for
             return None
+
+
+def _shield() -> None:
+    """An interrupt from a terminal is a matter of who started us, and not of the processes that this thread begins, in
+    which it stays blocked."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+def main(messages: Any) -> NoReturn:
+    """A process that does tasks: it gets them as pickles on standard input, and tells of them on standard output.
+
+    It ends when its input does, that is, when the process that started it ends, in whatever way. `messages`: what
+    to encode with, then tasks; None where no task may read on.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where a thread cannot block it
+    events = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is not an event
+    for category in (AmbiguousNameWarning, DelegatedWarning):
+        warnings.simplefilter("ignore", category)  # the process that started this one has said it
+    telling, is_over = threading.Lock(), threading.Event()
+
+    def tell(name: str, what: Any) -> None:
+        with telling:
+            pickle.dump((name, what), events)
+            events.flush()
+
+    def do(task: Task) -> None:
+        told = 0.0
+
+        def progress(counts: Counts) -> None:
+            nonlocal told
+            if time.monotonic() - told >= _EVERY:
+                told = time.monotonic()
+                tell(task.name, counts)
+
+        if plan is None:
+            tell(task.name, failure)
+        else:
+            in_turn = taking_turns(is_over.is_set, lambda: tell(task.name, None))
+            tell(task.name, do_task(task, plan, progress, in_turn))
+
+    plan = None
+    try:
+        sent, parcel, count = pickle.load(messages)
+        plan = sent.plan(lambda: parcel, count)
+    except Exception as error:
+        failure = failure_of(error)
+    threads = ThreadPoolExecutor(AT_ONCE)
+    try:
+        while True:
+            task = pickle.load(messages)
+            if task is None:
+                is_over.set()
+            else:
+                threads.submit(do, task)
+    finally:
+        os._exit(0)

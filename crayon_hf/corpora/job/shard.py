@@ -110,7 +110,7 @@ def tokenize_shard(
         BadRecordError: A bad record, with `bad_records` "stop".
         CorpusError: A file is damaged.
         FormatError: The format has no room for the ids, or for a document.
-        OSError: A file cannot be read or written. As after every error the same call goes on after the last shard.
+        OSError: A file cannot be read or written. As after every error the same call goes on, and finished shards stay.
 
     docs/corpora.md has examples.
     """

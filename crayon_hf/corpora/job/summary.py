@@ -1,4 +1,4 @@
-"""What a job did: its manifest, which lies beside the token files, and its summary, which is for people."""
+"""What a job did, for people."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from crayon_hf.corpora.job.state import Counts
 from crayon_hf.util.wording import plural
 
 SCHEMA = "crayon-hf/corpus/1"
+"""Of the manifest."""
 
 
 class Sequences(NamedTuple):
@@ -110,26 +111,3 @@ class Summary(NamedTuple):
             resumed = f", {before / 1e6:,.1f} MB were done before" if before else ""
             lines.append(f"time: {self.seconds:.1f} s" + ("" if speed is None else f", {speed:.1f} MB/s") + resumed)
         return lines
-
-
-def manifest(
-    request: dict[str, Any],
-    counts: Counts,
-    tasks: list[dict[str, Any]],
-    merged: list[dict[str, Any]],
-    facts: dict[str, Any],
-) -> dict[str, Any]:
-    """What ``manifest.json`` has: what was asked for, and what came of it. No times, no machine.
-
-    `tasks` have ``inputs`` and ``shards`` each; `facts` are what was found out about the ids.
-    """
-    settings = {key: value for key, value in request.items() if key not in ("inputs", "tokenizer")}
-    return {
-        "schema": SCHEMA,
-        "settings": settings,
-        "tokenizer": request["tokenizer"],
-        **facts,
-        "counts": counts._asdict(),
-        "tasks": tasks,
-        "merged": merged,
-    }

@@ -86,7 +86,7 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
 
 
 def _manifest(path: str) -> dict[str, Any]:
-    found = Directory(path, lambda request: ()).manifest()
+    found = Directory(path).manifest()
     if found is None:
         raise JobError(f"{path} has no {MANIFEST} of crayon-hf tokenize: is it the directory, and is the job done?")
     if found["settings"]["format"] not in FORMATS or "dtype" not in found:

@@ -10,7 +10,7 @@ from crayon_hf.corpora.job.plan import plan
 
 def groups(sizes: list[int], most: int, shuffle: bool = False, seed: int = 0) -> list[list[int]]:
     files = [InputFile(str(i), size) for i, size in enumerate(sizes)]
-    tasks = plan(files, "OUT", most, shuffle, seed)
+    tasks = plan({"inputs": files, "group_bytes": most, "shuffle": shuffle, "seed": seed}, "OUT")
     assert [task.name for task in tasks] == [f"{i:05d}" for i in range(len(tasks))]
     assert [task.output for task in tasks] == [f"OUT/{i:05d}" for i in range(len(tasks))]
     return [[int(file.address) for file in task.files] for task in tasks]

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from crayon_hf import tokenize_corpus
-from crayon_hf.corpora.job.worker import START
+from crayon_hf.corpora.job.pool import START
 from crayon_hf.corpora.storage import answers
 from tests.corpora.job.job_cases import corpus, crayon_threads, tree
 from tests.corpora.job.test_job import children_of
