@@ -190,10 +190,8 @@ def _system(address: str) -> tuple[Any, str]:
     except ImportError as error:
         message = f"{address}: the driver of this kind of address is missing: {error}"
         raise MissingExtraError(message, name=error.name) from error
-    except ValueError as error:
-        raise CorpusError(f"{address}: {error}") from error
     except Exception as error:
-        raise CorpusError(f"{address}: {type(error).__name__}: {error}") from error
+        raise CorpusError(f"{address}: {_said(error)}") from error
 
 
 class Remote:

@@ -40,14 +40,12 @@ def check_files(files: Sequence[InputFile], reading: Reading) -> None:
     MissingExtraError where ``pyarrow`` is needed, and is not installed.
     """
     reading.check()
-    kinds = {_kind(file, reading)[0] for file in files}
-    for file in files:
-        if (kind := _kind(file, reading)[0]) in ("parquet", "arrow"):
-            pyarrow_for(file.address, kind)
-            break
+    kinds = {_kind(file, reading)[0]: file.address for file in files}
+    for kind in kinds.keys() & {"parquet", "arrow"}:
+        pyarrow_for(kinds[kind], kind)
     if reading.separator is not None and kinds and "text" not in kinds:
         raise CorpusError(f"a separator is for text files, but there are only {joined(sorted(kinds))} files")
-    if reading.column != DEFAULT_COLUMN and kinds == {"text"}:
+    if reading.column != DEFAULT_COLUMN and kinds.keys() == {"text"}:
         raise CorpusError(f"the column {reading.column!r} is for files with columns, but there are only text files")
 
 
@@ -70,23 +68,16 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
 
 def _read(file: InputFile, reading: Reading, kind: str, packing: str) -> Iterator[Documents]:
     with Stored(file, packing, reading.threads) as source:
-        if kind in ("parquet", "arrow"):
-            yield from _columns(source, reading, kind)
-            return
-        if kind in ("csv", "tsv"):
-            yield from csv_documents(source, reading, kind)
-            return
         known = file.size if not packing else 8 * file.size
         block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
-        if kind == "jsonl":
+        if kind == "parquet":
+            rows = parquet_rows(source, reading.columns, reading.batch_bytes)
+            yield from column_documents(source, reading, rows)
+        elif kind == "arrow":
+            yield from column_documents(source, reading, arrow_rows(source, reading.columns))
+        elif kind == "jsonl":
             yield from json_documents(source, reading, block_bytes)
-        else:
+        elif kind == "text":
             yield from text_documents(source, reading, block_bytes)
-
-
-def _columns(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
-    if kind == "parquet":
-        rows = parquet_rows(source, reading.columns, reading.batch_bytes)
-    else:
-        rows = arrow_rows(source, reading.columns)
-    yield from column_documents(source, reading, rows)
+        else:
+            yield from csv_documents(source, reading, kind)

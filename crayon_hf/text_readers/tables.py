@@ -85,20 +85,17 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
         file.seek(0)
         wanted = sorted(schema.get_field_index(name) for name in columns)  # others are not unpacked
         reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
+    batches = map(reader.get_batch, range(reader.num_record_batches)) if random else iter(reader)
     number = shown = 0
     while True:
         with readable(address, "Arrow"):
             if mapped is not None:
                 source.check("while it was read")  # what is mapped, and gone, is the end of the process
-            if random:
-                batch = reader.get_batch(number) if number < reader.num_record_batches else None
-                done = size * (number + 1) // max(reader.num_record_batches, 1)
-            else:
-                batch = next(iter(reader), None)
-                done = int(file.tell())
-                done = size if 0 <= size <= done + 8 else done  # there are 8 bytes behind the last one
-        if batch is None:
-            break
+            if (batch := next(batches, None)) is None:
+                break
+            number += 1
+            done = size * number // reader.num_record_batches if random else int(file.tell())
+            done = size if not random and 0 <= size <= done + 8 else done  # there are 8 bytes behind the last one
         for row in range(0, len(batch), _ROWS):
             if mapped is not None:
                 source.check("while it was read")
@@ -108,7 +105,6 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
             if mapped is not None and shown > _FORGET:
                 _forget(mapped)
                 shown = 0
-        number += 1
     source.check("while it was read")
     if not random and 0 <= size != file.tell() and any(file.read(8)):
         raise CorpusError(f"{address}: not a readable Arrow file: data follows the end of its stream")
