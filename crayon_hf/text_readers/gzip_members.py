@@ -80,7 +80,7 @@ class Blocks:
             begin, done = end, done + size
         return done
 
-    def stream(self, ahead: Ahead, is_rest: bool) -> io.RawIOBase:
+    def stream(self, ahead: Ahead) -> io.RawIOBase:
         return self._opened(ahead, self._is_begun)
 
 

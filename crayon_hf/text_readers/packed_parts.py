@@ -1,7 +1,7 @@
 """Packed files whose parts are unpacked in several threads, ahead of the reader and in order.
 
-A `Format` says where parts end. What is no part is read as one thread reads it, and so is all from a part on that does
-not unpack: bytes and errors are those of one thread, whatever is wrong with a file.
+A `Format` says where parts end. All is read as one thread reads it from what is no part on, or from a part that does not
+unpack: bytes and errors are those of one thread, whatever is wrong with a file.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Format(Protocol):
         Threads call this. `room` has more bytes than `cut` said.
         """
 
-    def stream(self, ahead: Ahead, is_rest: bool) -> io.RawIOBase:
-        """What unpacks on the way where `ahead` is: all of the rest, if need be, or something that ends before."""
+    def stream(self, ahead: Ahead) -> io.RawIOBase:
+        """What unpacks all from where `ahead` is on the way."""
 
 
 class _Part(NamedTuple):
@@ -91,7 +91,7 @@ class InParts(io.RawIOBase):
         self._rooms: list[memoryview] = []
         self._room, self._content = _NOTHING, _NOTHING
         self._stream: io.RawIOBase | None = None
-        self._is_begun = self._no_part_follows = self._is_rest = False
+        self._is_begun = self._no_part_follows = False
 
     @property
     def ahead(self) -> int:
@@ -108,10 +108,8 @@ class InParts(io.RawIOBase):
                     view[:size], self._content = self._content[:size], self._content[size:]
                     return size
                 if self._stream is not None:
-                    if read := self._stream.readinto(view):
-                        return read
-                    self._stream = None
-                elif not self._go_on():
+                    return self._stream.readinto(view) or 0
+                if not self._go_on():
                     break
         return 0
 
@@ -133,8 +131,7 @@ class InParts(io.RawIOBase):
             return True
         if self._is_begun and not self._ahead.has(1):
             return False
-        self._stream = self._format.stream(self._ahead, self._is_rest)
-        self._is_begun, self._no_part_follows = True, False
+        self._stream = self._format.stream(self._ahead)
         return True
 
     def _begin_parts(self) -> None:
@@ -144,10 +141,8 @@ class InParts(io.RawIOBase):
             and sum(len(part.room) for part in self._parts) < self._threads * _PER_THREAD
         ):
             size, most = self._format.cut(self._ahead)
-            if not self._parts and not self._ahead.has(size + 1):
-                self._is_rest = True  # there is nothing to do at the same time
-            self._no_part_follows = self._is_rest or not size
-            if self._no_part_follows:
+            if not size or (not self._parts and not self._ahead.has(size + 1)):  # nothing to do at the same time
+                self._no_part_follows = True
                 return
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._threads, "crayon-unpacking")
@@ -173,7 +168,7 @@ class InParts(io.RawIOBase):
             part.size.cancel()
         self._parts.clear()
         self._ahead.buffer[:0] = packed
-        self._no_part_follows = self._is_rest = True
+        self._no_part_follows = True
 
     def close(self) -> None:
         pool, self._pool, self._stream = self._pool, None, None
