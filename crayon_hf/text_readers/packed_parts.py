@@ -1,7 +1,7 @@
 """Packed files whose parts are unpacked in several threads, ahead of the reader and in order.
 
-A `Format` says where parts end. All is read as one thread reads it from what is no part on, or from a part that does not
-unpack: bytes and errors are those of one thread, whatever is wrong with a file.
+A `Format` says where parts end. From what is no part on, or from a part that does not unpack, all is read as one thread
+reads it: bytes and errors are those of one thread, whatever is wrong with a file.
 """
 
 from __future__ import annotations

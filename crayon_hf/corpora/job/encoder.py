@@ -15,6 +15,7 @@ from crayon_hf.corpora import distribute
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
 from crayon_hf.corpora.job.options import Options
+from crayon_hf.errors import JobError
 from crayon_hf.fingerprints import digest_of
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer.resolve import open_tokenizer
@@ -99,7 +100,8 @@ def plan_encoding(work: Work, threads: int) -> Encoding:
 class Sent(NamedTuple):
     """What all tasks of a job have in common, on its way to other processes."""
 
-    label: distribute.Label
+    label: distribute.Label | None
+    """None: the tokenizer is opened by its name."""
     work: Work
     """Without the tokenizer."""
 
@@ -109,10 +111,20 @@ class Sent(NamedTuple):
         label, parcel = distribute.pack(work.tokenizer.tokenizer)
         return cls(label, _with(work, None)), parcel
 
-    def plan(self, fetch: Callable[[], distribute.Parcel], threads: int) -> Encoding:
+    @classmethod
+    def here(cls, work: Work) -> tuple[Sent, distribute.Parcel | None]:
+        """The same for processes of this machine."""
+        return (cls(None, _with(work, None)), None) if work.tokenizer.name else cls.of(work)
+
+    def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
         """`plan_encoding` once in a process, which gets one task after the other; `fetch` gives the parcel where it is
         needed."""
-        return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
+        if self.label is not None:
+            return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
+        tokenizer = job_tokenizer(self.work.tokenizer.name)
+        if tokenizer.digest != self.work.tokenizer.digest:
+            raise JobError(f"the tokenizer {tokenizer.name!r} was replaced while the job began: start it again")
+        return plan_encoding(self.work._replace(tokenizer=tokenizer), threads)
 
 
 _planned = functools.lru_cache(maxsize=1)(plan_encoding)

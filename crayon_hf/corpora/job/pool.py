@@ -59,7 +59,7 @@ def run_here(
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
     pool = (
-        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.of(work), each))
+        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.here(work), each))
     )
     results: list[tuple[Task, ShardSummary | Failure]] = []
     left, is_over = len(tasks), False
@@ -133,7 +133,7 @@ class _Threads:
 class _Processes:
     """Tasks in processes. A thread for each gives it tasks, hears it, and begins another one if it dies."""
 
-    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel, int]) -> None:
+    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel | None, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
         self._setup = pickle.dumps(setup)
         self._waiting, self._tries = deque(tasks), Counter[str]()
