@@ -38,9 +38,9 @@ _COUNTED_ONCE = (
     "        f();\n"
     "        crayon_count_each_ends(), crayon_count_more(2);\n#endif"
 )
-_GROUPS = "for (uint32_t i = 0; i < kThreads / kWidth; ++i) f(Group<kWidth>(), i);"
+_GROUPS = "for (uint32_t i = 0; i < kThreads / Group::kWidth; ++i) f(Group(), i);"
 _COUNTED_GROUPS = (
-    "for (uint32_t i = 0; i < kThreads / kWidth; ++i) crayon_count_group(kWidth, i), f(Group<kWidth>(), i);\n"
+    "for (uint32_t i = 0; i < kThreads / Group::kWidth; ++i) crayon_count_group(Group::kWidth, i), f(Group(), i);\n"
     "        crayon_count_groups_end(), crayon_count_more(1);"
 )
 _LEAST = (
@@ -59,10 +59,6 @@ _SUM_END, _COUNTED_SUM_END = (
     "        (void)shared;\n        return total;\n",
     "        (void)shared;\n        crayon_count_resume(), crayon_count_more(50);\n        return total;\n",
 )
-_FROM, _COUNTED_FROM = (
-    "        return values[lane];\n#endif\n    }\n\n  private:",
-    "        crayon_count_more(1);\n        return values[lane];\n#endif\n    }\n\n  private:",
-)
 PATCHES: dict[str, str] = {
     "namespace crayon {\nnamespace gpu {\n": '#include "gpu_counter/marks.h"\n\nnamespace crayon {\nnamespace gpu {\n',
     _EACH.format(n="kWidth"): _COUNTED_EACH.format(n="kWidth"),
@@ -70,7 +66,6 @@ PATCHES: dict[str, str] = {
     _ONCE: _COUNTED_ONCE,
     _GROUPS: _COUNTED_GROUPS,
     _LEAST: _COUNTED_LEAST,
-    _FROM: _COUNTED_FROM,
     _SUM: f"        crayon_count_pause();\n{_SUM}",
     _SUM_END: _COUNTED_SUM_END,
 }

@@ -349,6 +349,8 @@ class Tokenizer(MutableSettings, AsyncMethods):
             validation.check_flags(skip_special_tokens=skip_special_tokens)
         strict = unknown_ids != "skip" and validation.is_strict(unknown_ids)
         engine = self._current_engine()
+        if isinstance(ids, Iterator):  # which can be read once
+            ids = list(ids)
         try:
             return engine.decode(ids, skip_special_tokens)  # the shortest way, which takes known ids alone
         except TokenIdError:

@@ -70,9 +70,10 @@ def assign(state: dict[str, Any], backend: Any) -> None:
     While transformers builds a tokenizer, its backend is as any other: it becomes ours when all is done.
     """
     waits = isinstance(backend, reference_class()) and "_crayon_building" not in state
-    state.pop("_crayon_warned", None)
-    state.pop("_tokenizer" if waits else "_crayon_assigned", None)
-    state["_crayon_assigned" if waits else "_tokenizer"] = backend
+    with _settling:
+        state.pop("_crayon_warned", None)
+        state["_crayon_assigned" if waits else "_tokenizer"] = backend  # first: another thread always finds one
+        state.pop("_tokenizer" if waits else "_crayon_assigned", None)
 
 
 class Assigned:
@@ -92,6 +93,7 @@ class Assigned:
             if _references(state) <= _ALONE:
                 state["_tokenizer"] = made = from_reference(state["_crayon_assigned"])
                 del state["_crayon_assigned"]
+                state.pop("_crayon_warned", None)
                 return made
             if "_crayon_warned" not in state:
                 from crayon_hf.fallback.delegated import warn_delegated

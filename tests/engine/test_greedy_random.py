@@ -177,3 +177,26 @@ def test_threads_share_a_text(on_bytes: bool, across: list[str]) -> None:
         ids, splits = engine.encode_ragged([text, "a b"], threads=threads)
         assert ids.tolist() == wanted[0] + wanted[1]
         assert splits.tolist() == [0, len(wanted[0]), len(ids)]
+
+
+PUNCTUATION_THEN_SPACE = pre_tokenizers.Sequence(
+    [pre_tokenizers.Punctuation(), pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)]
+)
+
+
+@pytest.mark.parametrize("on_bytes", [True, False])
+def test_threads_share_a_text_that_a_pre_tokenizer_changes(on_bytes: bool) -> None:
+    """It cuts, and puts a mark or a space at the cut, which a token reaches over once the pieces are joined."""
+    if on_bytes:
+        document = word_piece([b"a ", b". "], PUNCTUATION_THEN_SPACE)
+        unit = "a."
+    else:
+        names = [f"<0x{byte:02X}>" for byte in range(256)]
+        vocab = {token: i for i, token in enumerate([*names, "a", "\u2581", "a\u2581"])}
+        document = text_document(models.BPE(vocab, [], byte_fallback=True), None, METASPACES[0])
+        unit = "a "
+    engine = reference_impl.open_engine(document).greedy()
+    text = unit * 300_000
+    alone = engine.encode_ragged([text], threads=1)[0].tolist()
+    assert alone[:100] == engine.encode_ids(unit * 200)[:100]
+    assert engine.encode_ragged([text], threads=3)[0].tolist() == alone

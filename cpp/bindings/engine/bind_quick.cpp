@@ -141,10 +141,9 @@ PyObject* engine_decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
     return engine_decode_bound.call(self, args, n, names);
 }
 
-// An attribute that crayon_hf.Tokenizer has in its `__slots__`, read where its objects have it, which takes a tenth of
-// the time of looking it up. Without the GIL somebody else may set it meanwhile, so it is looked up there. Of objects
-// whose type is known to be the class, or one derived from it, which has the slot at the same place: of `self` in a
-// method of the class.
+// An attribute in the `__slots__` of crayon_hf.Tokenizer, read at its offset: a tenth of the time of looking it up. Use
+// it only for `self` in a method of that class, which has the slot for certain. Without the GIL another thread may set
+// the attribute meanwhile, so there it is looked up.
 class Slot {
   public:
     void find(py::handle type, const char* name) {
@@ -181,7 +180,8 @@ PyTypeObject* engine_type = nullptr;  // never freed
 // The native engine of a Tokenizer that has it ready; nothing for any other.
 py::object native_of(PyObject* tokenizer) {
     py::object engine = engine_slot.get(tokenizer);
-    return engine && Py_TYPE(engine.ptr()) == engine_type ? engine : py::object();
+    const bool is_native = engine && Py_TYPE(engine.ptr()) == engine_type && value_of<Engine>(engine.ptr()) != nullptr;
+    return is_native ? engine : py::object();
 }
 
 // Of a text alone, neither truncated nor padded.
@@ -206,7 +206,7 @@ PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
 PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyObject* given[] = {nullptr, Py_True};
     if (take_arguments(args, n, names, {"ids", "skip_special_tokens"}, given) && given[0] != nullptr &&
-        is_flag(given[1])) {
+        !PyIter_Check(given[0]) && is_flag(given[1])) {
         if (const py::object engine = native_of(self)) {
             return guarded([&]() -> PyObject* {
                 try {

@@ -41,7 +41,7 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// What a task may call now and then, so that nobody has to wait for its end. Throws when the work is to stop.
+// A long task calls this now and then. It throws when the work is to stop.
 using Poll = std::function<void()>;
 
 // Runs work(task, worker, poll) for tasks [0, n), in order of their beginning, on up to `threads` threads, of which
@@ -58,8 +58,8 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     std::mutex mutex;
     std::condition_variable changed;
     const std::unique_ptr<std::atomic<bool>[]> ready(new std::atomic<bool>[n]());
-    std::atomic<size_t> awaited{n};  // by this thread, which sleeps
-    size_t failed_at = n;
+    std::atomic<size_t> awaited{n};     // by this thread, which sleeps
+    size_t failed_at = n, n_ended = 0;  // helpers that have ended
     std::exception_ptr failure, alarm;
     const auto fail = [&](size_t i) {
         const std::lock_guard<std::mutex> lock(mutex);
@@ -88,6 +88,9 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
         } catch (...) {
             fail(i);
         }
+        const std::lock_guard<std::mutex> lock(mutex);
+        ++n_ended;
+        changed.notify_one();
     };
     std::vector<std::thread> helpers;
     try {
@@ -119,7 +122,7 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
                 if ((i = next.fetch_add(1)) < n) {
                     work(i, size_t(0), poll);
                     ready[i] = true;
-                    if (n > 1) look();
+                    look();
                 }
             } else {
                 {
@@ -135,6 +138,15 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     } catch (const Stopped&) {
     } catch (...) {
         fail(i);
+    }
+    // After a failure the others end what they have begun, if watch() lets them.
+    const auto is_over = [&] {
+        std::unique_lock<std::mutex> lock(mutex);
+        return changed.wait_for(lock, kLookAfter, [&] { return n_ended == helpers.size(); });
+    };
+    try {
+        while (finished < n && alarm == nullptr && !is_over()) look();
+    } catch (const Stopped&) {
     }
     for (std::thread& helper : helpers) helper.join();
     if (alarm) std::rethrow_exception(alarm);

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "bpe/memo.h"
-#include "bpe/merge_batch.h"
 #include "bpe/word_cache.h"
 #include "bpe/word_kernels.h"
 #include "bpe/word_table.h"

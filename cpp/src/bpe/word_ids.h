@@ -20,7 +20,7 @@
 
 namespace crayon {
 
-// How a model makes the ids of words that nobody remembers. `make(word, out)` appends those of one.
+// How a model makes the ids of a word that no cache holds: `make(word, out)` appends them.
 template <typename Make>
 struct WordMaker {
     const Make& make;
@@ -96,8 +96,8 @@ class WordIds {
   private:
     static constexpr size_t kMostIds = 4 * Memo::kLongest;
 
-    // Makes entries for what the cache did not have. Until it is made, an entry says that it is not kept, which is true
-    // if one of the others cannot be made.
+    // Makes entries for what the cache did not have. A word that is made alone is kUncached until then, so that an
+    // error of one word leaves no entry that names a task.
     template <typename WordAt, typename Maker>
     void resolve_misses(size_t n_missed, WordAt word_at, const Maker& maker) {
         auto& b = block_;
@@ -220,7 +220,7 @@ class WordIds {
     MemoReader memo_;
     WordCache cache_;
     WordBlock<kBlock> block_;
-    // Of a block's missed words, by their places among them: hashes; those that nobody remembers; those that tasks
+    // Of a block's missed words, by their places among them: hashes; the new ones; those that tasks
     // make; those that are made one by one.
     uint64_t hashes_[kBlock];
     uint32_t new_[kBlock], waiting_[kBlock], left_[kBlock];

@@ -222,8 +222,9 @@ bool Seams::steps_divide(Border border) const {
     }
     Division division = Division::through;
     if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
-    // Pieces that touch each other are one in greedy mode.
-    if (division == Division::apart && pipeline.joins_pieces) division = Division::through;
+    // Greedy mode joins the pieces again. What the model then sees on both sides is not known: later steps can change
+    // it.
+    if (division == Division::apart && pipeline.joins_pieces) return false;
     if (division != Division::through) return division == Division::apart;
     if (pipeline.model == nullptr) return no_match_reaches_over(border);
     return !words_only_ && pipeline.model->divides(border);

@@ -7,7 +7,7 @@
 namespace crayon {
 namespace {
 
-// A pretoken that nobody remembers, and for which the word table has no room or no entry.
+// The ids of a pretoken that no cache holds and that is not in the word table.
 void merge_pretoken(const SegmentTables& t, Bytes word, Scratch& s, IdBuffer* out) {
     if (word.size > kWordKeyBytes && word.size <= t.cartridge.program().max_token_bytes) {
         const int32_t id = t.cartridge.trie.find(word);
@@ -38,7 +38,7 @@ size_t match_pretoken(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* 
     const size_t before = out->size();
     if (t.seams == nullptr) return match_word(t, text, out);
     const auto make = [&](Bytes word, IdBuffer* ids) { match_word(t, word, ids); };
-    const WordMaker maker{make, true};
+    const WordMaker maker{make};
     Piece words[MatchSeams::kWords];
     while (text.size > 0) {
         const size_t n = t.seams->words(text, words);
@@ -70,7 +70,7 @@ void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scr
             merge_pretoken(t, word, s, ids);
     };
     const WordMaker maker =
-        t.match != nullptr ? WordMaker{make, true} : WordMaker{make, true, t.cartridge.word_table, &t.merges, true};
+        t.match != nullptr ? WordMaker{make} : WordMaker{make, true, t.cartridge.word_table, &t.merges, true};
     words_of(t, s).encode(text, n, words, maker, out, on_word);
 }
 
