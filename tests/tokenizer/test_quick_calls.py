@@ -286,3 +286,10 @@ def outcome_of(call: Any) -> Any:
         return call()
     except (TypeError, OverflowError) as error:
         return type(error).__name__
+
+
+def test_an_iterator_of_ids_is_read_once(gpt2_like: Path) -> None:
+    ours = Tokenizer.from_file(gpt2_like)
+    ids = ours.encode("some text").ids
+    assert ours.decode(iter([*ids, 10**6])) == ours.decode([*ids, 10**6]) == "some text"
+    assert ours.decode(iter(ids)) == "some text"

@@ -110,6 +110,7 @@ def test_a_method_of_a_subclass(repository: Any, name: str) -> None:
 def test_a_reference_that_is_assigned(pair: tuple[Any, Any]) -> None:
     """While somebody holds it, what they change in it counts; from then on it is ours."""
     stock, ours = pair
+    attributes = set(vars(ours))
     references = [copy.deepcopy(stock.backend_tokenizer) for _ in pair]
     for tokenizer, reference in zip(pair, references, strict=True):
         tokenizer._tokenizer = reference
@@ -126,4 +127,5 @@ def test_a_reference_that_is_assigned(pair: tuple[Any, Any]) -> None:
     references.clear()
     assert said(ours, []) == said(stock, [])
     assert ours.engine_report()["engine"] == "native"
+    assert set(vars(ours)) == attributes  # so that it pickles as one to which nothing was assigned
     assert isinstance(copy.deepcopy(ours)._tokenizer, crayon_hf.Tokenizer)
