@@ -38,8 +38,9 @@ template <typename Make>
 WordMaker(const Make&, bool = false, Array<WordEntry> = {}, const MergeTables* = nullptr, bool = false)
     -> WordMaker<Make>;
 
-// A thread's memory of words and the ids that each becomes. Up to 15 bytes and 4 ids lie in its cache, and up to
-// Memo::kLongest bytes and kMostIds in the memo, which all threads of an engine share.
+// The words that a thread has seen, and their ids. Its cache has words of up to 15 bytes, with up to 4 ids in the
+// entry. The memo, which all threads of an engine share, has words of up to Memo::kLongest bytes and kMostIds ids; the
+// cache's entries of words with more than 4 ids name records of the memo.
 class WordIds {
   public:
     static constexpr size_t kBlock = 256;  // words looked up together
@@ -220,8 +221,8 @@ class WordIds {
     MemoReader memo_;
     WordCache cache_;
     WordBlock<kBlock> block_;
-    // Of a block's missed words, by their places among them: hashes; the new ones; those that tasks
-    // make; those that are made one by one.
+    // Of the words that the cache did not have, in their order: hashes. Then the places of those that the memo does not
+    // have either, of those that tasks make, and of those that are made one by one.
     uint64_t hashes_[kBlock];
     uint32_t new_[kBlock], waiting_[kBlock], left_[kBlock];
     MergeTask tasks_[kBlock];
