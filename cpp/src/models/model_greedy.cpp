@@ -17,8 +17,7 @@ class Greedy final : public Model {
           byte_ids_(options.byte_fallback ? cartridge.byte_ids : Array<uint32_t>()),
           suffix_(options.end_of_word_suffix.value_or("")),
           prefix_node_(walk(trie_, options.continuing_subword_prefix.value_or(""))),
-          has_affixes_(options.has_affixes()),
-          seams_(has_affixes_ ? MatchSeams() : MatchSeams(trie_, level)) {
+          has_affixes_(options.has_affixes()) {
         if (options.byte_fallback && byte_ids_.size != 256)
             throw Error(ErrorKind::cartridge, "the sections of the model do not fit it");
         if (options.unk_token)
@@ -27,7 +26,9 @@ class Greedy final : public Model {
             unk_id_ = options.unk_id.value_or(kNoId);
         const bool has_all_bytes =
             std::all_of(byte_ids_.begin(), byte_ids_.end(), [](uint32_t id) { return id != kNoId; });
-        joins_unknown_ = options_.fuses_unknown() && (byte_ids_.empty() || !has_all_bytes);
+        // Where unknown characters become one token, that may reach over a seam.
+        const bool joins_unknown = options_.fuses_unknown() && (byte_ids_.empty() || !has_all_bytes);
+        if (!has_affixes_ && !joins_unknown) seams_ = MatchSeams(trie_, level);
     }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<ModelScratch>(); }
@@ -64,9 +65,9 @@ class Greedy final : public Model {
         flush(size);
     }
 
-    // By words. Where unknown characters become one token, that may reach over a seam.
+    // By words, where there are seams.
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
-        if (joins_unknown_ || !seams_.exist()) return Model::encode(text, pieces, n, scratch, out);
+        if (!seams_.exist()) return Model::encode(text, pieces, n, scratch, out);
         Piece words[MatchSeams::kWords];
         for (size_t i = 0; i < n; ++i) {
             Bytes piece = text.slice(pieces[i].start, pieces[i].end);
@@ -78,9 +79,7 @@ class Greedy final : public Model {
         }
     }
 
-    bool divides(const Border& border) const override {
-        return !joins_unknown_ && seams_.exist() && seams_.divide(border);
-    }
+    bool divides(const Border& border) const override { return seams_.exist() && seams_.divide(border); }
 
   private:
     struct Match {
@@ -137,8 +136,7 @@ class Greedy final : public Model {
     const std::string suffix_;
     const int32_t prefix_node_;  // where tokens that continue a piece branch off
     const bool has_affixes_;
-    const MatchSeams seams_;
-    bool joins_unknown_;  // into one token, across seams
+    MatchSeams seams_;  // none where a token of affixes or of unknown characters could reach over one
     uint32_t unk_id_;
 };
 
