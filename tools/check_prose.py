@@ -1,0 +1,142 @@
+"""Checks the plain English of documentation, docstrings, comments, messages and help texts.
+
+    python tools/check_prose.py [--count] [PATH ...]
+
+Prints `path:line: rule: sentence` for each fault and exits with 1 if it finds any; `--count` prints totals by rule and
+folder instead. Without paths it checks all tracked files. A comment `prose: RULE` in a paragraph, or on the line above
+it, allows that rule there. Published prose linters read no messages or help texts, so this is a script of our own.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+MOST_WORDS, MOST_SENTENCES = 30, 6
+RULES = {
+    "opening": r"^(What|Whoever|Whatever|Whom?)\b(?!.*\?)",
+    "nobody": r"\b(somebody|nobody|everybody|whoever|whomever|(one|ones|he|him) who|that one's)\b",
+    "so many": r"\b(so many|so much|as (many|much|far|few) as there|the like|and gone)\b",
+    "those that": r"\b(those that|that which)\b",
+    "there is": r"\bthere (is|are|was|were|has been|would be)\b",
+    "is no": r"\b(is|are|was|were) no\b(?! (longer|more|fewer|less|slower|faster|larger)\b)",
+    "is to be": r"\b(is|are|was|were|has|have|had) to be\b|\bas [\w `]+ (has|have|had) it\b",
+    "stands": r"\b(stands?|stood|lies|goes on|going on|went on)\b(?! for\b)",
+    "of what": r"\b(of|for|with|in|by|from|on|than|as|but|all|at|into|before|behind|beside|over|under) what\b",
+    "is what": r"\b(is|are|was|were|be) (what|who)\b",
+    "place of": r"\bin the place of\b|\bin (its|their) place\b",
+}
+ASIDE = re.compile(r"``.*?``|`[^`]*`|\]\([^)]*\)|<[^<>]+>|https?://\S+", re.S)
+SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_\[]*[A-Z0-9`x])|(?<=:)\n")
+C_TEXTS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
+NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Args:|Returns:|Raises:)")
+
+Paragraph = tuple[int, str]
+"""The line that it begins on, and its text."""
+
+
+def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
+    """The prose of a file."""
+    if path.endswith(".md"):
+        without_code = re.compile(r"^(```|~~~).*?^\1[^\n]*$|<!--(?! prose:).*?-->", re.S | re.M)
+        yield from split(1, without_code.sub(lambda code: "\n" * code[0].count("\n"), text))
+    elif path.endswith(".py"):
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        yield from comments([(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT])
+        for node in ast.walk(ast.parse(text)):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                yield from split(
+                    node.lineno, re.sub(r"^ *(>>>|\.\.\.) .*\n(.+\n)*", "\n", node.value.value, flags=re.M)
+                )
+            elif isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "`x`" for part in node.values)
+                yield from message(node.lineno, "".join(map(str, parts)), path)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from message(node.lineno, node.value, path)
+    else:
+        texts = [(text.count("\n", 0, found.start()) + 1, found[0]) for found in C_TEXTS.finditer(text)]
+        yield from comments([(line, said) for line, said in texts if said[:2] in ("//", "/*")])
+        for line, said in texts:
+            yield from message(line, said[1:-1] if said[0] == '"' else "", path)
+
+
+def message(line: int, text: str, path: str) -> Iterator[Paragraph]:
+    """Strings of some words. Those of tests are mostly input."""
+    if text.count(" ") > 3 and not path.startswith("tests/"):
+        yield from split(line, text)
+
+
+def comments(lines: list[Paragraph]) -> Iterator[Paragraph]:
+    """Comments on consecutive lines are one text."""
+    run: list[str] = []
+    for place, (line, text) in enumerate(lines):
+        run.append(re.sub(r"^(#:?|//+<?!?|/\*+) ?|\*+/$|^ +\*(?= )", "", text, flags=re.M))
+        if place + 1 == len(lines) or lines[place + 1][0] != line + 1:
+            yield from split(line + 1 - len(run), "\n".join(run))
+            run = []
+
+
+def split(line: int, text: str) -> Iterator[Paragraph]:
+    """Cut a text at blank lines and at the items of lists, tables and arguments."""
+    held: list[str] = []
+    for number, row in enumerate([*text.splitlines(), ""], line):
+        if held and (not row.strip() or NEW_ITEM.match(row)):
+            yield number - len(held), "\n".join(held)
+            held = []
+        if row.lstrip().startswith("|"):
+            yield from ((number, cell) for cell in row.split("|") if cell.strip(" -:"))
+        elif row.strip():
+            held.append(row)
+
+
+def faults(paragraph: str) -> Iterator[tuple[str, str]]:
+    """The rules that a paragraph breaks, each with its sentence."""
+    plain = ASIDE.sub("x", re.sub(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*, ]+( \([^)]*\))?: ", "", paragraph)).strip()
+    sentences = [" ".join(sentence.split()) for sentence in SENTENCE_END.split(plain) if sentence]
+    for sentence in sentences:
+        yield from (
+            (rule, sentence)
+            for rule, said in RULES.items()
+            if re.search(said, sentence, re.I if rule != "opening" else 0)
+        )
+        if len(sentence.split()) > MOST_WORDS:
+            yield "long sentence", sentence
+    if len(sentences) > MOST_SENTENCES:
+        yield "long paragraph", sentences[0]
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status 1 if a rule is broken."""
+    names = [name for name in arguments if name != "--count"]
+    kinds = (".md", ".py", ".pyi", ".h", ".cpp", ".cu", ".hip", ".inc")
+    listed = subprocess.run(["git", "ls-files", *names], capture_output=True, text=True, check=True).stdout.split()
+    found: Counter[tuple[str, str]] = Counter()
+    for path in filter(lambda name: name.endswith(kinds), listed):
+        text = Path(path).read_text(encoding="utf-8")
+        rows = text.splitlines()
+        for line, paragraph in paragraphs(path, text):
+            allowed = "\n".join(rows[max(line - 2, 0) : line + paragraph.count("\n")])
+            for rule, sentence in faults(paragraph):
+                if f"prose: {rule}" not in allowed:
+                    found[rule, path.partition("/")[0]] += 1
+                    if "--count" not in arguments:
+                        print(f"{path}:{line}: {rule}: {sentence}")
+    if "--count" in arguments:
+        for (rule, folder), number in sorted(found.items()):
+            print(f"{rule:16}{folder:16}{number:6}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
