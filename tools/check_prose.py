@@ -28,13 +28,14 @@ RULES = {
     "there is": r"\bthere (is|are|was|were|has been|would be)\b",
     "is no": r"\b(is|are|was|were) no\b(?! (longer|more|fewer|less|slower|faster|larger)\b)",
     "is to be": r"\b(is|are|was|were|has|have|had) to be\b|\bas [\w `]+ (has|have|had) it\b",
-    "stands": r"\b(stands?|stood|lies|goes on|going on|went on)\b(?! for\b)",
+    "stands": r"\b(stands?|stood|lies|goes on|going on|went on)\b(?!-| for\b)",
     "of what": r"\b(of|for|with|in|by|from|on|than|as|but|all|at|into|before|behind|beside|over|under) what\b",
     "is what": r"\b(is|are|was|were|be) (what|who)\b",
     "place of": r"\bin the place of\b|\bin (its|their) place\b",
 }
 ASIDE = re.compile(r"``.*?``|`[^`]*`|\]\([^)]*\)|<[^<>]+>|https?://\S+", re.S)
-SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_\[]*[A-Z0-9`x])|(?<=:)\n")
+LEAD = re.compile(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*, ]+( \([^)]*\))?: |^\s*\*\*[^*]+\*\*:? *")
+SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+|(?<=:)\n")
 C_TEXTS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Args:|Returns:|Raises:)")
 
@@ -95,14 +96,14 @@ def split(line: int, text: str) -> Iterator[Paragraph]:
             yield number - len(held), "\n".join(held)
             held = []
         if row.lstrip().startswith("|"):
-            yield from ((number, cell) for cell in row.split("|") if cell.strip(" -:"))
+            yield from ((number, part) for part in re.split(r"\||; ", row) if part.strip(" -:"))
         elif row.strip():
             held.append(row)
 
 
 def faults(paragraph: str) -> Iterator[tuple[str, str]]:
     """The rules that a paragraph breaks, each with its sentence."""
-    plain = ASIDE.sub("x", re.sub(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*, ]+( \([^)]*\))?: ", "", paragraph)).strip()
+    plain = ASIDE.sub("x", LEAD.sub("", paragraph)).strip()
     sentences = [" ".join(sentence.split()) for sentence in SENTENCE_END.split(plain) if sentence]
     for sentence in sentences:
         yield from (

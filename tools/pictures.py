@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import layer_pictures
 import screenshots
 from drawing import DARK, LIGHT, Drawing, Theme
 from terminal_picture import terminal
@@ -169,12 +170,24 @@ def inspect(theme: Theme) -> str:
     return terminal(["inspect", "Reinstall na\u00efve caf\u00e9s, \u2603", "--mode", "both"], theme)
 
 
+def layers(theme: Theme) -> str:
+    """The folders of the package, and their imports."""
+    return layer_pictures.draw(layer_pictures.package(), "The folders of the package, users above", theme)
+
+
+def engine(theme: Theme) -> str:
+    """The folders of the engine, and their includes."""
+    return layer_pictures.draw(layer_pictures.engine(), "The folders of the engine, users above", theme)
+
+
 PICTURES: dict[str, Callable[[Theme], str]] = {
     "speed": speed,
     "way": way,
     "merges": merges,
     "cartridge": cartridge,
     "inspect": inspect,
+    "layers": layers,
+    "engine": engine,
 }
 
 
