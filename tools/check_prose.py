@@ -22,22 +22,26 @@ from pathlib import Path
 MOST_WORDS, MOST_SENTENCES = 30, 6
 RULES = {
     "opening": r"^(What|Whoever|Whatever|Whom?)\b(?!.*\?)",
-    "nobody": r"\b(somebody|nobody|everybody|whoever|whomever|(one|ones|he|him) who|that one's)\b",
-    "so many": r"\b(so many|so much|as (many|much|far|few) as there|the like|and gone)\b",
-    "those that": r"\b(those that|that which)\b",
-    "there is": r"\bthere (is|are|was|were|has been|would be)\b",
-    "is no": r"\b(is|are|was|were) no\b(?! (longer|more|fewer|less|slower|faster|larger)\b)",
-    "is to be": r"\b(is|are|was|were|has|have|had) to be\b|\bas [\w `]+ (has|have|had) it\b",
-    "stands": r"\b(stands?|stood|lies|goes on|going on|went on)\b(?!-| for\b)",
-    "of what": r"\b(of|for|with|in|by|from|on|than|as|but|all|at|into|before|behind|beside|over|under) what\b",
-    "is what": r"\b(is|are|was|were|be) (what|who)\b",
-    "place of": r"\bin the place of\b|\bin (its|their) place\b",
+    "nobody": r"(?i)\b(somebody|nobody|everybody|whoever|whomever|(one|ones|he|him) who|that one's)\b",
+    "so many": r"(?i)\b(so many|so much|as (many|much|far|few) as there|the like|and gone)\b",
+    "those that": r"(?i)\b(those that|that which)\b",
+    "there is": r"(?i)\bthere (is|are|was|were|has been|would be)\b",
+    "is no": r"(?i)\b(is|are|was|were) no\b(?! (longer|more|fewer|less|slower|faster|larger)\b)",
+    "is to be": r"(?i)\b(is|are|was|were|has|have|had) to be\b|\bas [\w `]+ (has|have|had) it\b",
+    "stands": r"(?i)\b(stands?|stood|lies|goes on|going on|went on)\b(?!-| for\b)",
+    "of what": r"(?i)\b(of|for|with|in|by|from|on|than|as|but|all|at|into|before|behind|beside|over|under) what\b",
+    "is what": r"(?i)\b(is|are|was|were|be) (what|who)\b",
+    "place of": r"(?i)\bin the place of\b|\bin (its|their) place\b",
 }
 ASIDE = re.compile(r"``.*?``|`[^`]*`|\]\([^)]*\)|<[^<>]+>|https?://\S+", re.S)
 LEAD = re.compile(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*, ]+( \([^)]*\))?: |^\s*\*\*[^*]+\*\*:? *")
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+|(?<=:)\n")
 C_TEXTS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
+EXAMPLE = re.compile(r"^ *(>>>|\.\.\.) .*\n(.+\n)*", re.M)
+EXCEPTION = re.compile(r"(<!-- )?prose: [a-z ]+( -->)?$", re.M)
 NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Args:|Returns:|Raises:)")
+
+GENERATED = "docs/examples/"
 
 Paragraph = tuple[int, str]
 """The line that it begins on, and its text."""
@@ -51,20 +55,16 @@ def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
     elif path.endswith(".py"):
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         yield from comments([(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT])
-        for node in ast.walk(ast.parse(text)):
-            if (
-                isinstance(node, ast.Expr)
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str)
-            ):
-                yield from split(
-                    node.lineno, re.sub(r"^ *(>>>|\.\.\.) .*\n(.+\n)*", "\n", node.value.value, flags=re.M)
-                )
-            elif isinstance(node, ast.JoinedStr):
+        nodes = list(ast.walk(ast.parse(text)))
+        docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+        inside = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in nodes:
+            if isinstance(node, ast.JoinedStr):
                 parts = (part.value if isinstance(part, ast.Constant) else "`x`" for part in node.values)
                 yield from message(node.lineno, "".join(map(str, parts)), path)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield from message(node.lineno, node.value, path)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
+                found = split(node.lineno, EXAMPLE.sub("\n", node.value)) if node in docstrings else None
+                yield from found or message(node.lineno, node.value, path)
     else:
         texts = [(text.count("\n", 0, found.start()) + 1, found[0]) for found in C_TEXTS.finditer(text)]
         yield from comments([(line, said) for line, said in texts if said[:2] in ("//", "/*")])
@@ -74,16 +74,16 @@ def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
 
 def message(line: int, text: str, path: str) -> Iterator[Paragraph]:
     """Strings of some words. Those of tests are mostly input."""
-    if text.count(" ") > 3 and not path.startswith("tests/"):
-        yield from split(line, text)
+    return split(line, text if text.count(" ") > 2 and not path.startswith("tests/") else "")
 
 
 def comments(lines: list[Paragraph]) -> Iterator[Paragraph]:
     """Comments on consecutive lines are one text."""
     run: list[str] = []
-    for place, (line, text) in enumerate(lines):
+    followings = {line for line, _ in lines}
+    for line, text in lines:
         run.append(re.sub(r"^(#:?|//+<?!?|/\*+) ?|\*+/$|^ +\*(?= )", "", text, flags=re.M))
-        if place + 1 == len(lines) or lines[place + 1][0] != line + 1:
+        if line + 1 not in followings:
             yield from split(line + 1 - len(run), "\n".join(run))
             run = []
 
@@ -91,7 +91,7 @@ def comments(lines: list[Paragraph]) -> Iterator[Paragraph]:
 def split(line: int, text: str) -> Iterator[Paragraph]:
     """Cut a text at blank lines and at the items of lists, tables and arguments."""
     held: list[str] = []
-    for number, row in enumerate([*text.splitlines(), ""], line):
+    for number, row in enumerate([*EXCEPTION.sub("", text).splitlines(), ""], line):
         if held and (not row.strip() or NEW_ITEM.match(row)):
             yield number - len(held), "\n".join(held)
             held = []
@@ -106,36 +106,40 @@ def faults(paragraph: str) -> Iterator[tuple[str, str]]:
     plain = ASIDE.sub("x", LEAD.sub("", paragraph)).strip()
     sentences = [" ".join(sentence.split()) for sentence in SENTENCE_END.split(plain) if sentence]
     for sentence in sentences:
-        yield from (
-            (rule, sentence)
-            for rule, said in RULES.items()
-            if re.search(said, sentence, re.I if rule != "opening" else 0)
-        )
+        yield from ((rule, sentence) for rule, said in RULES.items() if re.search(said, sentence))
         if len(sentence.split()) > MOST_WORDS:
             yield "long sentence", sentence
     if len(sentences) > MOST_SENTENCES:
         yield "long paragraph", sentences[0]
 
 
+def unexcused(path: str, text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, rule and sentence of each fault without an exception beside it."""
+    rows = text.splitlines()
+    for line, paragraph in paragraphs(path, text):
+        excuses = "\n".join(rows[max(line - 2, 0) : line + paragraph.count("\n")])
+        for rule, sentence in faults(paragraph):
+            if f"prose: {rule}" not in excuses:
+                yield line, rule, sentence
+
+
 def main(arguments: list[str]) -> int:
     """Exit status 1 if a rule is broken."""
     names = [name for name in arguments if name != "--count"]
-    kinds = (".md", ".py", ".pyi", ".h", ".cpp", ".cu", ".hip", ".inc")
+    kinds = (".md", ".py", ".pyi", ".h", ".cpp", ".cu", ".hip")
     listed = subprocess.run(["git", "ls-files", *names], capture_output=True, text=True, check=True).stdout.split()
-    found: Counter[tuple[str, str]] = Counter()
-    for path in filter(lambda name: name.endswith(kinds), listed):
-        text = Path(path).read_text(encoding="utf-8")
-        rows = text.splitlines()
-        for line, paragraph in paragraphs(path, text):
-            allowed = "\n".join(rows[max(line - 2, 0) : line + paragraph.count("\n")])
-            for rule, sentence in faults(paragraph):
-                if f"prose: {rule}" not in allowed:
-                    found[rule, path.partition("/")[0]] += 1
-                    if "--count" not in arguments:
-                        print(f"{path}:{line}: {rule}: {sentence}")
+    found = [
+        (rule, path, line, sentence)
+        for path in listed
+        if path.endswith(kinds) and not path.startswith(GENERATED)
+        for line, rule, sentence in unexcused(path, Path(path).read_text(encoding="utf-8"))
+    ]
     if "--count" in arguments:
-        for (rule, folder), number in sorted(found.items()):
+        for (rule, folder), number in sorted(Counter((row[0], row[1].partition("/")[0]) for row in found).items()):
             print(f"{rule:16}{folder:16}{number:6}")
+    else:
+        for rule, path, line, sentence in found:
+            print(f"{path}:{line}: {rule}: {sentence}")
     return 1 if found else 0
 
 

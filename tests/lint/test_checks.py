@@ -1,4 +1,4 @@
-"""tools/check_includes.py and tools/check_names.py find what breaks the order of the engine's folders and its names."""
+"""The checks of `make lint` that are our own find faults in the order of folders, in names and in prose."""
 
 from __future__ import annotations
 
@@ -63,3 +63,57 @@ def test_includes(tmp_path: Path, name: str, text: str, complaint: str) -> None:
 def test_names(tmp_path: Path, text: str, name: str) -> None:
     code, said = check("check_names", tmp_path, {**GOOD, "src/support/other.h": text})
     assert (code, said.partition(": ")[0]) == (bool(name), name)
+
+
+PROSE = {
+    "opening": "What a card says of a repository.",
+    "nobody": "A lock that nobody holds.",
+    "so many": "It keeps so many tokens.",
+    "those that": "Removes those that are old.",
+    "there is": "Returns None if there is a fault.",
+    "is no": "The text is no token.",
+    "is to be": "As the library has it.",
+    "stands": "The job then goes on.",
+    "of what": "The rest of what it read.",
+    "is what": "This is what comes next.",
+    "place of": "Our class in the place of theirs.",
+    "long sentence": "It " + "and it " * 15 + "ends.",
+    "long paragraph": "It ends. " * 7,
+}
+"""For each rule a text that breaks it."""
+
+
+@pytest.mark.parametrize(("rule", "said"), PROSE.items(), ids=PROSE)
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("page.md", "# A page\n\n{}\n"),
+        ("table.md", "| a | b |\n|---|---|\n| {} | |\n"),
+        ("module.py", '"""{}"""\n'),
+        ("comment.py", "x = 1  # {}\n"),
+        ("message.py", 'raise ValueError("{}")\n'),
+        ("joined.py", 'x = f"{} {{x}}"\n'),
+        ("engine.h", "// {}\nint x;\n"),
+        ("message.cpp", 'auto x = "{}";\n'),
+    ],
+    ids=lambda value: value if "." in str(value) and len(str(value)) < 12 else "",
+)
+def test_prose(tmp_path: Path, name: str, form: str, rule: str, said: str) -> None:
+    """Also in an exception that names another rule; the exception for the rule itself is heeded."""
+    assert prose(tmp_path, name, form.format(said)) == [rule]
+    exception = {"md": "<!-- prose: {} -->\n", "py": "# prose: {}\n"}.get(name.rpartition(".")[2], "// prose: {}\n")
+    if name != "table.md":
+        assert prose(tmp_path, name, exception.format("other") + form.format(said)) == [rule]
+        text = form.format(said).replace("# A page\n\n", "")
+        assert prose(tmp_path, name, exception.format(rule) + text) == []
+
+
+def prose(root: Path, name: str, text: str) -> list[str]:
+    (root / name).write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    subprocess.run(["git", "add", name], cwd=root, check=True)
+    command = [sys.executable, ROOT / "tools" / "check_prose.py", name]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    found = [line.split(": ")[1] for line in done.stdout.splitlines()]
+    assert done.returncode == bool(found), done.stderr
+    return found
