@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if find_spec("crayon_hf._core") is None:
     raise ImportError(
         f"{Path(__file__).parent} is a source tree that is not compiled for this Python: run `python -m pip install -e "
-        ".` in the directory above it, or start Python elsewhere to import an installed crayon_hf"
+        ".` in the directory above it, or start Python in another directory to import an installed crayon_hf"
     )
 
 from crayon_hf import budgets, decode_stream, fingerprints
@@ -187,7 +187,7 @@ _LIBRARY_TYPES = (
 )
 _MODULES = ("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "tools", "trainers")
 
-# What needs other libraries, or is not for everybody, is imported when it is first used.
+# Names that need other libraries, or that few programs use, are imported at their first use.
 _HOMES = {
     "AutoTokenizer": "crayon_hf.transformers",
     "Chat": "crayon_hf.budgets.chat",
@@ -200,7 +200,7 @@ _HOMES = {
     "tokenize_shard": "crayon_hf.corpora.job.shard",
     **dict.fromkeys(("train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"),
     **{name: f"crayon_hf.{name}" for name in ("tiktoken", *_MODULES)},
-    # What `import crayon_hf as tokenizers` finds as well.
+    # Names for `import crayon_hf as tokenizers`.
     "AddedToken": "crayon_hf.util.added_token",
     **dict.fromkeys(_LIBRARY_TYPES, "crayon_hf.tokenizer_json.library_types"),
     **dict.fromkeys(
@@ -219,7 +219,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-setattr(Encoding, "_repr_html_", encoding_html)  # noqa: B010 - the class is the engine's, which knows no HTML
+setattr(Encoding, "_repr_html_", encoding_html)  # noqa: B010 - the class is the engine's, which has no HTML
 decode_stream.watch()
 registration.watch()
 fingerprints.watch()

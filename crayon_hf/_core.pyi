@@ -1,4 +1,4 @@
-"""The compiled engine. Everything here is stateless or immutable; the Python face adds no algorithms to it."""
+"""The compiled engine. Its objects are stateless or immutable unless they say otherwise."""
 
 import builtins
 import os
@@ -14,8 +14,10 @@ BUILD_ID: str
 TRACE_PIECE_BYTES: int
 
 def type_version(type: type, /) -> int:
-    """A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where
-    there is none yet: the version by which CPython's own caches of methods go."""
+    """Return a number that changes whenever the class or one of its bases changes, or -1 if it has none yet.
+
+    It is the version that CPython's own method caches use.
+    """
 
 Truncation: TypeAlias = tuple[int, int, str, str]
 Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[int | None, str, int | None, int, int]
@@ -23,40 +25,61 @@ Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[i
 class Encoding:
     """One encoded input: parallel lists, one element per token. The interface of ``tokenizers.Encoding``."""
 
-    def _repr_html_(self) -> str: ...  # the package puts it there
+    def _repr_html_(self) -> str: ...  # added by the package
     @property
-    def ids(self) -> list[int]: ...
+    def ids(self) -> list[int]:
+        """The id of each token."""
     @property
-    def type_ids(self) -> list[int]: ...
+    def type_ids(self) -> list[int]:
+        """The type id of each token: the sequence that it belongs to, for models that take pairs."""
     @property
-    def tokens(self) -> list[str]: ...
+    def tokens(self) -> list[str]:
+        """Each token, spelled as in the vocabulary."""
     @property
-    def offsets(self) -> list[tuple[int, int]]: ...
+    def offsets(self) -> list[tuple[int, int]]:
+        """(start, end) of each token's text, in characters of its sequence; (0, 0) for special tokens and padding."""
     @property
-    def attention_mask(self) -> list[int]: ...
+    def attention_mask(self) -> list[int]:
+        """1 for each token, 0 for padding."""
     @property
-    def special_tokens_mask(self) -> list[int]: ...
+    def special_tokens_mask(self) -> list[int]:
+        """1 for special tokens that the post-processor added and for padding, else 0."""
     @property
-    def word_ids(self) -> list[int | None]: ...
+    def word_ids(self) -> list[int | None]:
+        """The index of each token's word, None for special tokens and padding."""
     @property
-    def words(self) -> list[int | None]: ...
+    def words(self) -> list[int | None]:
+        """`word_ids`, by its deprecated name."""
     @property
-    def sequence_ids(self) -> list[int | None]: ...
+    def sequence_ids(self) -> list[int | None]:
+        """The index of each token's sequence, None for special tokens and padding."""
     @property
-    def n_sequences(self) -> int: ...
+    def n_sequences(self) -> int:
+        """The number of sequences: 1, or 2 for a pair."""
     @property
-    def overflowing(self) -> list[Encoding]: ...
-    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None: ...
-    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None: ...
-    def token_to_sequence(self, token_index: int) -> int | None: ...
-    def token_to_chars(self, token_index: int) -> tuple[int, int] | None: ...
-    def token_to_word(self, token_index: int) -> int | None: ...
-    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None: ...
-    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None: ...
-    def __init__(self) -> None: ...
+    def overflowing(self) -> list[Encoding]:
+        """The encodings of the rest that truncation cut off."""
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The range of tokens of a word, or None."""
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
+        """The range of characters of a word, or None."""
+    def token_to_sequence(self, token_index: int) -> int | None:
+        """The sequence of a token, or None."""
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
+        """The range of characters of a token, or None."""
+    def token_to_word(self, token_index: int) -> int | None:
+        """The word of a token, or None."""
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The token that contains a character, or None."""
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The word that contains a character, or None."""
+    def __init__(self) -> None:
+        """An empty encoding."""
     @staticmethod
-    def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding: ...
-    def set_sequence_id(self, sequence_id: int) -> None: ...
+    def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
+        """Concatenate encodings. With `growing_offsets` each one's offsets continue those of the one before."""
+    def set_sequence_id(self, sequence_id: int) -> None:
+        """Assign all tokens to a sequence."""
     def pad(
         self,
         length: int,
@@ -65,20 +88,23 @@ class Encoding:
         pad_id: int = 0,
         pad_type_id: int = 0,
         pad_token: str = "[PAD]",
-    ) -> None: ...
-    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None: ...
+    ) -> None:
+        """Pad to `length` tokens, in place."""
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Truncate to `max_length` tokens, in place. The rest goes to `overflowing`, with `stride` tokens repeated."""
     def __copy__(self) -> Encoding: ...
     def __deepcopy__(self, memo: Any) -> Encoding: ...
     def __getstate__(self) -> bytes:
-        """The JSON that ``tokenizers`` pickles."""
+        """Return the JSON that ``tokenizers`` pickles."""
     def __setstate__(self, state: bytes) -> None: ...
     def __len__(self) -> int: ...
 
 class StreamEncoder:
-    """Encodes a text of any length through a window that moves over it: one stream, for one thread at a time.
+    """Encodes a text of any length through a moving window. One stream, for one thread at a time.
 
-    All ids together are those that the engine gives for the whole text; with ``add_special_tokens`` the
-    post-processor's are at the very beginning and the very end."""
+    All ids together are those of the whole text. With ``add_special_tokens`` the post-processor's tokens are at its
+    beginning and its end.
+    """
 
     def __init__(
         self, engine: Engine, add_special_tokens: bool = False, special_as_text: bool = False, offsets: bool = False
@@ -86,80 +112,98 @@ class StreamEncoder:
     def encode(
         self, buffer: Any, start: int, end: int, is_last: bool
     ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int64] | None]:
-        """Encode bytes [start, end) of a buffer, which begin with the first byte that was not consumed yet.
+        """Encode bytes [start, end) of a buffer, which begin with the first byte not yet consumed.
 
-        Returns how many bytes were consumed, their ids, and of each id the bytes of the stream that it stands for. The
-        last window is consumed whole. Of any other 0 bytes may be: then it has to be larger. InvalidUtf8Error gives the
-        place in the stream. The arrays' memory is used again when no array shows it any more."""
+        Args:
+            buffer: The buffer.
+            start: Start of the window in the buffer.
+            end: End of the window in the buffer.
+            is_last: Whether the text ends at `end`. Then the whole window is consumed.
+
+        Returns:
+            (bytes consumed, their ids, (start, end) of each id in the stream or None). If 0 bytes were consumed, call
+            again with a larger window. The memory of the arrays is reused once they are deleted.
+
+        Raises:
+            InvalidUtf8Error: The text is not UTF-8. The message gives the position in the stream.
+        """
     @property
     def streams(self) -> bool:
-        """False when nothing is consumed before the last window: some component has no proof of where a text may be
-        cut, so the window has to become the whole text."""
+        """Whether windows before the last can be consumed. False if some component has no proof of where a text may be
+        cut: then the window has to become the whole text."""
     @property
     def position(self) -> int:
-        """How many bytes were consumed so far."""
+        """The number of bytes consumed so far."""
 
 class DecodeStream:
-    """The text of ids as they come, a chunk at each step."""
+    """Decodes ids one by one, into chunks of text."""
 
     @overload
     def __init__(self, ids: list[int], skip_special_tokens: bool) -> None: ...
     @overload
     def __init__(self, other: DecodeStream) -> None: ...
     def step(self, tokenizer: Any, id: Any) -> str | None:
-        """``advance(tokenizer._engine, [id])`` where the stream has begun, `id` is an int and the engine is native;
-        else what the method ``_step`` of a subclass gives for the same arguments."""
+        """Fast path of ``advance(tokenizer._engine, [id])``, for a begun stream, an int and a native engine.
+
+        Other arguments go to the method ``_step`` of a subclass.
+        """
     def advance(self, engine: Any, ids: list[int]) -> str | None:
-        """Add ids, of 32 bits; the new text, or None while a character is not whole."""
+        """Add 32-bit ids. Returns the new text, or None while a character is incomplete."""
     @property
     def begun(self) -> bool:
-        """True once there was a step."""
+        """Whether `step` was called."""
 
 class WordCounter:
-    """Counts the words of texts for a trainer: the pretokens that `engine`'s added tokens, normalizer and pre-tokenizer
-    make, as ``tokenizers`` counts them in ``train_from_iterator``. An added token in a text is a word of its own.
+    """Counts the words of texts for a trainer, as ``tokenizers`` does in ``train_from_iterator``.
 
-    `threads` as for an Engine; all of them, the calling one too, work without the GIL. Memory grows with unique words
-    alone (32 to 48 bytes each, and the bytes of those that have more than 15).
+    Words are the pretokens that `engine`'s added tokens, normalizer and pre-tokenizer make. An added token in a text is
+    a word of its own. Memory grows with unique words only: 32 to 48 bytes each, plus the bytes of words longer than 15.
 
-    A call that raises has counted nothing. `progress(stage, done, total)` is called in the calling thread, at most ten
-    times a second, with "counting words" (bytes) or "merging counts"; what it raises ends the work, as an interrupt
-    does, with progress or without. One call at a time: RuntimeError while another thread, or a callback's caller, uses
-    the counter. In a child of a fork during a call the counter stays busy.
+    `threads` is as for an Engine. All threads work without the GIL, the calling thread included. A call that raises has
+    counted nothing. `progress(stage, done, total)` is called in the calling thread, at most ten times a second, with
+    "counting words" (bytes) or "merging counts". If it raises, the call ends, as for an interrupt.
 
-    ValueError for an engine in greedy mode, and for texts on which the reference panics."""
+    One call at a time: RuntimeError while another thread, or a callback's caller, uses the counter. After a fork during
+    a call, the counter stays busy in the child.
+
+    ValueError for an engine in greedy mode, and for texts on which the reference panics.
+    """
 
     def __init__(self, engine: Engine, threads: int = 0) -> None: ...
     def add(
         self, texts: Sequence[str | builtins.bytes], progress: Callable[[str, int, int], None] | None = None
     ) -> None:
-        """Each item is one text. A large one is cut where words end, so that all threads work on it; where nothing
-        proves such places (a pattern of one's own), an interrupt may wait for one text.
+        """Count texts, one in each item.
 
-        InvalidUtf8Error names the item and the byte; TypeError for a lone surrogate, and what is no text."""
+        A large text is cut where words end, so that all threads work on it. With a custom pattern no such place is
+        proven, and an interrupt may wait for one text. InvalidUtf8Error names the item and the byte. TypeError for a
+        lone surrogate, and for other types.
+        """
     def add_lines(self, data: Any, progress: Callable[[str, int, int], None] | None = None) -> None:
-        """Each line of a buffer (bytes, a mapped file), with its "\\n" if it has one, is one text, as ``train(files)``
-        reads them. Nothing is copied. InvalidUtf8Error names the byte of the buffer."""
+        """Count the lines of a buffer (bytes, a mapped file) as texts, with their "\n", as ``train(files)`` reads them.
+
+        The buffer is not copied. InvalidUtf8Error names the byte of the buffer.
+        """
     def add_words(self, words: Mapping[str, int]) -> None:
-        """Words that were cut before, and how often each occurs. ValueError for counts that 64 bits do not hold."""
+        """Add words with their counts. ValueError for counts beyond 64 bits."""
     def words(self) -> list[tuple[builtins.bytes, int, bool]]:
-        """(text, count, is_raw), sorted: the bytes of a raw word stand for their byte-level characters, those of others
-        are UTF-8."""
+        """Return (text, count, is_raw), sorted. A raw word has the bytes of its byte-level characters, others are
+        UTF-8."""
     @property
     def unique(self) -> int:
-        """Unique words, after the last call that ended; these three may be asked for at any time."""
+        """Unique words after the last completed call. Safe to read at any time, as the next two."""
     @property
     def total(self) -> int:
-        """Words in all."""
+        """All words."""
     @property
     def bytes(self) -> int:
-        """Bytes of text read; of words that were cut before, as often as they count."""
+        """Bytes of text read. Words of `add_words` count as often as they occur."""
 
 class Engine:
-    """An immutable view of a cartridge. Safe to share between threads; releases the GIL while it works.
+    """An immutable view of a cartridge. Threads can share it; it releases the GIL while it works.
 
-    ``special_as_text=True`` treats special added tokens in the text as plain text.
-    ``threads=0`` means as many as ``CRAYON_NUM_THREADS`` says, else one per core.
+    ``special_as_text=True`` treats special added tokens in a text as plain text. ``threads=0`` means
+    ``CRAYON_NUM_THREADS``, else one thread per core.
     """
 
     @staticmethod
@@ -168,15 +212,22 @@ class Engine:
         verify: bool | Literal["memory"] = False,
         verified: tuple[int, int, int, int, int] | None = None,
     ) -> Engine:
-        """Map a cartridge. ``verify`` checks it first: ``"memory"`` every checksum, index and search, so that no use of
-        it can read outside it or loop without end; True also that each table which follows from others says what those
-        say, which takes as long again. The file ``verified`` passed before: bytes, modification and change time in ns,
-        inode and device.
+        """Map a cartridge.
 
-        Raises FileNotFoundError and other OSError as open() does, CartridgeError for anything wrong inside."""
+        Args:
+            path: The file.
+            verify: ``"memory"`` checks every checksum, index and search first, so that no later use can read outside
+                the map or loop forever. True also checks that derived tables match their sources, which doubles the
+                time.
+            verified: Size, modification and change time in ns, inode and device of a file that passed `verify` before.
+
+        Raises:
+            OSError: As for open(), FileNotFoundError for example.
+            CartridgeError: The contents are damaged.
+        """
     @staticmethod
     def from_bytes(data: bytes, verify: bool | Literal["memory"] = True) -> Engine:
-        """A cartridge held in memory; ``verify`` as for `open`."""
+        """Open a cartridge in memory; ``verify`` as for `open`."""
     @property
     def cpu(self) -> str:
         """The instruction set in use: "scalar", "avx2", "avx512" or "neon"."""
@@ -188,48 +239,62 @@ class Engine:
         """The cartridge's metadata, a JSON object as text."""
     @property
     def certificate(self) -> str | None:
-        """The cartridge's certificate, a JSON object as text, None when it has none.
+        """The cartridge's certificate, a JSON object as text, or None.
 
-        It is about the cartridge, not about what `with_components` or `greedy` made of it. CartridgeError for one that
-        is no JSON object."""
+        It is about the cartridge, not about results of `with_components` or `greedy`.
+        CartridgeError if it is not a JSON object.
+        """
     def mismatch(self, tokenizer_json: bytes) -> str | None:
-        """None when this cartridge says exactly what `compile_tokenizer_json` makes of the document, else one line that
-        names the first thing that differs: tokens and ids, merges, scores, the model's options, added tokens and their
-        flags, every component, truncation, padding. White space and the order of members do not count.
+        """Compare the cartridge with a tokenizer.json without compiling it.
 
-        It costs a fraction of compiling: what is derived from these facts is not made. `verify` makes it, so a file
-        that passes both lies about nothing in its tokenizer.json. The metadata is not compared: whoever asks must look
-        at it himself. Only the flavor has to be that of the library which the metadata's `reference` names, so a
-        cartridge that says "tiktoken" may match a document that ``tokenizers`` reads otherwise.
+        Tokens and ids, merges, scores, model options, added tokens and their flags, every component, truncation and
+        padding are compared. White space and the order of members do not matter. Derived tables are not compared:
+        `verify` checks them, so a file that passes both matches its tokenizer.json. The result is about the cartridge,
+        as that of `certificate`.
 
-        About the cartridge, like `certificate`. Raises VocabularyError and UnsupportedError for a document that
-        compiling would refuse."""
+        Metadata is not compared; the caller must check it. The metadata's `reference` decides which Unicode tables are
+        right, so a cartridge that says "tiktoken" can match a document that ``tokenizers`` reads differently.
+
+        Returns:
+            None if both agree, else one line that names the first difference.
+
+        Raises:
+            VocabularyError: Compiling would refuse the document; UnsupportedError if it is well-formed.
+        """
     def info(self) -> dict[str, Any]: ...
     @property
     def components(self) -> str:
-        """JSON: the tokenizer.json without added tokens, vocabulary and merges."""
+        """The tokenizer.json without added tokens, vocabulary and merges."""
     def with_components(self, components: str, added_tokens: list[dict[str, Any]] | None = None) -> Engine:
-        """Another engine over the same cartridge, with other components (JSON as above) and other added tokens (as
-        `added_tokens()` gives them; None keeps them; ``respelled`` may be among the flags of one that is not
-        normalized, but spelled as the normalizer leaves it). This engine stays as it is.
+        """Return another engine on the same cartridge, with other components and added tokens. This engine is
+        unchanged.
 
-        Raises UnsupportedError for what is not native over this cartridge's tables, VocabularyError for what is
-        malformed."""
+        Args:
+            components: JSON as in `components`.
+            added_tokens: Dicts as in `added_tokens()`; None keeps them. The flag ``respelled`` marks a token that is
+                not normalized, but spelled as the normalizer leaves it.
+
+        Raises:
+            UnsupportedError: A component is not native with this cartridge's tables.
+            VocabularyError: A component is malformed.
+        """
     @property
     def mode(self) -> str:
-        """Either "exact" or, for an engine that `greedy` made, "greedy". `with_components` keeps it."""
+        """ "exact", or "greedy" for an engine that `greedy` made. `with_components` keeps it."""
     def greedy(self, unknown: tuple[int, int] | None = None) -> Engine:
-        """Longest match over the same cartridge, with the same components and added tokens.
+        """Return an engine with longest match on the same cartridge, with the same components and added tokens.
 
-        The pre-tokenizer counts only for what it changes or removes: pieces that touch each other are joined. No text
-        becomes a special token of the model but as an added token. `unknown` is (first, id): the model's ids from
-        `first` on are given as `id`. ValueError when that is beyond the vocabulary's."""
+        Only the pre-tokenizer's changes and removals of text matter: adjacent pieces are joined. Text becomes a special
+        token of the model only as an added token. `unknown` is (first, id): ids of the model from `first` on become
+        `id`. ValueError if `id` is beyond the vocabulary.
+        """
     def longest_match(self, data: bytes, start: int = 0) -> tuple[int, int]:
-        """(id, bytes) of the longest token of the model that `data` goes on with at `start`; (-1, 0) if there is none.
+        """Return (id, bytes) of the longest token of the model at `start` of `data`, or (-1, 0).
 
-        In greedy mode, of the tokens that text becomes."""
-    # -- encoding. `truncation` is (max_length, stride, strategy, direction), `padding` is (length or None, direction,
-    # pad_to_multiple_of or None, pad_id, pad_type_id, pad_token); None is neither
+        In greedy mode only tokens that text can become count.
+        """
+    # -- encoding. `truncation` is (max_length, stride, strategy, direction) or None, `padding` is (length or None,
+    # direction, pad_to_multiple_of or None, pad_id, pad_type_id, pad_token) or None
     def encode(
         self,
         sequence: str | Sequence[str],
@@ -263,11 +328,12 @@ class Engine:
         as_arrays: bool = False,
         threads: int = 0,
     ) -> dict[str, Any] | None:
-        """The columns that a model takes: lists of a list for each text, or int64 arrays of shape (texts, tokens).
+        """Return the columns that a model takes: a list for each text, or int64 arrays of shape (texts, tokens).
 
-        "special_tokens_mask" and "length" are columns, too. None when columns alone cannot say it: a post-processor
-        that does more than to put special tokens around, truncation with a stride, or one that fails. ValueError for
-        arrays of rows with different lengths."""
+        "special_tokens_mask" and "length" are columns, too. None if columns cannot be made without encodings: for a
+        post-processor that does more than add special tokens around a text, or that fails, and for truncation with a
+        stride. ValueError for arrays of rows with different lengths.
+        """
     def encode_row(
         self,
         text: str,
@@ -296,7 +362,7 @@ class Engine:
     ) -> list[list[int]]:
         """`encode_ids` of many texts. Lists are made while other threads encode."""
     def encode_bytes(self, data: bytes) -> list[int]:
-        """Any bytes at all, valid UTF-8 or not: no added tokens, no normalizer, no post-processor; lossless."""
+        """Encode any bytes, valid UTF-8 or not, without added tokens, normalizer and post-processor. Lossless."""
     def encode_ragged(
         self,
         texts: Sequence[str | bytes],
@@ -304,7 +370,7 @@ class Engine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """(ids, row_splits): the ids of text i are ids[row_splits[i]:row_splits[i + 1]]."""
+        """Return (ids, row_splits): the ids of text i are ids[row_splits[i]:row_splits[i + 1]]."""
     def encode_spans(
         self,
         data: Any,
@@ -317,15 +383,20 @@ class Engine:
         dtype: str = "int32",
         suffix_empty: bool = True,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """`encode_ragged` of the texts data[begins[i]:ends[i]], UTF-8 in a buffer (bytes, a mapped file), read where
-        they lie; spans may overlap. The buffer must not change meanwhile.
+        """`encode_ragged` of the texts data[begins[i]:ends[i]], without a copy. Spans may overlap.
 
-        `suffix` follows the ids of each text; with ``suffix_empty=False`` not of one that has no ids. `dtype` of the
-        ids is "int32", "uint16" or "uint32". `begins` and `ends` are one-dimensional, int64 or what becomes that
-        without loss.
+        Args:
+            data: A buffer of UTF-8 (bytes, a mapped file). It must not change during the call.
+            begins: One-dimensional, int64 or losslessly convertible to it.
+            ends: As `begins`.
+            suffix: Ids that follow those of each text.
+            dtype: Type of the ids: "int32", "uint16" or "uint32".
+            suffix_empty: Whether texts without ids get the suffix, too.
 
-        InvalidUtf8Error names the first text that is not UTF-8, and the offset in it. ValueError for a span outside of
-        the buffer, and for an id that `dtype` does not hold."""
+        Raises:
+            InvalidUtf8Error: Names the first text that is not UTF-8, and the offset in it.
+            ValueError: A span is outside of the buffer, or an id does not fit `dtype`.
+        """
     def count_tokens(
         self,
         texts: Sequence[str | bytes],
@@ -342,7 +413,7 @@ class Engine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> list[int]:
-        """`count_tokens`, or ``limit + 1`` for a text that has more: it is encoded no further than that takes."""
+        """`count_tokens`, or ``limit + 1`` for longer texts. Encoding stops once the answer is known."""
     def truncation_place(
         self,
         text: str,
@@ -351,25 +422,30 @@ class Engine:
         add_special_tokens: bool = True,
         special_as_text: bool = False,
     ) -> int:
-        """Where to cut a text, in characters, so that what is not `cut_off` ("right" or "left") has at most
-        `max_tokens` tokens; its length, or 0, where nothing is to be cut off. ValueError when the special tokens alone
-        are more."""
+        """Return the character at which to cut a text so that the kept side has at most `max_tokens` tokens.
+
+        `cut_off` is the side to drop, "right" or "left". The result is the text's length, or 0, if the whole text fits.
+        ValueError if the special tokens alone exceed `max_tokens`.
+        """
     def token_index(self, text: str, special_as_text: bool = False) -> TokenIndex: ...
     def appender(self, special_as_text: bool = False) -> Appender: ...
-    # -- how one text becomes tokens, for people to look at (cpp/include/crayon/trace/trace.h says what the fields are)
+    # -- how one text becomes tokens, for display (cpp/include/crayon/trace/trace.h describes the fields)
     def trace_segments(self, text: str | bytes, special_as_text: bool = False) -> list[dict[str, Any]]:
-        """Added tokens, and the stretches between them with the pieces that the model is given."""
+        """Return added tokens, and the text between them with its pieces for the model."""
     def trace_raw_segments(self, data: bytes) -> list[dict[str, Any]]:
-        """The same for `encode_bytes`."""
+        """`trace_segments` for `encode_bytes`."""
     def trace_piece(self, piece: bytes) -> dict[str, Any]:
-        """How one piece becomes tokens: merges in order, the best path or the walks; of at most TRACE_PIECE_BYTES."""
+        """Return how a piece of at most TRACE_PIECE_BYTES becomes tokens: merges in order, the best path or the
+        walks."""
     def trace_longest_match(self, run: bytes) -> list[dict[str, Any]]:
-        """The walks of longest match over pieces that touch each other; of at most TRACE_RUN_BYTES and, but for
-        the last one, TRACE_STEPS."""
-    # -- decoding. `ids` is any sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError), "skip"
+        """Return the walks of longest match over adjacent pieces.
+
+        The run has at most TRACE_RUN_BYTES, and all walks but the last at most TRACE_STEPS.
+        """
+    # -- decoding. `ids` is a sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError) or "skip"
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
-        """Raises UnsupportedError where decoding is more than joining the tokens' bytes."""
+        """Raises UnsupportedError if decoding does more than join the tokens' bytes."""
     def decode_batch(
         self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0, unknown_ids: str = "error"
     ) -> list[str]: ...
@@ -377,35 +453,39 @@ class Engine:
     def token_to_id(self, token: str, /) -> int | None: ...
     def id_to_token(self, id: int, /) -> str | None: ...
     def id_to_bytes(self, id: int) -> bytes | None: ...
-    # These give None for what they leave to their caller: other types, what there is not.
+    # These return None for other types and for unknown ids or tokens: the caller handles them.
     def ids_to_tokens(self, ids: Any, /) -> list[str | None] | None: ...
     def tokens_to_ids(self, tokens: Any, /) -> list[int | None] | None: ...
     def token_bytes(self, id: Any, /) -> bytes | None: ...
     def tokens_bytes(self, ids: Any, /) -> list[bytes] | None: ...
     def bytes_and_starts(self, ids: Any, /) -> tuple[bytes, list[int]] | None:
-        """The bytes of a list of ids, and where each id begins, in characters."""
+        """Return the bytes of a list of ids, and the character at which each id begins."""
     def id_of_bytes(self, token: Any, /) -> int | None:
-        """The id that decodes to these bytes, or to the UTF-8 of this text, in a byte-level vocabulary."""
+        """Return the id that decodes to these bytes, or to the UTF-8 of this text, in a byte-level vocabulary."""
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]: ...
     def get_vocab_size(self, with_added_tokens: bool = True, /) -> int: ...
     def vocabulary_json(self, pretty: bool) -> bytes | None:
-        """The model's vocabulary as a ``tokenizer.json`` has it, without merges; None where tokens are bytes."""
+        """Return the model's vocabulary as in a ``tokenizer.json``, without merges; None if tokens are bytes."""
     @property
     def reads_alike(self) -> bool:
-        """Whether Python reads of the ``tokenizer.json`` just what the cartridge has: the vocabulary by id, each merge
-        and added token once, with its id."""
+        """Whether Python reads the same from the ``tokenizer.json`` as the cartridge has.
+
+        That is the vocabulary in order of ids, and each merge and added token once, with its id.
+        """
     @property
     def has_model_type(self) -> bool:
-        """Whether a ``tokenizer.json`` that `reads_alike` names the type of its model: older ones leave it out."""
+        """Whether the ``tokenizer.json``, if it `reads_alike`, names the type of its model. Old files do not."""
     def model_vocabulary(self) -> tuple[dict[str, int] | list[tuple[str, float]], list[tuple[str, str]]]:
-        """The model's tokens with their ids, or of a Unigram model with the scores that Python reads, by id; and its
-        merges by rank. UnsupportedError unless `reads_alike`."""
+        """Return the model's tokens with their ids (for Unigram with the scores that Python reads), and merges by rank.
+
+        UnsupportedError unless `reads_alike`.
+        """
     def added_tokens(self) -> list[dict[str, Any]]:
-        """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
+        """Return dicts with id, content, single_word, lstrip, rstrip, normalized, special, in order of addition."""
     def num_special_tokens_to_add(self, is_pair: bool, /) -> int: ...
 
 class TokenIndex:
-    """`crayon_hf.TokenIndex`, with ranges of characters that lie inside the text. Any number of threads may use it."""
+    """`crayon_hf.TokenIndex` with ranges of characters inside the text. Threads can share it."""
 
     def count(self, start: int, end: int, /) -> int: ...
     def ids(self, start: int, end: int, /) -> list[int]: ...
@@ -413,7 +493,7 @@ class TokenIndex:
     def longest_before(self, end: int, max_tokens: int, /) -> int: ...
 
 class Appender:
-    """`crayon_hf.Appender`. RuntimeError where two threads use it at once."""
+    """`crayon_hf.Appender`. RuntimeError if two threads use it at once."""
 
     def append(self, text: str, /) -> int: ...
     def prepend(self, text: str, /) -> int: ...
@@ -429,15 +509,23 @@ class Appender:
 class DeviceEncoder:
     """Encodes batches of texts on a device, with the ids of `Engine.encode_ragged`.
 
-    `device` is what ``crayon_hf._cuda.open``, ``crayon_hf._hip.open`` or `host_device` gave; it is kept, and so is the
-    engine. A batch is cut into partitions that have room for `elements` ids, or as many as the device's free memory
-    allows, each text counting for its bytes and `margin`; `lanes` of them are on their way at a time. Any number of
-    threads may use it; their batches go one after the other, without the GIL. `measure` counts and times what the
-    device does, for `report`; it takes a little of the device's time.
+    Threads can share it: their batches run one after the other, without the GIL. Results are complete when they are
+    returned.
 
-    UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError;
-    DeviceLostError, also in a child that was forked from the process that made it; DeviceError for a call of the driver
-    that failed, after which the next may succeed. Results are complete when they are returned."""
+    Args:
+        engine: The engine, which is kept.
+        device: A result of ``crayon_hf._cuda.open``, ``crayon_hf._hip.open`` or `host_device`, which is kept.
+        elements: Ids that a partition of a batch has room for, unless the device has less free memory.
+        margin: Ids reserved for each text, beyond its bytes.
+        lanes: Partitions in flight at a time.
+        measure: Whether to count and time the device's work for `report`, at a small cost.
+
+    Raises:
+        UnsupportedError: `why_not_on_device` gives a reason.
+        DeviceOutOfMemoryError: In any call.
+        DeviceLostError: In any call; also in a forked child of the process that made it.
+        DeviceError: A driver call failed. The next call may succeed.
+    """
 
     def __init__(
         self,
@@ -466,9 +554,10 @@ class DeviceEncoder:
         threads: int,
         as_device_arrays: bool,
     ) -> tuple[Any, Any]:
-        """(ids, row_splits), of shapes (ids,) and (texts + 1,); as DeviceArrays, they stay on the device.
+        """Return (ids, row_splits), of shapes (ids,) and (texts + 1,), on the device as DeviceArrays if asked.
 
-        `threads` make UTF-8 of the texts. Errors of the texts are those of `Engine.encode_ragged`."""
+        `threads` convert the texts to UTF-8. Errors of the texts are those of `Engine.encode_ragged`.
+        """
     def encode_flat(
         self,
         data: Any,
@@ -477,35 +566,39 @@ class DeviceEncoder:
         special_as_text: bool = False,
         as_device_arrays: bool = False,
     ) -> tuple[Any, Any]:
-        """The same of texts that lie one behind the other: text i is data[offsets[i]:offsets[i + 1]], UTF-8.
+        """`encode_ragged` of concatenated texts: text i is data[offsets[i]:offsets[i + 1]], UTF-8.
 
-        `data` is any buffer of the host, or has ``__dlpack__`` or ``__cuda_array_interface__``: a contiguous vector of
-        uint8 or int8, on the CPU (pinned or not) or on this device. What its library has put into the array's stream
-        is waited for on the device. It must not change meanwhile.
+        `data` is a host buffer, or has ``__dlpack__`` or ``__cuda_array_interface__``: a contiguous vector of uint8 or
+        int8, on the CPU (pinned or not) or on this device. The device waits for pending work in the array's stream. The
+        data must not change during the call.
 
         InvalidUtf8Error names the first text that is not UTF-8, and the byte. ValueError for data on another device,
-        and for offsets that fall, or go beyond the data; TypeError for data that is not of bytes."""
+        and for offsets that decrease or exceed the data. TypeError for data that is not bytes.
+        """
     @property
     def report(self) -> dict[str, Any]:
-        """What it has done so far: partitions, bytes, pretokens, ids; what of it the device merged (merged_pretokens,
-        merged_bytes), and what the CPU encoded (host_pretokens, host_documents). longest_walk is the most windows of 64
-        bytes that one thread looked through for pretokens; 0 if no thread took as many as 64.
+        """Counts so far: partitions, bytes, pretokens and ids.
 
-        With `measure` also what that took, the vocabulary's upload included. ``kernels`` has of each kernel that was
-        launched its launches, blocks and seconds. They are the device's own time for all that it ran; with more than
-        one lane, kernels that ran at the same time have each other's time in theirs. ``device`` has allocated,
-        allocated_pinned, to_device, to_host, copied and zeroed, each a dict of calls and bytes; released,
-        released_pinned, waits and wait_seconds; held and most_held, bytes of the device's memory."""
+        merged_pretokens and merged_bytes are those that the device merged; host_pretokens and host_documents those that
+        the CPU encoded. longest_walk is the most windows of 64 bytes that one thread searched for pretokens, or 0 if
+        below 64.
+
+        With `measure` also times, including the vocabulary's upload. ``kernels`` has launches, blocks and seconds of
+        each kernel, measured by the device. With several lanes, kernels that overlap include each other's time.
+        ``device`` has calls and bytes of allocated, allocated_pinned, to_device, to_host, copied and zeroed; also
+        released, released_pinned, waits, wait_seconds, and held and most_held in bytes of device memory.
+        """
     @property
     def engine(self) -> Engine: ...
     @property
     def device(self) -> str:
-        """As in torch: "cuda:0"."""
+        """The name as in torch: "cuda:0"."""
 
 class DeviceArray:
-    """A vector of int32 or int64 in a device's memory, for other libraries to take over: ``torch.from_dlpack(array)``.
+    """A vector of int32 or int64 in a device's memory, for other libraries: ``torch.from_dlpack(array)``.
 
-    Each that takes it has a view of the same memory, which lives, and the device with it, as long as any of them."""
+    Each taker has a view of the same memory. Memory and device live as long as any view.
+    """
 
     def __dlpack__(
         self,
@@ -515,11 +608,13 @@ class DeviceArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """As DLPack has it. The array is complete: no stream has to wait. `dl_device` is its own, or (1, 0), the CPU,
-        where it is copied to. BufferError for others."""
+        """Export by DLPack's rules. The array is complete, so streams need not wait.
+
+        `dl_device` is its own device, or (1, 0), the CPU, for a copy. BufferError for others.
+        """
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy on the host."""
+        """Return a copy on the host."""
     def __len__(self) -> int: ...
     @property
     def shape(self) -> tuple[int]: ...
@@ -531,7 +626,7 @@ class DeviceArray:
     def device(self) -> str: ...
 
 def why_not_on_device(engine: Engine) -> str:
-    """Why no GPU encodes with an engine's vocabulary; empty when they do."""
+    """Return why GPUs cannot encode with an engine's vocabulary, or "" if they can."""
 
 def train_bpe(
     words: WordCounter,
@@ -546,106 +641,125 @@ def train_bpe(
     max_token_length: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[list[str], list[tuple[int, int]]]:
-    """The tokens by id, and the merges by rank (pairs of ids), that the BpeTrainer of ``tokenizers`` finds for these
-    words with these options: docs/training.md says how, and what its memory is.
+    """Return the tokens by id, and the merges by rank (pairs of ids), of the BpeTrainer of ``tokenizers``.
 
-    The words stay as they are. `progress` as for WordCounter, some ten times a second. ValueError for an initial
-    alphabet of anything but single characters, and for more unique words than 4 billion characters."""
+    docs/training.md describes the algorithm and its memory. The words are unchanged. `progress` is as for WordCounter.
+    ValueError for an initial alphabet with other strings than single characters, and for unique words of more than 4
+    billion characters.
+    """
 
 def utf8_errors(data: Any, begins: npt.ArrayLike, ends: npt.ArrayLike, threads: int = 0) -> npt.NDArray[np.int64]:
-    """For each text data[begins[i]:ends[i]] the offset in it of the first byte that is not UTF-8, or -1.
+    """Return for each text data[begins[i]:ends[i]] the offset of its first byte that is not UTF-8, or -1.
 
-    Spans as for `Engine.encode_spans`."""
+    Spans as for `Engine.encode_spans`.
+    """
 
 def split_spans(data: Any, separator: bytes, threads: int = 0) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(begins, ends) of the documents that ``bytes(data).split(separator)`` gives, without an empty last one.
+    """Return (begins, ends) of the documents of ``bytes(data).split(separator)``, without an empty last one.
 
-    ValueError for an empty separator."""
+    ValueError for an empty separator.
+    """
 
 class JsonLines:
-    """What `read_json_lines` found."""
+    """The result of `read_json_lines`."""
 
     @property
     def line_begins(self) -> npt.NDArray[np.int64]:
-        """Of shape (lines + 1,): line i is block[line_begins[i]:line_begins[i + 1]], with its "\n" if it has one."""
+        """Shape (lines + 1,): line i is block[line_begins[i]:line_begins[i + 1]], with its "\n" if it has one."""
     @property
     def status(self) -> npt.NDArray[np.uint8]:
-        """Of shape (lines,). 0: an object with a str in every column. 1: a blank line. 2: unsure, ask Python's json."""
+        """Shape (lines,). 0: an object with a str in every column. 1: a blank line. 2: unsure, ask Python's json."""
     @property
     def begins(self) -> npt.NDArray[np.int64]:
-        """Of shape (lines, columns): the text of column j is block[begins[i, j]:ends[i, j]]. -1 unless status is 0."""
+        """Shape (lines, columns): the text of column j is block[begins[i, j]:ends[i, j]]. -1 unless status is 0."""
     @property
     def ends(self) -> npt.NDArray[np.int64]: ...
 
 def whole_lines(block: Any, begin: int, size: int, most: int, at_end: bool) -> int:
-    """How many bytes of ``block[:size]`` are whole lines, at most `most` of those that end past `begin` (>= 1); before
-    it none ends. With `at_end` the last line needs no end."""
+    """Return how many bytes of ``block[:size]`` are whole lines.
+
+    At most `most` lines that end past `begin` (>= 1) count; no line ends before it. With `at_end` the last line needs
+    no line ending.
+    """
 
 def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int = 0) -> JsonLines:
-    """Where the texts of `columns` are in the lines of JSON block[:size], a writable buffer.
+    """Find the texts of `columns` in the lines of JSON block[:size], a writable buffer.
 
-    Lines end with "\n", the last one perhaps without. When status is 0, ``json.loads`` takes the line, and its str of
-    each column is that text, in UTF-8: texts with escapes are unescaped in place, and the rest of such a line is no
-    JSON any more. Other lines stay byte for byte as they are. Unsure is whatever is not an object with one str for
-    every column, and also what is right but rare: NaN, numbers of more than 600 bytes, more than 64 levels, a column
-    that occurs twice or has half a surrogate pair.
+    Lines end with "\n", except possibly the last. Status 0 means that ``json.loads`` accepts the line, and that its str
+    in each column is that text, in UTF-8. Texts with escapes are unescaped in place, after which the line is not JSON
+    any more. Other lines are unchanged.
 
-    BufferError for a buffer that is read-only; ValueError for a size beyond the buffer's and for a column that is
-    asked for twice."""
+    Status 2 is for lines without an object that has one str in every column. It is also for rare valid ones: NaN,
+    numbers of more than 600 bytes, more than 64 levels, a column that occurs twice or has half a surrogate pair.
+
+    BufferError for a read-only buffer. ValueError for a size beyond the buffer, and for a repeated column.
+    """
 
 class HeldFile:
-    """A regular file, or a directory, that is held open and closed with the object. OSError where it cannot be, as on
-    Windows."""
+    """An open regular file or directory, closed with the object. OSError if it cannot be held open, as on Windows."""
 
     def __init__(self, path: str | bytes | os.PathLike[str], is_directory: bool = False) -> None: ...
     def fileno(self) -> int: ...
     def is_ours(self) -> bool:
-        """False when somebody closed the descriptor, whoever may have its number now."""
+        """Whether the descriptor is still this file: other code may have closed it and reused its number."""
 
     @staticmethod
     def count() -> int:
-        """How many there are in this process."""
+        """Return how many exist in this process."""
 
 def open_regular(path: str | bytes | os.PathLike[str], flags: int = 0) -> int:
-    """A descriptor to read a regular file, without waiting; an opener for `open`. OSError for anything else."""
+    """Return a descriptor for reading a regular file, without blocking; an opener for `open`. OSError for other
+    types."""
 
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
-    """A version 3 cartridge from the bytes of a tokenizer.json. `metadata` is a JSON object that is stored as it is.
+    """Compile a tokenizer.json to a version 3 cartridge.
 
-    `flavor` says whose Unicode tables the pretokenizer follows: "oniguruma" (tokenizers) or "rust_regex" (tiktoken).
-    Raises VocabularyError (malformed) or UnsupportedError (well-formed, not native: the message names what)."""
+    Args:
+        data: The document.
+        metadata: A JSON object that is stored unchanged.
+        flavor: The Unicode tables of the pre-tokenizer: "oniguruma" (tokenizers) or "rust_regex" (tiktoken).
+
+    Raises:
+        VocabularyError: The document is malformed.
+        UnsupportedError: It is well-formed, but the named component is not native.
+    """
 
 def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
-    """The file with this certificate, a JSON object of at most 1 MiB in UTF-8, as its last section, in place of any
-    that it had; None takes that out. All other sections stay byte for byte what they are.
+    """Return the cartridge with this certificate as its last section, replacing a previous one.
 
-    The file is verified whole first: CartridgeError for one that is damaged, or of version 2, which has no sections.
-    ValueError for what is no certificate."""
+    `certificate` is a JSON object of at most 1 MiB in UTF-8, or None to remove it. All other sections are unchanged.
+    The file is verified whole first: CartridgeError if it is damaged, or of version 2, which has no sections.
+    ValueError for a malformed certificate.
+    """
 
 def cartridge_sections(path: str | bytes | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The section table: dicts with name, type, offset, size, checksum."""
+    """Return the section table: dicts with name, type, offset, size, checksum."""
 
 def trim() -> None:
-    """Free what the engines, and encoders on devices, keep between calls, all of it that is not in use."""
+    """Free the memory that engines and device encoders keep between calls, except memory in use."""
 
 def working_memory() -> dict[str, int]:
-    """What the engines of this process keep between calls: `bytes` of at most `limit`, in so many `scratches`, each of
-    which one thread uses at a time; and how many were made since the process began (`scratches_made`)."""
+    """Return the memory that engines of this process keep between calls.
+
+    `bytes` of at most `limit`, in `scratches` scratch buffers, each for one thread at a time; `scratches_made` counts
+    those made so far.
+    """
 
 def usable_cores() -> int:
-    """How many this process may use: by its affinity, and by the quota of its control group, rounded up. At least 1."""
+    """Return the cores that this process may use, at least 1: by affinity, and by control-group quota, rounded up."""
 
 def cpu_levels() -> list[str]:
-    """The instruction sets that this build and this CPU can run, worst first."""
+    """Return the instruction sets that this build and this CPU can run, slowest first."""
 
 # -- building blocks, exposed for tests, converters and tools
 def merges_from_ranks(tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """(left, right, product) indices into `tokens` (in order of rank), one per token that merging can reach."""
+    """Return (left, right, product) indices into `tokens` (in order of rank), one for each token that merging can
+    reach."""
 
 def build_double_array(
     keys: Sequence[tuple[bytes, int]],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """(base, check, values) of the packed trie; keys sorted bytewise and unique."""
+    """Return (base, check, values) of the packed trie. Keys are unique and sorted bytewise."""
 
 def read_cartridge_v2(data: bytes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
 def write_cartridge_v2(
@@ -655,90 +769,94 @@ def list_double_array(
     base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], values: npt.NDArray[np.int32]
 ) -> list[tuple[bytes, int]]: ...
 def canonical_pattern(family: str) -> str:
-    """The regular expression of a pretokenizer family, spelled so that ``tokenizers`` reads it as we do."""
+    """Return the regular expression of a pretokenizer family, spelled so that ``tokenizers`` reads it as we do."""
 
 def family_of_pattern(pattern: str, flavor: str) -> str | None:
-    """The native family of a published pattern in an engine's reading; None when it is not native."""
+    """Return the native family of a published pattern in an engine's syntax; None if it is not native."""
 
 def is_read_alike(pattern: str) -> bool:
-    """Whether this is a published pattern without a scanner that both engines of regular expressions read alike."""
+    """Whether this is a published pattern without a scanner that both regular expression engines read alike."""
 
 def quicken(tokenizer: type) -> None:
-    """Give the class `Tokenizer` its shortest calls in C++. They leave all but the usual arguments to its own."""
+    """Replace hot methods of the class `Tokenizer` with C functions. Unusual arguments go to the original methods."""
 
 def decode_utf8(data: bytes) -> str:
-    """``data.decode()``, in less time."""
+    """``data.decode()``, but faster."""
 
 def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
-    """The vocabulary and merges of a ``tokenizer.json`` as the library writes them; None when only it knows how."""
+    """Return the vocabulary and merges of a ``tokenizer.json`` as the library writes them; None if only the library
+    can."""
 
 def spell_scores(scores: Iterable[float]) -> list[str]:
-    """JSON of each number, which the library and every other reader take for this very double if that can be."""
+    """Return JSON of each number that the library and other readers parse to exactly this double, if possible."""
 
 def settle_scores(scores: Iterable[float]) -> list[float]:
-    """The numbers, or their nearest neighbours that the library reads back as `spell_scores` spells them."""
+    """Return the numbers, or the nearest ones that the library reads back as `spell_scores` spells them."""
 
 def with_exact_scores(tokenizer_json: bytes) -> bytes:
-    """The `to_str` of a living tokenizer, in which the scores of a Unigram model are as `spell_scores` has them."""
+    """Respell the scores of a Unigram model in a living tokenizer's `to_str` by `spell_scores`."""
 
 def json_normalize(data: bytes) -> str:
-    """Parse a JSON document as the compiler does and write it again, without white space."""
+    """Parse a JSON document as the compiler does, and write it without white space."""
 
 def added_tokens_text(tokens: dict[int, Any], pretty: bool) -> bytes:
-    """JSON of added tokens by their ids, in the order of these, as the library writes that of a ``tokenizer.json``."""
+    """Return JSON of added tokens by id, in dict order, as the library writes it in a ``tokenizer.json``."""
 
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
-    """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
+    """Return the text normalized by a component (JSON), and the original bytes of each of its bytes."""
 
 def merges_by_score(
     scores: dict[str, float],
 ) -> tuple[list[tuple[str, str]], list[tuple[int, int]], list[tuple[int, int]]] | None:
-    """The pairs that make pieces, the best piece first, a longer left part first. Where those of a piece stand of which
-    one ends as another begins, and those of several pieces of one score, in any order.
+    """Return (pairs, entangled, equal): the pairs that make pieces, best piece first, longer left part first.
 
-    None where a part is a single character that is no piece, and for pieces of both zeros.
+    `entangled` has ranges of pairs of one piece in which one pair ends as another begins. `equal` has ranges of pairs
+    of several pieces with one score, in any order. None if a part is a single character but not a piece, for scores
+    with zeros of both signs, and for NaN.
     """
 
 def vocabulary_text(vocab: dict[str, int], pretty: bool) -> bytes:
-    """JSON of tokens in the order of their ids, as the library writes the vocabulary of a model."""
+    """Return JSON of tokens in the order of their ids, as the library writes a model's vocabulary."""
 
 def read_rank_file(data: bytes) -> dict[bytes, int] | None:
-    """The tokens of a rank file and their ranks; None unless it is as `rank_file` writes one."""
+    """Return the tokens of a rank file and their ranks; None if `rank_file` would not write the same file."""
 
 def rank_file(tokens: list[bytes], ranks: list[int]) -> bytes | None:
-    """The text of a rank file; None unless the ranks are bytes and ints of 64 bits."""
+    """Return the text of a rank file; None unless tokens are bytes and ranks are 64-bit ints."""
 
 def vocabulary_of_ranks(tokens: list[bytes], ids: list[int], specials: dict[str, int]) -> bytes:
-    """The members "vocab" and "merges" of a ``tokenizer.json``, of tokens in the order of their ids, and special tokens
-    in that of theirs."""
+    """Return the members "vocab" and "merges" of a ``tokenizer.json``.
+
+    Tokens are in the order of their ids; so are special tokens.
+    """
 
 class CharsmapRules:
     """SentencePiece's normalization rules: a ``precompiled_charsmap``."""
 
     def __init__(self, charsmap: bytes) -> None:
-        """VocabularyError when the data is damaged."""
+        """VocabularyError if the data is damaged."""
 
     def __len__(self) -> int: ...
     def as_dict(self) -> dict[str, str]:
-        """All rules: a key, and the text that replaces it."""
+        """Return all rules: key to replacement."""
 
     def characters(self) -> dict[str, str]:
-        """The rules for single characters."""
+        """Return the rules for single characters."""
 
     def following(self) -> dict[str, str]:
-        """For each beginning of a key of several characters, the last characters of such keys, in order.
+        """Return, for each proper prefix of keys of several characters, the characters that end such keys, in order.
 
-        UnsupportedError when such a beginning of several characters is no key.
+        UnsupportedError if a prefix of several characters is not a key.
         """
 
     def apply(self, text: str) -> str:
-        """The text after the rules: from left to right, the longest that fits."""
+        """Apply the rules to a text: from left to right, the longest match first."""
 
     def differences(self, component: str) -> tuple[str, dict[str, str]]:
-        """Where a normalizer (JSON) differs from the rules: single characters, of all that exist, and longer rules."""
+        """Return where a normalizer (JSON) differs from the rules: characters, of all that exist, and longer rules."""
 
 class TextModel:
-    """A model on text alone: the "model" of a tokenizer.json."""
+    """A model on text without other components: the "model" of a tokenizer.json."""
 
     def __init__(self, model: str) -> None: ...
     @staticmethod
@@ -749,58 +867,62 @@ class TextModel:
     def cartridge(self) -> bytes: ...
     def __len__(self) -> int: ...
     def tokenize(self, piece: str) -> list[tuple[int, str, tuple[int, int]]]:
-        """(id, string, byte offsets) of each token."""
+        """Return (id, string, byte offsets) of each token."""
     def count(self, piece: str) -> int: ...
 
 class _testing:
-    """A module, `crayon_hf._core._testing`: parts of the engine one by one, for tests alone."""
+    """The module `crayon_hf._core._testing`: single parts of the engine, for tests only."""
 
     TRACE_RUN_BYTES: int
     TRACE_STEPS: int
 
     @staticmethod
     def host_device(budget_bytes: int, kind: str = "host", is_deferred: bool = False) -> Any:
-        """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
-        host's, of which it pretends to have so many bytes. With `is_deferred` a stream's work is done when somebody
-        waits for it, not before. `kind` is what it says it is: host, cuda or rocm."""
+        """Return a device for `DeviceEncoder` that runs the GPU kernels on the CPU, slowly, for tests.
+
+        It claims `budget_bytes` of memory. With `is_deferred` a stream's work runs when it is waited for, not before.
+        `kind` is the kind that it claims: host, cuda or rocm.
+        """
     @staticmethod
     def fail_on_device(device: Any, call: str, calls: int, status: str, times: int = 1) -> None:
-        """After `calls` more, so many calls of a `host_device` give a status: out_of_memory, unusable, lost, failed.
-        After lost, all do."""
+        """Make `times` calls of a `host_device` fail, after `calls` more succeed.
+
+        `status` is out_of_memory, unusable, lost or failed. After lost, all calls fail.
+        """
     @staticmethod
     def take_device_memory(device: Any, bytes: int, is_told: bool = True) -> None:
-        """Another process has so many bytes of a `host_device`. Unless `is_told`, it says that they are free."""
+        """Simulate another process that uses `bytes` of a `host_device`. Unless `is_told`, they count as free."""
     @staticmethod
     def device_counts(device: Any) -> dict[str, int]:
-        """How often a `host_device` was called, by call; bytes used, and pinned, now and at most; open streams."""
+        """Return calls of a `host_device` by name; bytes used, and pinned, now and at most; open streams."""
     @staticmethod
     def open_device_stream(device: Any) -> int:
-        """A stream of a `host_device`, as another library may have one."""
+        """Open a stream of a `host_device`, as another library would."""
     @staticmethod
     def copy_on_device(device: Any, stream: int, to: Any, from_: Any) -> None:
-        """Put into a stream of a `host_device` that a buffer gets the bytes of another. Both must live till then."""
+        """Enqueue a copy from one buffer to another in a stream of a `host_device`. Both must live until it runs."""
     @staticmethod
     def stream_after_on_device(device: Any, stream: int, other: int) -> None:
-        """Let a stream of a `host_device` wait for what is in another."""
+        """Make a stream of a `host_device` wait for another."""
 
     @staticmethod
     def on_device(device: Any, data: Any) -> DeviceArray:
-        """A buffer's bytes in a device's memory, as int8. DeviceOutOfMemoryError."""
+        """Copy a buffer's bytes to a device's memory, as int8. DeviceOutOfMemoryError."""
 
     @staticmethod
     def taken(device: Any, size: int) -> DeviceArray:
-        """So many bytes of a device's memory, with anything in them. DeviceOutOfMemoryError."""
+        """Allocate `size` uninitialized bytes of a device's memory. DeviceOutOfMemoryError."""
 
     @staticmethod
     def memory(device: Any) -> tuple[int, int]:
-        """How many bytes of a device's memory are free, and how many there are."""
+        """Return (free, total) bytes of a device's memory."""
 
     @staticmethod
     def pinned(device: Any, size: int) -> npt.NDArray[np.uint8]:
-        """So many bytes of the host's memory, pinned for a device. DeviceOutOfMemoryError."""
+        """Allocate `size` bytes of host memory, pinned for a device. DeviceOutOfMemoryError."""
 
     class MergeWay:
-        """The ways of merging that must agree; `usual` chooses by length."""
+        """The merge algorithms, which must agree; `usual` chooses by length."""
 
         usual: _testing.MergeWay
         short_arrays: _testing.MergeWay
@@ -810,43 +932,43 @@ class _testing:
 
     @staticmethod
     def set_working_memory(limit: int = 0, idle_milliseconds: int = 60_000) -> None:
-        """How much the engines keep between calls (0: as without a test), and for how long what nobody uses."""
+        """Limit the bytes that engines keep between calls (0: the default), and how long unused memory is kept."""
 
     @staticmethod
     def core_quota(root: str) -> float | None:
-        """The cores that the control groups below a directory, in place of "/", leave this process."""
+        """Return the cores that control groups below `root`, instead of "/", allow this process."""
 
     @staticmethod
     def thread_count(threads: int, bytes: int) -> int:
-        """How many threads a call with so many bytes of text has."""
+        """Return the number of threads of a call with `bytes` of text."""
 
     @staticmethod
     def ready_calls(engine: Engine, texts: Any, waits_long: bool) -> int:
-        """How often a batch would take the GIL to make objects of ids, where that takes long or does not."""
+        """Return how often a batch would take the GIL to make objects of ids, when taking it is slow or not."""
 
     @staticmethod
     def encoded_bytes(engine: Engine, first: list[str], second: list[str] | None, truncation: Any) -> int:
-        """How many bytes of text `Engine.encode_columns` encodes."""
+        """Return the bytes of text that `Engine.encode_columns` encodes."""
 
     @staticmethod
     def merge_pretoken(engine: Engine, pretoken: bytes, way: MergeWay) -> list[int]:
-        """What merging alone makes of one pretoken: the word table and added tokens are left out."""
+        """Return the ids of a pretoken by merging alone, without the word table and added tokens."""
 
     @staticmethod
     def cuts(engine: Engine, pretoken: bytes) -> list[int]:
-        """Where a pretoken is cut before it is merged."""
+        """Return where a pretoken is cut before it is merged."""
 
     @staticmethod
     def decode_strings(engine: Engine, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
-        """`Engine.decode` by the decoder's general way, which its quick ways must agree with; no bytes are joined."""
+        """`Engine.decode` by the decoder's general algorithm, with which its fast paths must agree."""
 
     @staticmethod
     def model_type(engine: Engine) -> str:
-        """The type of the model, as a tokenizer.json calls it."""
+        """Return the type of the model in a tokenizer.json."""
 
     @staticmethod
     def verify_cartridge(path: str | bytes | os.PathLike[str]) -> None:
-        """Read a cartridge whole and check every checksum and index. Raises CartridgeError."""
+        """Read a whole cartridge and check every checksum and index. Raises CartridgeError."""
 
     @staticmethod
     def match_backwards(
@@ -857,53 +979,54 @@ class _testing:
         start: int,
         stop: int,
     ) -> list[tuple[int, int]]:
-        """(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none."""
+        """Return (bytes, value) of the longest key at each position of text[start:stop], or (0, -1)."""
 
     @staticmethod
     def pretokenize(
         data: bytes, family: str, flavor: str = "oniguruma", cpu: str = "", capacity: int = 1024
     ) -> list[int]:
-        """End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set.
+        """Return the end offsets (bytes) of the pretokens of `data`.
 
-        `capacity` is how many pretokens one call of the scanner may give."""
+        `cpu` forces an instruction set. `capacity` is the most pretokens of one call of the scanner.
+        """
 
     @staticmethod
     def known_patterns(flavor: str) -> list[str]:
-        """Every pattern that family_of_pattern knows."""
+        """Return every pattern that family_of_pattern knows."""
 
     @staticmethod
     def added_token_classes() -> bytes:
-        """One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them."""
+        """Return a byte for each code point: 1 for \\w and 2 for white space, as added tokens see them."""
 
     @staticmethod
     def utf8_chars(data: bytes, backwards: bool = False) -> list[tuple[int, int, bool]]:
-        """(code point, bytes, valid) for each character; an invalid byte is one character."""
+        """Return (code point, bytes, valid) for each character; an invalid byte is one character."""
 
     @staticmethod
     def utf8_error(data: bytes) -> int:
-        """Offset of the first byte that is not valid UTF-8, or the size."""
+        """Return the offset of the first byte that is not valid UTF-8, or the size."""
 
     @staticmethod
     def utf8_of(text: str) -> bytes:
-        """The UTF-8 of a str by its code points, written in both ways; ValueError for one with surrogates."""
+        """Return the UTF-8 of a str from its code points, written by both algorithms; ValueError for surrogates."""
 
     @staticmethod
     def utf8_lossy(data: bytes) -> str:
-        """The text with every maximal invalid subpart replaced by U+FFFD."""
+        """Return the text with every maximal invalid subpart replaced by U+FFFD."""
 
     @staticmethod
     def char_classes(flavor: str) -> bytes:
-        """One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h)."""
+        """Return a class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h)."""
 
     @staticmethod
     def normalizer_leaves(component: str, text: str) -> bool:
-        """True when the normalizer surely leaves the text as it is; False may be wrong."""
+        """Whether the normalizer surely leaves the text unchanged. False may be wrong."""
 
     @staticmethod
     def pre_tokenize(
         component: str, text: str, raw_bytes: bool = False, aligned: bool = True, base: int = 0, inserted: str = ""
     ) -> list[tuple[Any, tuple[int, int]]]:
-        """The pieces that a pre-tokenizer (JSON) cuts a text into, each with the characters that it comes from."""
+        """Return the pieces of a text by a pre-tokenizer (JSON), each with the characters that it comes from."""
 
     @staticmethod
     def ends_in_byte_level(component: str) -> bool:
@@ -911,31 +1034,32 @@ class _testing:
 
     @staticmethod
     def regex_find_all(pattern: str, text: str) -> list[tuple[int, int]]:
-        """The matches of an Oniguruma pattern, one after the other, as byte offsets."""
+        """Return the successive matches of an Oniguruma pattern, as byte offsets."""
 
     @staticmethod
     def regex_literal_find_all(literal: str, text: str) -> list[tuple[int, int]]:
-        """The places of a string, one after the other, as byte offsets."""
+        """Return the successive matches of a literal string, as byte offsets."""
 
     @staticmethod
     def decode_tokens(component: str, tokens: Sequence[str]) -> str:
-        """The text that a decoder (JSON, as in tokenizer.json) makes of tokens' strings."""
+        """Return the text that a decoder (JSON) makes of tokens."""
 
     @staticmethod
     def decode_chain(component: str, tokens: Sequence[str]) -> list[str]:
-        """The strings of which that text is put together."""
+        """Return the strings that the decoder's text is joined from."""
 
     @staticmethod
     def post_process_encodings(
         component: str, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
-        """What a post-processor (JSON, or "null") makes of encodings, which are left as they are."""
+        """Apply a post-processor (JSON, or "null") to encodings, which stay unchanged."""
 
     @staticmethod
     def count_special_tokens(component: str, is_pair: bool) -> int: ...
     @staticmethod
     def special_frames(component: str) -> tuple[Any, Any]:
-        """What a post-processor puts around one sequence and around a pair, when that is all that it does."""
+        """Return the tokens that a post-processor puts around one sequence and around a pair, if that is all it
+        does."""
 
     @staticmethod
     def truncate_encodings(

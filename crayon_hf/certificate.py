@@ -24,15 +24,15 @@ SCHEMA = "crayon-hf/parity-certificate/1"
 
 
 class CertificateError(CrayonError, ValueError):
-    """A report that no certificate can be made of, or a certificate that cannot be read."""
+    """A report or a cartridge cannot be certified, or a certificate cannot be read."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a certificate says. It is not signed: it says what was measured, and how to measure it again."""
+    """A parity certificate: a measurement, and how to repeat it. It is not signed."""
 
     source_digest: str
-    """SHA-256 (hex) of the ``tokenizer.json`` that the cartridge is compiled from."""
+    """SHA-256 (hex) of the ``tokenizer.json`` that the cartridge was compiled from."""
     target: str
     reference: Mapping[str, str]
     """``name`` and ``version``."""
@@ -42,21 +42,21 @@ class Certificate:
     characters: int
     compared: tuple[str, ...]
     suites: tuple[Mapping[str, Any], ...]
-    """Each with ``name``, ``kind``, ``inputs``, ``characters``, ``seed`` and ``digest``."""
+    """Dicts with ``name``, ``kind``, ``inputs``, ``characters``, ``seed`` and ``digest``."""
     machine: tuple[str, ...]
     command: str
     started: str
     schema: str = field(default=SCHEMA)
 
     def summary(self) -> str:
-        """It in one line."""
+        """Return the certificate in one line."""
         reference = f"{self.reference.get('name')} {self.reference.get('version')}"
         inputs = f"{plural(self.inputs, 'input')}, {plural(self.characters, 'character')}"
         return f"agreed with {reference} on {inputs}, {self.started}"
 
 
 def of_report(report: Report) -> dict[str, Any]:
-    """The certificate of a report. CertificateError unless it agrees fully, on our own engine."""
+    """Return the certificate of a report. CertificateError unless all inputs agree, on our own engine."""
     if not report.agreed:
         raise CertificateError(
             f"no certificate for {report.target.name}: {report.differing} of {report.inputs} inputs differ from "
@@ -87,12 +87,18 @@ def of_report(report: Report) -> dict[str, Any]:
 
 
 def certify(path: str | os.PathLike[str], report: Report) -> None:
-    """Write the certificate of a report into a cartridge, in place of one that it may have.
+    """Write the certificate of a report into a cartridge, replacing a previous one.
 
-    The file is replaced as a whole, after the new one has been verified; on an error it is what it was.
-    CertificateError when the report is not one of full agreement, when it is not of what this cartridge is compiled
-    from, or when the cartridge does not say what the ``tokenizer.json`` beside it says; CartridgeError for a file that
-    is no whole cartridge.
+    The new file is verified, then renamed over the old one. If an error occurs, the old file is unchanged.
+
+    Args:
+        path: The cartridge.
+        report: A report of full agreement on this cartridge's tokenizer.json.
+
+    Raises:
+        CertificateError: The report shows differences, or is about another tokenizer.json, or the cartridge does not
+            match the ``tokenizer.json`` beside it.
+        CartridgeError: The cartridge is damaged.
     """
     text = json.dumps(of_report(report), ensure_ascii=False, separators=(",", ":"))
     name = os.fspath(path)
@@ -109,12 +115,18 @@ def certify(path: str | os.PathLike[str], report: Report) -> None:
 
 
 def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
-    """The engine of a cartridge that may be certified: one that says what the ``tokenizer.json`` beside it says.
+    """Return the engine of a cartridge that may be certified: one that matches the ``tokenizer.json`` beside it.
 
-    The digest in a cartridge is whatever its writer put there, so that the two are compared as meanings. `against` is
-    the reference; by default the library that the cartridge says its ids are those of. CertificateError says why not,
-    CartridgeError that the file is no whole cartridge, VocabularyError
-    that the ``tokenizer.json`` is too large.
+    Their contents are compared, because the digest in a cartridge is whatever its writer put there.
+
+    Args:
+        path: The cartridge.
+        against: The reference; by default the library that the cartridge names.
+
+    Raises:
+        CertificateError: The two do not match.
+        CartridgeError: The cartridge is damaged.
+        VocabularyError: The ``tokenizer.json`` is too large.
     """
     name = os.fspath(path)
     engine = _core.Engine.open(name, verify=True)
@@ -138,12 +150,17 @@ def _check(engine: _core.Engine, digest: str, text: str, name: str) -> None:
 
 
 def read(where: str | os.PathLike[str] | _core.Engine) -> Certificate | None:
-    """The certificate of a cartridge, by its path or its engine; None when it has none.
+    """Return the certificate of a cartridge; None if it has none.
 
-    CertificateError for one that is malformed, of another schema, or of another source than the cartridge's own: it is
-    not to be trusted. A path is verified whole first.
+    A path is verified whole first. docs/parity.md has examples.
 
-    docs/parity.md has examples.
+    Args:
+        where: The path of a cartridge, or its engine.
+
+    Raises:
+        CertificateError: The certificate is malformed, of another schema, or of another source than the cartridge's. Do
+            not trust it.
+        CartridgeError: The cartridge is damaged.
     """
     engine = where if isinstance(where, _core.Engine) else _core.Engine.open(os.fspath(where), verify=True)
     if engine.certificate is None:

@@ -1,4 +1,4 @@
-"""`DecodeStream`: ids in, one by one, and text out as soon as it is whole characters."""
+"""`DecodeStream`: ids in, one by one, and text out as soon as its characters are complete."""
 
 from __future__ import annotations
 
@@ -19,23 +19,30 @@ from crayon_hf.util.warned import warn_caller
 _ID_BITS = 32
 
 _references: WeakKeyDictionary[Tokenizer, tuple[Any, Any]] = WeakKeyDictionary()
-"""The reference's tokenizer for one of ours, and the engine that it says the same as."""
+"""For a tokenizer of ours: the engine, and a reference tokenizer with the same output."""
 
 
 class DecodeStream(_core.DecodeStream):
-    """``tokenizers.decoders.DecodeStream``, for tokenizers of crayon_hf and of that library.
+    """Decode ids one by one, as ``tokenizers.decoders.DecodeStream`` does, for tokenizers of both packages.
+
+    ``stream.step(tokenizer, id)`` adds one id, or several. It returns the new text, or None while a character is
+    incomplete. Unknown ids are left out.
+
+    Args:
+        ids: The ids of a prompt: context, whose text is not returned.
+        skip_special_tokens: Whether special tokens are left out.
+
+    Raises:
+        ValueError: New ids change earlier text.
 
     >>> stream = DecodeStream(skip_special_tokens=True)
     >>> "".join(stream.step(tokenizer, id) or "" for id in ids)  # doctest: +SKIP
-
-    ``stream.step(tokenizer, id)`` adds one id, or several, and returns the new text, or None while a character is not
-    whole. Unknown ids are left out. ValueError if the new ids change earlier text.
     """
 
     __slots__ = ()
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> None:
-        """`ids` are those of a prompt: they count as context, and their text is not given again."""
+        """`ids` are those of a prompt: context, whose text is not returned."""
         prompt = [] if ids is None else _ids_of(ids)
         super().__init__(
             prompt,
@@ -43,7 +50,7 @@ class DecodeStream(_core.DecodeStream):
         )
 
     def _step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
-        """`step`, of any arguments: the usual ones pass it by."""
+        """`step` for unusual arguments. The fast path handles the others."""
         engine: Any
         if isinstance(tokenizer, Tokenizer):
             engine = tokenizer._current_engine()
@@ -69,20 +76,20 @@ class DecodeStream(_core.DecodeStream):
 
 
 class _OfTheReference:
-    """What `advance` calls of an engine, for a tokenizer of the library."""
+    """Engine interface over a tokenizer of the library, for `advance`."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     def decode(self, ids: list[int], skip_special_tokens: bool, unknown: str) -> Any:
-        """The library leaves out unknown ids itself."""
+        """Decode; the library itself leaves out unknown ids."""
         return self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
 
 
 def watch() -> None:
-    """Have the reference's own `DecodeStream` take our tokenizers, now or when the library is imported.
+    """Make the reference's own `DecodeStream` take our tokenizers, now or when the library is imported.
 
-    It refuses them with a TypeError, which servers take for an odd id, log, and go on without any text.
+    Otherwise it raises TypeError. Servers take that for a bad id, log it, and continue without text.
     """
     when_imported("tokenizers.decoders", "DecodeStream", _extend)
 
@@ -104,12 +111,13 @@ def _extend() -> None:
 
 
 def _reference_of(tokenizer: Tokenizer) -> Any:
-    """The reference's tokenizer that says what `tokenizer` does now."""
+    """Return a reference tokenizer with the current output of `tokenizer`."""
     engine, known = tokenizer._current_engine(), _references.get(tokenizer)
     if known is None or known[0] is not engine:
         warn_caller(
-            "tokenizers.decoders.DecodeStream takes tokenizers of its own library, so one is made of this, which takes"
-            " time and memory: call crayon_hf.install() before the class is imported, or use crayon_hf.DecodeStream",
+            "tokenizers.decoders.DecodeStream takes only tokenizers of its own library, so one is made from this"
+            " tokenizer, which takes time and memory: call crayon_hf.install() before the class is imported, or use"
+            " crayon_hf.DecodeStream",
             DelegatedWarning,
         )
         known = _references[tokenizer] = engine, reference_class().from_str(tokenizer.to_str())

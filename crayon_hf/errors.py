@@ -1,10 +1,10 @@
-"""The errors that crayon_hf raises; every one is a ``CrayonError``."""
+"""The errors that crayon_hf raises. All derive from ``CrayonError``."""
 
 from __future__ import annotations
 
 
 class CrayonError(Exception):
-    """Base of all errors of this package."""
+    """Base class of the errors of this package."""
 
 
 class CartridgeError(CrayonError, ValueError):
@@ -37,23 +37,23 @@ class JobError(CrayonError):
 
 
 class StoreError(JobError):
-    """An object store did not do what a job asked of it; the message names the address and says what to do."""
+    """An object store failed a request of a job; the message names the address and says what to do."""
 
 
 class StoreCredentialsError(StoreError):
-    """The credentials for an object store have expired, or there are none; with new ones the same command goes on."""
+    """The credentials for an object store are missing or expired. Run the same command with new ones to continue."""
 
 
 class FormatError(CrayonError, ValueError):
-    """A format cannot hold an id or a document, or a table of prices is wrong."""
+    """A format cannot store an id or a document, or a price table is wrong."""
 
 
 class TokenIdError(CrayonError, ValueError):
-    """An id that the vocabulary does not have."""
+    """An id is not in the vocabulary."""
 
 
 class ProfileNotFoundError(CrayonError, FileNotFoundError):
-    """No cartridge of that name is in the search path; the message lists where it was looked for."""
+    """The search path has no cartridge of that name; the message lists the searched directories."""
 
 
 class SourceMissingError(CrayonError, FileNotFoundError):
@@ -65,7 +65,7 @@ class ProfileNotLoadedError(CrayonError, RuntimeError):
 
 
 class PipelineClosedError(CrayonError, RuntimeError):
-    """A closed `Pipeline` got work, or was asked for a result when there are no more."""
+    """A closed `Pipeline` received work, or has no more results."""
 
 
 class HubError(CrayonError):
@@ -77,12 +77,12 @@ class MissingExtraError(CrayonError, ImportError):
 
 
 class DeviceError(CrayonError, RuntimeError):
-    """A GPU failed; the message names the device and says what to do. Of this class itself: one call failed, and the
+    """A GPU failed; the message names the device and says what to do. Subclasses apart, only one call failed, and the
     next may succeed."""
 
 
 class DeviceUnavailableError(DeviceError):
-    """A device cannot be used: this build has no engine or no code for it, or there is no driver or device."""
+    """A device cannot be used: the build has no engine or code for it, or the driver or the device is missing."""
 
 
 class DeviceOutOfMemoryError(DeviceError, MemoryError):
@@ -98,7 +98,7 @@ class DeviceWarning(UserWarning):
 
 
 class AmbiguousNameWarning(UserWarning):
-    """A name is a path here and also a profile or an encoding; the message says which is used, and how to write the
+    """A name is a path and also a profile or an encoding; the message says which is used, and how to select the
     other."""
 
 

@@ -1,7 +1,6 @@
-"""A file to ids without holding the file, its text or its ids in memory: one chunk after the other.
+"""Encodes a file chunk by chunk, without holding the file, its text or its ids in memory.
 
-Chunks end at places where cutting changes no id (``cpp/src/engine/seams.h``), so the ids of all chunks together are
-those of the whole text.
+Chunks end where cutting changes no id (``cpp/src/engine/seams.h``), so their ids together are those of the whole text.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 _LARGEST_READ = 1 << 28
-"""A window over what is not mapped is no larger than this to begin with."""
+"""The largest initial window over a file that is not mapped."""
 
 
 class FileChunk(NamedTuple):
@@ -32,7 +31,7 @@ class FileChunk(NamedTuple):
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64] | None
-    """Of each id the bytes of the file that it stands for, (start, end); (0, 0) of special tokens around the text."""
+    """(start, end) of each id's bytes in the file; (0, 0) for special tokens around the text."""
     start: int
     end: int
 
@@ -46,7 +45,7 @@ def encode_file(
     offsets: bool = False,
     add_special_tokens: bool = True,
 ) -> Iterator[FileChunk]:
-    """See `Tokenizer.encode_file`, which gives its engine and whether special tokens in the text are plain text."""
+    """`Tokenizer.encode_file`, with its engine and its `encode_special_tokens`."""
     validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
@@ -60,7 +59,7 @@ def encode_file(
 
 
 def open_binary(file: Any) -> tuple[Any, bool]:
-    """A binary file, and whether it is ours to close."""
+    """Return a binary file, and whether we must close it."""
     if isinstance(file, (str, bytes, os.PathLike)):
         return open(file, "rb", buffering=0), True
     if isinstance(file, io.TextIOBase) or not (hasattr(file, "readinto") or hasattr(file, "read")):
@@ -71,14 +70,14 @@ def open_binary(file: Any) -> tuple[Any, bool]:
 def _mapped(encoder: _core.StreamEncoder, file: io.FileIO, chunk_bytes: int) -> Iterator[FileChunk]:
     with file:
         size = os.fstat(file.fileno()).st_size
-        if size == 0:  # empty, or one that does not know its size, as those of the kernel
+        if size == 0:  # empty, or a file without a size, such as those in /proc
             yield from _read(encoder, file, False, chunk_bytes)
             return
         with contextlib.closing(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)) as pages:
             start, window, given_back = 0, chunk_bytes, 0
             while start < size:
                 end = min(size, start + window)
-                # Reading what is no longer there would end the process.
+                # Reading a truncated mmap raises SIGBUS, so check before each window.
                 if (left := os.fstat(file.fileno()).st_size) < end:
                     raise OSError(f"{file.name!r} was cut from {size} to {left} bytes while it was encoded")
                 consumed, ids, offsets = encoder.encode(pages, start, end, end == size)
@@ -90,7 +89,7 @@ def _mapped(encoder: _core.StreamEncoder, file: io.FileIO, chunk_bytes: int) -> 
 
 
 def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
-    """Let the system take back the memory of what is behind `start`, in whole pages from `done` on; where they end."""
+    """Return whole pages before `start` to the system, from `done` on. Returns their end."""
     end = start - start % mmap.PAGESIZE
     if end > done and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED, done, end - done)
@@ -121,7 +120,7 @@ def _read(encoder: _core.StreamEncoder, file: Any, own: bool, chunk_bytes: int) 
 
 
 def read_into(file: Any, view: memoryview) -> int:
-    """How many bytes were read; 0 at the end."""
+    """Read into `view`. Returns the number of bytes, 0 at the end."""
     if hasattr(file, "readinto"):
         count = file.readinto(view)
     else:
@@ -132,16 +131,16 @@ def read_into(file: Any, view: memoryview) -> int:
         if data and len(data) <= len(view):
             view[: len(data)] = data
     if count is None:
-        raise BlockingIOError("the file has nothing to read now and does not block")
+        raise BlockingIOError("the file is non-blocking and has no data now: open it in blocking mode")
     if not 0 <= count <= len(view):
-        raise OSError(f"the file says that it read {count} bytes, of {len(view)} that it was asked for")
+        raise OSError(f"the file reports that it read {count} bytes, but {len(view)} were requested")
     return int(count)
 
 
 def _delegated(
     engine: Any, file: Any, own: bool, add_special_tokens: bool, as_text: bool, offsets: bool
 ) -> Iterator[FileChunk]:
-    """The whole file at once: the reference takes texts whole."""
+    """Encode the whole file at once: the reference takes only whole texts."""
     import numpy as np
 
     with file if own else contextlib.nullcontext():

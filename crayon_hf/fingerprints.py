@@ -1,9 +1,10 @@
-"""Fingerprints of tokenizers: a digest, and how ``datasets`` gets it.
+"""Fingerprints of tokenizers: a digest, and its registration with ``datasets``.
 
-``datasets`` names its cache files by a hash of what a function refers to. It pickles a function with a pickler of its
-own, and hashes the pickle. Ours holds the path of a cartridge, to open it quickly elsewhere; what is hashed is all that
-the ids depend on, so that another path, another machine or another use before changes nothing. The pickler is no public
-part of ``datasets``; without this a hash is made of the pickle.
+``datasets`` names its cache files by a hash of a function and everything it refers to. For that it pickles the function
+with its own pickler, and hashes the pickle. Our pickles hold the path of a cartridge. The fingerprint replaces it with
+everything that the ids depend on, so path, machine and earlier use do not matter.
+
+The pickler is not a public interface of ``datasets``. Without it, the pickle is hashed.
 """
 
 from __future__ import annotations
@@ -21,25 +22,26 @@ if TYPE_CHECKING:
 
 
 def watch() -> None:
-    """Tell ``datasets`` now, or when it is imported. Calling it again changes nothing."""
+    """Register with ``datasets`` now, or when it is imported. Idempotent."""
     when_imported("datasets.utils._dill", "pklregister", _register)
 
 
 def facts(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What tells a tokenizer from every other, the same in every process, as text.
+    """Return text that identifies a tokenizer, the same in every process.
 
-    UnsupportedError for one with a component that is written in Python: ``datasets`` then says so, and hashes chance.
+    UnsupportedError for a component written in Python: ``datasets`` then warns, and uses a random hash.
     """
     sizes = repr(tokenizer.truncation), repr(tokenizer.padding)
     return type(tokenizer).__name__, digest_of(tokenizer), *sizes
 
 
 def digest_of(tokenizer: Tokenizer) -> str:
-    """SHA-256 (hex) of all that a tokenizer's ids depend on.
+    """Return the SHA-256 (hex) of everything that a tokenizer's ids depend on.
 
-    UnsupportedError for one with components that are written in Python: nothing says what they do.
+    Raises:
+        UnsupportedError: A component is written in Python, so its behaviour has no description.
     """
-    import json  # importing the package need not wait for it
+    import json  # not at the top: it would slow down importing the package
 
     from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
 
@@ -47,7 +49,7 @@ def digest_of(tokenizer: Tokenizer) -> str:
     what: Any
     if isinstance(engine, _core.Engine) and not tokenizer._state.is_modified:
         what = engine.source_digest
-    elif isinstance(engine, TiktokenEngine):  # it has no tokenizer.json
+    elif isinstance(engine, TiktokenEngine):  # without a tokenizer.json
         name, pattern, ranks, specials, _ = engine.arguments
         what = [name, pattern, sorted((bytes(t).hex(), id) for t, id in ranks.items()), sorted(specials.items())]
     else:
@@ -59,7 +61,7 @@ def digest_of(tokenizer: Tokenizer) -> str:
 
 
 def hash_by(kind: type, facts: Callable[[Any], tuple[str, ...]]) -> None:
-    """Have ``datasets``, which must be there, hash objects of just this class by their facts. Twice is as once."""
+    """Make an imported ``datasets`` hash objects of exactly this class by their facts. Idempotent."""
     from datasets.utils._dill import Pickler, pklregister
 
     def save(pickler: Any, thing: Any) -> None:

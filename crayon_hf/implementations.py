@@ -1,6 +1,6 @@
-"""The ready-made tokenizers of ``tokenizers``, such as `ByteLevelBPETokenizer`, over ours.
+"""The ready-made tokenizers of ``tokenizers``, such as `ByteLevelBPETokenizer`, on our engine.
 
-It is the library's own code, imported a second time, in which the name ``Tokenizer`` is our class.
+The library's own modules are imported a second time, with our class under the name ``Tokenizer``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tokenizers.implementations as _stock
 
 from crayon_hf.tokenizer import Tokenizer as _Tokenizer
 
-__path__ = list(_stock.__path__)  # the modules of this package are found there
+__path__ = list(_stock.__path__)  # import the library's modules as ours
 
 for _found in pkgutil.iter_modules(__path__):
     _module: Any = import_module(f"{__name__}.{_found.name}")

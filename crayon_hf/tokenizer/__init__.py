@@ -1,4 +1,4 @@
-"""The tokenizer: its methods, what it is opened from, and how it changes."""
+"""`Tokenizer`: its methods, the sources that it opens, and its changes."""
 
 from crayon_hf.tokenizer.tokenizer import Tokenizer
 

@@ -1,4 +1,4 @@
-"""The methods of `Tokenizer` that can be awaited: the same work, in the threads of the running event loop."""
+"""Awaitable methods of `Tokenizer`: the same work, in the threads of the running event loop."""
 
 from __future__ import annotations
 
@@ -12,32 +12,35 @@ if TYPE_CHECKING:
 
 
 class AsyncMethods:
-    """What `Tokenizer` inherits. Each call needs a running event loop, and works on the tokenizer as it is then."""
+    """Base of `Tokenizer`: its awaitable methods.
+
+    Each call needs a running event loop, and encodes with the tokenizer's settings at the time of the call.
+    """
 
     __slots__ = ()
 
     def async_encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Future[_core.Encoding]:
-        """`encode`, to be awaited. Offsets are in characters here, too."""
+        """Awaitable `encode`, with offsets in characters, too."""
         return self._later("encode", sequence, pair, is_pretokenized, add_special_tokens)
 
     def async_encode_batch(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Future[list[_core.Encoding]]:
-        """`encode_batch`, to be awaited."""
+        """Awaitable `encode_batch`."""
         return self._later("encode_batch", input, is_pretokenized, add_special_tokens)
 
     def async_encode_batch_fast(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Future[list[_core.Encoding]]:
-        """`encode_batch_fast`, to be awaited."""
+        """Awaitable `encode_batch_fast`."""
         return self._later("encode_batch_fast", input, is_pretokenized, add_special_tokens)
 
     def async_decode_batch(
         self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
     ) -> Future[list[str]]:
-        """`decode_batch`, to be awaited."""
+        """Awaitable `decode_batch`."""
         return self._later("decode_batch", sequences, skip_special_tokens)
 
     def _later(self, method: str, *arguments: Any) -> Future[Any]:

@@ -1,4 +1,4 @@
-"""Where a tokenizer encodes its batches: a device, the encoder of its engine there, and what the CPU does instead."""
+"""The device that encodes a tokenizer's batches, with the CPU as fallback."""
 
 from __future__ import annotations
 
@@ -22,24 +22,27 @@ from crayon_hf.util.warned import warn_caller
 _Result = TypeVar("_Result")
 
 _FOR_GOOD = (DeviceLostError, DeviceOutOfMemoryError, DeviceUnavailableError)
-"""After these, ``auto`` leaves a device. Other failures are those of one call."""
+"""After these errors ``auto`` gives up a device. Other errors concern one call."""
 
 _PAYS_FROM = 1 << 16
-"""Characters of a batch from which on ``auto`` uses a GPU. A partition takes some thirty kernels and four waits, a
-fraction of a millisecond, in which the CPU has encoded as much."""
+"""Characters of a batch from which ``auto`` uses a GPU.
+
+A partition takes about thirty kernels and four waits, a fraction of a millisecond. The CPU encodes that many characters
+in the same time.
+"""
 
 
 class Placement:
     """One request for a device. Any number of threads may use it; a device encodes one batch at a time.
 
-    With ``auto``, a device that fails gives way to the CPU, with one warning: for one batch where only a call failed,
-    else for good. A device that was asked for by its name raises `DeviceError`. A vocabulary that no GPU encodes is the
-    CPU's in either case.
+    If a device of ``auto`` fails, the CPU takes over, with one warning: for one batch if only a call failed, else for
+    good. A device that was requested by name raises `DeviceError` instead. Either way the CPU encodes vocabularies that
+    no GPU supports.
     """
 
     def __init__(self, requested: str, is_strict: bool = True) -> None:
-        """Nothing is looked for or opened yet. Unless `is_strict`, the CPU takes the place of a device that cannot be
-        had although it was asked for by its name."""
+        """Record the request; no device is opened yet. Unless `is_strict`, the CPU replaces an unavailable device even
+        if it was requested by name."""
         devices.parse(requested)
         self.requested = requested
         self._is_strict = is_strict
@@ -48,18 +51,18 @@ class Placement:
         self._has_warned = False
 
     def copy(self) -> Placement:
-        """Another one, which begins with the encoder that this one has."""
+        """Return a copy that shares the encoder of this one."""
         twin = Placement(self.requested, self._is_strict)
         twin._choice, twin._kept, twin._has_warned = self._choice, self._kept, self._has_warned
         return twin
 
     @property
     def is_auto(self) -> bool:
-        """True when the device was not asked for by its name."""
+        """Whether the device was not requested by name."""
         return self.requested == "auto"
 
     def choice(self, engine: Any = None) -> Choice:
-        """The device that encodes, and why; with this engine, if one is given."""
+        """Return the device that encodes, and why; for `engine` if given."""
         choice = self._choice
         if choice is None:
             choice = self._choice = devices.choose(self.requested)
@@ -70,13 +73,13 @@ class Placement:
         return choice.fallen_back(f"no device supports this vocabulary: {why}")
 
     def prepare(self, engine: Any) -> None:
-        """Do now what the first batch would do: open the device, and give it the vocabulary."""
+        """Open the device and upload the vocabulary now, instead of at the first batch."""
         self._on_device(engine, lambda encoder: None)
 
     def try_ragged(
         self, engine: Any, texts: Any, special: bool, as_text: bool, threads: int, as_device_arrays: bool
     ) -> Any:
-        """(ids, row_splits) of `encode_ragged`; None when the CPU has to, or ``auto`` finds that it is quicker."""
+        """Return (ids, row_splits) of `encode_ragged`, or None if the CPU has to encode or is faster (``auto``)."""
         if self.is_auto and not as_device_arrays and not _pays(texts):
             return None
         return self._on_device(
@@ -86,13 +89,13 @@ class Placement:
     def try_flat(
         self, engine: Any, data: Any, offsets: Any, special: bool, as_text: bool, as_device_arrays: bool
     ) -> Any:
-        """(ids, row_splits) of `encode_flat`; None when the CPU has to."""
+        """Return (ids, row_splits) of `encode_flat`, or None if the CPU has to encode."""
         return self._on_device(
             engine, lambda encoder: encoder.encode_flat(data, offsets, special, as_text, as_device_arrays)
         )
 
     def try_counts(self, engine: Any, texts: Any, special: bool, as_text: bool, threads: int) -> list[int] | None:
-        """The counts of `count_tokens`; None when the CPU has to. Ids do not leave the device."""
+        """Return the counts of `count_tokens`, or None if the CPU has to count. Ids stay on the device."""
         made = self.try_ragged(engine, texts, special, as_text, threads, True) if self._is_worth(texts) else None
         if made is None:
             return None
@@ -101,7 +104,7 @@ class Placement:
         return counts
 
     def try_rows(self, engine: Any, texts: list[str]) -> list[list[int]] | None:
-        """A list of ids for each text, without special tokens; None when the CPU has to."""
+        """Return a list of ids for each text, without special tokens, or None if the CPU has to encode."""
         made = self.try_ragged(engine, texts, False, False, 0, False)
         return None if made is None else rows_of(*made)
 
@@ -130,7 +133,7 @@ class Placement:
         choice = self.choice()
         if choice.device == "cpu":
             if choice.state is DeviceState.FALLBACK and self._is_strict and not self.is_auto:
-                self._choice = None  # it may be there the next time
+                self._choice = None  # the device may be available at the next call
                 devices.open_device(*devices.parse(self.requested))
             return None
         if _why_not(engine):
@@ -140,7 +143,7 @@ class Placement:
         with state.lock:
             kept = self._kept
             if kept is None or kept[0] is not engine:
-                self._kept = None  # so that there is room for the other one
+                self._kept = None  # free the old vocabulary's memory before the upload
                 device = devices.open_device(choice.device, choice.ordinal)
                 kept = self._kept = engine, _core.DeviceEncoder(engine, device, **devices.capacity())
         return kept[1]
@@ -152,7 +155,7 @@ class Placement:
 
 
 def name_of(device: Any) -> str:
-    """The name of a device as a user gives it: a str, or a torch.device."""
+    """Return the name of a device that a user gives as a str or as a torch.device."""
     if type(device).__module__ == "torch" and type(device).__name__ == "device":
         device = str(device)
     devices.parse(device)
@@ -161,7 +164,7 @@ def name_of(device: Any) -> str:
 
 
 def rows_of(ids: Any, splits: Any) -> list[list[int]]:
-    """The ids of each text in a list of its own."""
+    """Return a list of ids for each text."""
     flat, ends = ids.tolist(), splits.tolist()
     return [flat[begin:end] for begin, end in pairwise(ends)]
 
@@ -180,5 +183,5 @@ def _pays(texts: Iterable[Any]) -> bool:
             if size >= _PAYS_FROM:
                 return True
     except TypeError:
-        pass  # the CPU says what is wrong
+        pass  # encoding on the CPU reports the error
     return False

@@ -1,4 +1,4 @@
-"""Changes of a `Tokenizer`: components, added tokens, truncation and padding, training."""
+"""Methods that change a `Tokenizer`: components, added tokens, truncation, padding and training."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 
 
 class MutableSettings:
-    """What `Tokenizer` inherits. A change takes hold at the next use; one that is refused changes nothing.
+    """Base of `Tokenizer`: the methods that change it.
 
-    The tokenizer is then as if it had been saved and opened again. The reference may go on from before for a while when
-    an attribute of a component changes: its model remembers words, and its added tokens how they were normalized.
+    A change takes effect at the next use; a refused change has no effect. The result is the same as saving the
+    tokenizer and opening it again. The reference can differ for a while after an attribute of a component changes,
+    because its model caches words and its added tokens keep their normalized spelling.
     """
 
     __slots__ = ("_engine", "_padding", "_placement", "_special_as_text", "_state", "_truncation")
 
     _state: TokenizerState
     _engine: AnyEngine | None
-    """What encodes. None when it has to be asked for, since something changed or somebody holds a component."""
+    """The engine that encodes, or None if the state has to be asked: after a change, or while a component is
+    borrowed."""
     _placement: Placement | None
-    """Where batches are encoded; None is the CPU."""
+    """The device that encodes batches; None is the CPU."""
     _special_as_text: bool
     _truncation: truncation_padding.Truncation | None
     _padding: truncation_padding.Padding | None
@@ -46,11 +48,11 @@ class MutableSettings:
         self._engine = parts.engine() if parts.is_idle else None
 
     def _current_engine(self) -> AnyEngine:
-        """What encodes, as the tokenizer is now."""
+        """Return the engine of the tokenizer's current state."""
         return self._engine or self._settle()
 
     def _settle(self) -> AnyEngine:
-        """The engine, when something changed or may have been changed from outside since the last use."""
+        """Ask the state for the engine, after a change or while a caller holds a component."""
         with state.lock:
             engine = self._state.engine()
             self._engine = engine if self._state.is_idle else None
@@ -59,20 +61,27 @@ class MutableSettings:
     # -- added tokens
 
     def add_tokens(self, tokens: list[str | tokenizers.AddedToken]) -> int:
-        """Add tokens that are found in a text before the model sees it. Returns how many were added or changed."""
+        """Add tokens that are found in a text before the model sees it.
+
+        Args:
+            tokens: Strings, or ``tokenizers.AddedToken`` objects.
+
+        Returns:
+            The number of tokens that were added or changed.
+        """
         return self._add(tokens, special=False)
 
     def add_special_tokens(self, tokens: list[str | tokenizers.AddedToken]) -> int:
-        """`add_tokens` for tokens that `decode` can leave out; an AddedToken is made special in place."""
+        """`add_tokens` for tokens that `decode` can skip. An AddedToken argument becomes special itself."""
         return self._add(tokens, special=True)
 
     def get_added_tokens_decoder(self) -> dict[int, tokenizers.AddedToken]:
-        """The added tokens by id."""
+        """Return the added tokens by id."""
         return self._state.added().decoder()
 
     @property
     def encode_special_tokens(self) -> bool:
-        """True reads special tokens in a text as ordinary text. False (the default) recognises them."""
+        """Whether special tokens in a text are encoded as ordinary text. By default they are recognised."""
         return self._special_as_text
 
     @encode_special_tokens.setter
@@ -83,12 +92,12 @@ class MutableSettings:
 
     @property
     def truncation(self) -> dict[str, Any] | None:
-        """The truncation that `encode` applies. Set it with `enable_truncation` and `no_truncation`."""
+        """The truncation that `encode` applies, or None. `enable_truncation` and `no_truncation` set it."""
         return None if self._truncation is None else self._truncation.as_dict()
 
     @property
     def padding(self) -> dict[str, Any] | None:
-        """The padding that `encode` applies. Set it with `enable_padding` and `no_padding`."""
+        """The padding that `encode` applies, or None. `enable_padding` and `no_padding` set it."""
         return None if self._padding is None else self._padding.as_dict()
 
     def enable_truncation(
@@ -100,9 +109,16 @@ class MutableSettings:
         direction: str = "right",
         **ignored: Any,
     ) -> None:
-        """Cut encodings to `max_length`. The rest goes to `Encoding.overflowing`, with `stride` tokens repeated.
+        """Cut encodings to `max_length` tokens. The rest goes to `Encoding.overflowing`.
 
-        `strategy` is ``longest_first``, ``only_first`` or ``only_second``, `direction` is ``right`` or ``left``.
+        Args:
+            max_length: Tokens, special tokens included.
+            stride: Tokens that each overflowing encoding repeats of the one before.
+            strategy: For pairs: ``longest_first``, ``only_first`` or ``only_second``.
+            direction: The side that is cut: ``right`` or ``left``.
+
+        Raises:
+            ValueError: `stride` and special tokens leave no room in `max_length`, or a name is unknown.
         """
         special_tokens = self._current_engine().num_special_tokens_to_add(False)
         self._truncation = truncation_padding.truncation_of(
@@ -124,7 +140,16 @@ class MutableSettings:
         pad_to_multiple_of: int | None = None,
         **ignored: Any,
     ) -> None:
-        """Fill encodings up to `length`, or to the longest of a batch when it is None."""
+        """Pad encodings up to `length` tokens.
+
+        Args:
+            direction: The side that is padded: ``right`` or ``left``.
+            pad_id: Id of the padding.
+            pad_type_id: Type id of the padding.
+            pad_token: Token of the padding.
+            length: Tokens; None means the longest of a batch.
+            pad_to_multiple_of: Round the length up to a multiple of this.
+        """
         self._padding = truncation_padding.padding_of(
             direction, pad_id, pad_type_id, pad_token, length, pad_to_multiple_of, ignored
         )
@@ -147,7 +172,7 @@ class MutableSettings:
 
     @property
     def normalizer(self) -> tokenizers.normalizers.Normalizer | None:
-        """The normalizer, if there is one."""
+        """The normalizer, an object of ``tokenizers``, or None."""
         normalizer: tokenizers.normalizers.Normalizer | None = self._component("normalizer")
         return normalizer
 
@@ -157,7 +182,7 @@ class MutableSettings:
 
     @property
     def pre_tokenizer(self) -> tokenizers.pre_tokenizers.PreTokenizer | None:
-        """The pre-tokenizer, if there is one."""
+        """The pre-tokenizer, an object of ``tokenizers``, or None."""
         pre_tokenizer: tokenizers.pre_tokenizers.PreTokenizer | None = self._component("pre_tokenizer")
         return pre_tokenizer
 
@@ -167,7 +192,7 @@ class MutableSettings:
 
     @property
     def post_processor(self) -> tokenizers.processors.PostProcessor | None:
-        """The post-processor, if there is one."""
+        """The post-processor, an object of ``tokenizers``, or None."""
         post_processor: tokenizers.processors.PostProcessor | None = self._component("post_processor")
         return post_processor
 
@@ -177,7 +202,7 @@ class MutableSettings:
 
     @property
     def decoder(self) -> tokenizers.decoders.Decoder | None:
-        """The decoder, if there is one."""
+        """The decoder, an object of ``tokenizers``, or None."""
         decoder: tokenizers.decoders.Decoder | None = self._component("decoder")
         return decoder
 
@@ -188,9 +213,13 @@ class MutableSettings:
     # -- training
 
     def train(self, files: list[str], trainer: tokenizers.trainers.Trainer | None = None) -> None:
-        """Train the model on files, read line by line; without a `trainer`, with the default one of the model.
+        """Train the model on files of text, one line at a time.
 
-        A BPE model is trained by the native trainer, any other by that of the ``tokenizers`` library.
+        The native trainer trains BPE models, the ``tokenizers`` library all others.
+
+        Args:
+            files: Paths.
+            trainer: A trainer of ``tokenizers``; by default that of the model's type.
         """
         from crayon_hf.training_data.files import corpus_of_files
 
@@ -211,9 +240,12 @@ class MutableSettings:
         trainer: tokenizers.trainers.Trainer | None = None,
         length: int | None = None,
     ) -> None:
-        """Train the model on texts, or lists of texts; `length` is how many, for the progress bar.
+        """Train the model on texts. If the iterator raises, the tokenizer is unchanged.
 
-        If the iterator raises, the tokenizer is unchanged.
+        Args:
+            iterator: Texts, or lists of texts.
+            trainer: A trainer of ``tokenizers``; by default that of the model's type.
+            length: The number of texts, for the progress bar.
         """
         from crayon_hf.training_data.corpus import corpus_of_texts
 
@@ -227,18 +259,19 @@ class MutableSettings:
     # -- inside
 
     def _take_marks(self, reference: tokenizers.Tokenizer) -> None:
-        """Take over from the reference that this was made of what no tokenizer.json holds."""
+        """Copy the settings of `reference` that a tokenizer.json does not store."""
         self._special_as_text = reference.encode_special_tokens
         self._mark(*added_tokens.lasting_of(reference))
 
     def _marks(self) -> tuple[list[str], list[str]]:
-        """What `_mark` takes to make one that was read from the same file the same."""
+        """The arguments with which `_mark` gives another tokenizer of the same file this one's marks."""
         with state.lock:
             added = self._state.added()
             return added.lasting_specials(), added.lasting_spellings()
 
     def _mark(self, special: list[str], normalized: list[str]) -> None:
-        """Have these added tokens count as special, and be spelled as normalized ones, whatever their flags say."""
+        """Make `special` count as special tokens and spell `normalized` as normalized ones, whatever their flags
+        say."""
         if special or normalized:
             with state.lock:
                 self._state.mark_added(special, normalized)
@@ -305,6 +338,6 @@ class MutableSettings:
 
 for _member in vars(MutableSettings).values():
     if callable(_member) and not _member.__name__.startswith("_"):
-        # What Python says of a call that misses an argument names the class that users know.
+        # Python's errors about missing arguments then name the class that users know.
         _member.__qualname__ = f"Tokenizer.{_member.__name__}"
         _member.__module__ = "crayon_hf.tokenizer"

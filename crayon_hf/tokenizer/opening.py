@@ -1,4 +1,4 @@
-"""The ways to open a tokenizer: each returns the parts that it is made from."""
+"""Functions that open a tokenizer. Each returns a `TokenizerState`."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 _CARTRIDGE = "tokenizer.dat"
 _KEPT_FROM = 1 << 18
-"""Bytes of a ``tokenizer.json`` in memory from which compiling it takes longer than looking into the cache."""
+"""Bytes of a ``tokenizer.json`` in memory from which compiling it takes longer than a look into the cache."""
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
 def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """A cartridge of ours; its ``tokenizer.json`` is beside it, if anywhere."""
-    name = os.path.abspath(path)  # it may be needed again when the working directory is another one
+    """Open a version 3 cartridge, whose ``tokenizer.json``, if present, is beside it."""
+    name = os.path.abspath(path)  # the working directory may change before it is needed again
     engine = cache.open_cartridge(name)
     return TokenizerState(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
 
 
 def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """A ``tokenizer.json``: by the cartridge beside it if that is its own, else compiled or from the cache."""
+    """Open a ``tokenizer.json``: with the cartridge beside it if they match, else from the cache or by compiling."""
     name = os.path.abspath(path)
     try:
         state, refused = open_by_cartridge(name, mode)
@@ -64,7 +64,10 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
 
 
 def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | None, str | None]:
-    """A ``tokenizer.json`` by the cartridge beside it, or why that is not used; neither without one."""
+    """Open a ``tokenizer.json`` with the cartridge beside it.
+
+    Returns (state, None), or (None, reason) if the cartridge does not match, or (None, None) without a cartridge.
+    """
     cartridge = f"{path.removesuffix('.json')}.dat"
     if cartridge == f"{path}.dat" or not os.path.isfile(cartridge):
         return None, None
@@ -78,12 +81,12 @@ def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | N
 
 
 def opened(found: cache.Opened, mode: Mode = EXACT) -> TokenizerState:
-    """What the cache opened."""
+    """Return the state of a cartridge from the cache."""
     return TokenizerState(found.engine, Source(found.source, found.engine.source_digest), found.path, mode)
 
 
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
-    """The bytes of a ``tokenizer.json``; what takes long to compile is kept in the cache, as a file's is."""
+    """Open the bytes of a ``tokenizer.json``. Large ones are kept in the cache, as files are."""
     data = bytes(buffer)
     try:
         if len(data) >= _KEPT_FROM:
@@ -94,7 +97,7 @@ def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
 
 
 def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
-    """The ``tokenizer.json`` of a repository on the Hugging Face Hub, by its cartridge if it has one."""
+    """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub, with its cartridge if it has one."""
     with needed("from_pretrained", "hub"):
         from huggingface_hub import hf_hub_download
 
@@ -104,9 +107,9 @@ def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mod
 
 
 def _fetch_cartridge(identifier: str, source: str, token: str | None) -> None:
-    """Put the cartridge of the commit that `source` is a file of beside it, in the client's cache.
+    """Download the cartridge of the same commit beside `source`, in the client's cache.
 
-    If the repository has none, that costs one request: the client remembers it for the commit.
+    If the repository has no cartridge, this costs one request: the client remembers the answer for the commit.
     """
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
@@ -120,7 +123,7 @@ def _fetch_cartridge(identifier: str, source: str, token: str | None) -> None:
     except Exception as error:
         if not is_unavailable(error):
             raise
-        # It saves time, and is not needed.
+        # Opening works without the cartridge, only slower.
 
 
 def open_tiktoken(
@@ -130,7 +133,7 @@ def open_tiktoken(
     name: str | None,
     mode: Mode = EXACT,
 ) -> TokenizerState:
-    """A rank file, or a published encoding by its name."""
+    """Open a rank file, or a published encoding by its name."""
     from crayon_hf.formats import tiktoken as conversion
 
     if isinstance(path_or_name, str) and path_or_name in conversion.KNOWN_ENCODINGS:
@@ -163,21 +166,22 @@ def open_tiktoken(
 def open_ranks(
     name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
 ) -> TokenizerState:
-    """The ranks of a vocabulary that is not native, for the tiktoken library. UnsupportedError where that is not."""
+    """Open a vocabulary that is not native with the tiktoken library. UnsupportedError if that library does not support
+    it."""
     from crayon_hf.formats.tiktoken import RankFile
 
     return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
 
 
 def open_model(model: Any) -> TokenizerState:
-    """A model of the ``tokenizers`` library and nothing else."""
+    """Open a model of the ``tokenizers`` library without other components."""
     state = TokenizerState(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
     state.set_component("model", model)
     return state
 
 
 def open_untrained(document: dict[str, Any], mode: Mode = EXACT) -> TokenizerState:
-    """A ``tokenizer.json`` whose vocabulary may be empty, for a model that is about to be trained."""
+    """Open a ``tokenizer.json`` for training. Its vocabulary may be empty."""
     state = TokenizerState(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()), None, mode)
     state.sizes = stored_truncation(document.get("truncation")), stored_padding(document.get("padding"))
     parts = {kind: document.get(kind) for kind in COMPONENTS}
@@ -189,7 +193,7 @@ def open_untrained(document: dict[str, Any], mode: Mode = EXACT) -> TokenizerSta
 def open_pickled(
     kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None, mode: Mode = EXACT
 ) -> TokenizerState:
-    """What `TokenizerState.pickled` gave."""
+    """Open a tokenizer again from `TokenizerState.pickled`."""
     if kind == "Engine":
         path, digest, metadata, source = arguments
         state = _open_again(path, digest, metadata, source, mode)
@@ -206,7 +210,10 @@ def open_pickled(
 
 
 def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
-    """What the reference has to encode, for the given reason; what is to be trained waits where it cannot."""
+    """Open a ``tokenizer.json`` with the reference, for the given reason.
+
+    If the reference has no components to open an empty vocabulary with, the state waits for training.
+    """
     from crayon_hf.fallback.delegated import warn_delegated
     from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
@@ -222,13 +229,13 @@ def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
 
 
 def is_version_2(path: str) -> bool:
-    """True for a cartridge of CRAYON."""
+    """Whether the file is a cartridge of CRAYON."""
     with open_regular(path) as file:
         return file.read(8) == _VERSION_2
 
 
 def beside(path: str) -> str:
-    """Where the ``tokenizer.json`` of a cartridge is."""
+    """Return the path of a cartridge's ``tokenizer.json``."""
     return path.removesuffix(".dat") + ".json"
 
 
@@ -242,9 +249,9 @@ def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) ->
 
 
 def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
-    """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``.
+    """Open the cartridge that a tokenizer was pickled with, or its ``tokenizer.json`` if the cartridge is missing.
 
-    `source` is that file, or its path; None when it is beside the cartridge, if anywhere.
+    `source` is that document, its path, or None for the file beside the cartridge.
     """
     if path is not None:
         try:
@@ -260,5 +267,5 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | st
             if not isinstance(source, bytes):
                 raise
     if not isinstance(source, bytes):
-        raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
+        raise CartridgeError(f"{path} has changed since this tokenizer was pickled: pickle the tokenizer again")
     return opened(cache.open_bytes(source, json_recipe(metadata)), mode)

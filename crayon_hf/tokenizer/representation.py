@@ -1,4 +1,4 @@
-"""`repr` and `str` of a tokenizer as the ``tokenizers`` library writes them, without giving it the vocabulary."""
+"""`repr` and `str` of a tokenizer as the ``tokenizers`` library writes them, without loading the vocabulary into it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import tokenizers
 
 _SHOWN = 100
-"""The library shows so many elements of a list, and "..." where there are more."""
+"""The library shows this number of elements of a list, then "..."."""
 _READ = 1 << 20
-"""Bytes of a vocabulary that are looked at for its first elements."""
+"""Bytes of a vocabulary that are searched for its first elements."""
 _BEHIND = ", normalizer=None, pre_tokenizer=None, post_processor=None, decoder=None, model="
 
 
 def represent(
     document: dict[str, Any], source: bytes, added: AddedTokens, how: Callable[[tokenizers.Tokenizer], str]
 ) -> str:
-    """What `how`, `repr` or `str`, gives for the library's tokenizer of a ``tokenizer.json``.
+    """Return `repr` or `str` (`how`) of the library's tokenizer for a ``tokenizer.json``.
 
-    `document` is that without its vocabulary, which `source` has. UnsupportedError, and the library's errors, where
-    the library cannot open it.
+    `document` is the tokenizer.json without its vocabulary, which `source` has. UnsupportedError, or an error of the
+    library, if the library cannot open it.
     """
     kind: Any = reference_class()
     if not hasattr(kind, "from_str"):
@@ -44,7 +44,7 @@ def represent(
 
 
 def _beginning(vocab: bytes, merges: bytes | None, prefix: str) -> dict[str, Any]:
-    """The first tokens and merges of a model, and after them the tokens that those merges need."""
+    """The first tokens and merges of a model, then the tokens that those merges need."""
     entries = _first(vocab)
     if vocab.startswith(b"["):
         return {"vocab": entries}
@@ -59,7 +59,7 @@ def _beginning(vocab: bytes, merges: bytes | None, prefix: str) -> dict[str, Any
 
 
 def _first(text: bytes) -> list[Any]:
-    """The first elements of a list or, as pairs, of an object."""
+    """The first elements of a JSON list, or (key, value) pairs of an object."""
     decode, whole, at = json.JSONDecoder().raw_decode, text[:_READ].decode("utf-8", "ignore"), 1
     found: list[Any] = []
     while len(found) <= _SHOWN and whole[at] not in "]}":

@@ -1,4 +1,4 @@
-"""A tokenizer by a name that a user gives: a path, a profile, or an encoding."""
+"""Opens a tokenizer by a path, a profile's name or an encoding's name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crayon_hf.tokenizer.tokenizer import Tokenizer
 
 
 def open_tokenizer(name: str | os.PathLike[str], mode: str = "exact") -> Tokenizer:
-    """A file or a directory by its path, a profile or a published tiktoken encoding by its name."""
+    """Open a file or directory by its path, or a profile or published tiktoken encoding by its name."""
     meaning = resolve(name)
     if meaning.kind is NameKind.ENCODING:
         return Tokenizer.from_tiktoken(meaning.name, mode=mode)

@@ -1,6 +1,6 @@
-"""Opening a source of any kind: it is recognised, then the loader of its kind opens it.
+"""Opens a source of any format: recognises it, then calls the loader of its format.
 
-A source of another kind than ours is converted once, and from then on only mapped.
+Sources other than tokenizer.json and our cartridges are converted once, then mapped from the cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Loader = Callable[[str, Mode], TokenizerState]
 
 
 def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """A source of any kind that `crayon_hf.formats` reads, or a directory that has one."""
+    """Open a source of any format that `crayon_hf.formats` reads, or a directory that contains one."""
     given = os.fspath(path)
     kind, name = _recognise(given)
     try:
@@ -43,14 +43,14 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState
 
 
 def open_profile(name: str, mode: Mode = EXACT) -> TokenizerState:
-    """A profile by its name."""
+    """Open a profile by its name."""
     from crayon_hf.cartridges.search_path import find_profile
 
     return open_found(find_profile(name), mode)[0]
 
 
 def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, str]:
-    """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
+    """Open a profile, and return which of its files was used: the source replaces a stale or damaged cartridge."""
     files = profile.cartridge, profile.source
     cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
     if cartridge is None:
@@ -64,11 +64,11 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, st
     return state, cartridge if state.came_along else source
 
 
-# -- what a source is
+# -- recognition
 
 
 def _recognise(given: str) -> tuple[str, str]:
-    """The name of a source's `Kind`, and the file to open: of a directory, the one that has the vocabulary."""
+    """Return the name of a source's `Kind`, and the file to open; in a directory, the file with the vocabulary."""
     try:
         os.lstat(given)
     except FileNotFoundError:
@@ -91,7 +91,7 @@ def _recognise(given: str) -> tuple[str, str]:
 
 
 def _plain_kind(path: str) -> str | None:
-    """A cartridge of ours, or a tokenizer.json as the library writes it. Nothing is imported to see that."""
+    """Recognise our cartridges, and a tokenizer.json as the library writes it, without any import."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -113,7 +113,7 @@ def _open_ranks(path: str, mode: Mode) -> TokenizerState:
 
 
 def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
-    """A source of the kind of that name, by way of the ``tokenizer.json`` that its reader gives."""
+    """Open a source by way of the ``tokenizer.json`` that the reader of its format makes."""
     from crayon_hf.formats import read
     from crayon_hf.formats.recognise import Kind
 
@@ -122,7 +122,7 @@ def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
     try:
         opened = _open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
     except UnsupportedError as error:
-        # What the reader does not take it refuses again here; the reference takes what the compiler does not.
+        # If the reader raised, it raises again here. If the compiler raised, the reference encodes.
         return opening.delegate_json(read(kind, path).tokenizer_json, str(error), mode)
     if is_inexact(opened.engine):
         return TokenizerState(opened.engine, Source(None, missing=f"{path} is {NO_JSON}"), opened.path, mode)
@@ -138,11 +138,12 @@ _LOADERS: dict[str, Loader] = {
     "TIKTOKEN": _open_ranks,
     **{name: partial(_convert, name) for name in _CONVERTED},
 }
-"""What opens a source, by the name of its `Kind`; that enumeration is imported only for what is converted."""
+"""The loader for each `Kind`, by name: that enumeration is imported only for conversions."""
 
 
 def _recipe(kind: Kind, path: str) -> cache.Recipe:
-    """How the file becomes a cartridge. The name has all that the result depends on but the file itself."""
+    """Return how the file becomes a cartridge. The recipe's name covers everything that the result depends on except
+    the file."""
     from crayon_hf.formats import REVISIONS, read
     from crayon_hf.formats.recognise import Kind
     from crayon_hf.formats.repository import opened_cartridge
@@ -176,9 +177,9 @@ def _digest(path: str) -> str:
 
 
 def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
-    """A file that is too large to be read whole: its stat stands for its contents, as it does in the cache's index.
+    """Open a file too large to be read whole: its stat identifies its contents, as in the cache's index.
 
-    One that has just changed could change again with no other stat; it is not kept.
+    A file that has just changed could change again without a change of its stat, so its cartridge is not kept.
     """
     stat = os.stat(path)
     if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():

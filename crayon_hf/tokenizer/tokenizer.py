@@ -32,15 +32,17 @@ if TYPE_CHECKING:
 
 
 class Tokenizer(MutableSettings, AsyncMethods):
-    """Text to ids and back, with the ids of the reference library.
+    """Turns text into ids and back, with the ids of the reference library.
 
-    Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`. It gives the
-    reference's ids, or with ``mode="greedy"`` the longest token at each place.
+    Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`. Each takes a `mode`:
+    ``"exact"`` (the default) gives the reference's ids, ``"greedy"`` takes the longest token at each position.
 
-    It does everything that a ``tokenizers.Tokenizer`` does. `normalizer`, `model` and the others are objects of that
-    library; changing one changes the tokenizer. (One exception: a part of a ``Sequence`` that outlives the sequence.)
-    Many threads can use one tokenizer at once. A call that runs while another thread changes the tokenizer uses the old
-    state to its end.
+    It has every method and attribute of ``tokenizers.Tokenizer``. `normalizer`, `model` and the other components are
+    objects of that library; changing one changes the tokenizer. Exception: a part of a ``Sequence`` has no effect once
+    the sequence is deleted.
+
+    Any number of threads can use one tokenizer at once. If a thread changes it, calls that are running finish with the
+    old state.
 
     >>> tokenizer = Tokenizer.from_profile("lite")
     >>> tokenizer.encode("Hello, world!").ids
@@ -50,7 +52,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
     __slots__ = ("__dict__", "__weakref__")
 
     def __init__(self, model: tokenizers.models.Model) -> None:
-        """A tokenizer of nothing but a model of the ``tokenizers`` library."""
+        """Make a tokenizer with a model of the ``tokenizers`` library and no other component."""
         from crayon_hf.tokenizer_json.components import check_kind
 
         check_kind("model", model)
@@ -66,10 +68,19 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     @staticmethod
     def from_file(path: str | os.PathLike[str], mode: str = "exact") -> Tokenizer:
-        """Open a ``tokenizer.json``, a cartridge (``.dat``) or any other source, recognised by its contents.
+        """Open a ``tokenizer.json``, a cartridge (``.dat``) or another vocabulary file.
 
-        Other sources are files of SentencePiece, GGUF, tekken, tiktoken, BERT, GPT-2 and CRAYON, or a directory with
-        one of them. The first opening compiles a source into the cache; later ones map it from there.
+        The first opening compiles the source into the cache. Later ones map the cartridge from there.
+
+        Args:
+            path: The file, or a directory that contains one. Its contents decide the format: SentencePiece, GGUF,
+                tekken, tiktoken, BERT, GPT-2 or CRAYON.
+            mode: ``"exact"`` or ``"greedy"``.
+
+        Raises:
+            FileNotFoundError: `path` does not exist.
+            VocabularyError: The file is malformed, or its format is unknown.
+            CartridgeError: The cartridge is damaged.
         """
         return Tokenizer._of(sources.open_any(path, mode_of(mode)))
 
@@ -77,7 +88,14 @@ class Tokenizer(MutableSettings, AsyncMethods):
     def from_str(json: str, mode: str = "exact") -> Tokenizer:
         """Open the text of a ``tokenizer.json``.
 
-        The cartridge of a text of 256 KiB or more is kept in the cache, like that of a file.
+        For 256 KiB or more the compiled cartridge is kept in the cache, as that of a file.
+
+        Raises:
+            VocabularyError: The text is malformed.
+
+        >>> copy = Tokenizer.from_str(Tokenizer.from_profile("lite").to_str())
+        >>> copy.get_vocab_size()
+        50000
         """
         if not isinstance(json, str):
             raise TypeError(f"json is {type(json).__name__}, expected str")
@@ -85,7 +103,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     @staticmethod
     def from_buffer(buffer: bytes, mode: str = "exact") -> Tokenizer:
-        """Open the bytes of a ``tokenizer.json``, as `from_str`."""
+        """Open the bytes of a ``tokenizer.json``. See `from_str`."""
         if not isinstance(buffer, (bytes, bytearray, memoryview)):
             raise TypeError(f"buffer is {type(buffer).__name__}, expected bytes")
         return Tokenizer._of(opening.open_buffer(buffer, mode_of(mode)))
@@ -96,15 +114,26 @@ class Tokenizer(MutableSettings, AsyncMethods):
     ) -> Tokenizer:
         """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub.
 
-        If the repository has a cartridge that agrees with it, that is used; `engine_report` says so.
+        If the repository also has a cartridge that matches it, opening maps that cartridge. `engine_report` says
+        whether it did.
+
+        Args:
+            identifier: ``"owner/name"``.
+            revision: A branch, a tag or a commit.
+            token: An access token; by default that of ``hf auth login``.
+            mode: ``"exact"`` or ``"greedy"``.
+
+        Raises:
+            MissingExtraError: huggingface_hub is not installed.
         """
         return Tokenizer._of(opening.open_pretrained(identifier, revision, token, mode_of(mode)))
 
     @classmethod
     def from_tokenizers(cls, reference: tokenizers.Tokenizer) -> Tokenizer:
-        """A copy of a ``tokenizers.Tokenizer``. Later changes of one do not change the other.
+        """Copy a ``tokenizers.Tokenizer``. Later changes of one do not change the other.
 
-        UnsupportedError for one with a component that is written in Python.
+        Raises:
+            UnsupportedError: A component is written in Python.
         """
         try:
             source = _core.with_exact_scores(reference.to_str().encode())
@@ -128,17 +157,28 @@ class Tokenizer(MutableSettings, AsyncMethods):
     ) -> Tokenizer:
         """Open a tiktoken rank file, or a published encoding by its name (``"cl100k_base"``).
 
-        A published file is recognised by its contents. Any other needs its `pattern`, or the `name` of the encoding
-        whose pattern and special tokens it uses; `special_tokens` maps their text to their ids. A name alone looks in
-        tiktoken's cache, and then asks tiktoken. It always means the encoding, also where a path has it.
+        Args:
+            path_or_name: A rank file, or the name of an encoding. A name always means the encoding, even if a file has
+                that name. It is read from tiktoken's cache, else tiktoken downloads it.
+            pattern: The pre-tokenizer pattern of a rank file. Published files are recognised by their contents and need
+                none.
+            special_tokens: The ids of special tokens, by their text.
+            name: The encoding whose pattern and special tokens the file uses, instead of `pattern`.
+            mode: ``"exact"`` or ``"greedy"``.
+
+        Raises:
+            VocabularyError: The file is malformed, or is unknown and `pattern` and `name` are missing.
         """
         return Tokenizer._of(opening.open_tiktoken(path_or_name, pattern, special_tokens, name, mode_of(mode)))
 
     @staticmethod
     def from_profile(name: str, mode: str = "exact") -> Tokenizer:
-        """Open a profile by its name: ``lite``, or any name in the search path (see ``CRAYON_PROFILE_DIR``).
+        """Open a profile by its name: ``lite``, or any profile in the search path (see ``CRAYON_PROFILE_DIR``).
 
-        The name always means the profile, also where a path has it.
+        A name always means the profile, even if a file has that name.
+
+        Raises:
+            ProfileNotFoundError: The search path has no profile of that name.
         """
         return Tokenizer._of(sources.open_profile(name, mode_of(mode)))
 
@@ -147,7 +187,21 @@ class Tokenizer(MutableSettings, AsyncMethods):
     def encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> _core.Encoding:
-        """Encode a text, or a pair of texts; with `is_pretokenized` each is a list of words."""
+        """Encode a text, or a pair of texts, as ``tokenizers`` does.
+
+        Args:
+            sequence: A text. With `is_pretokenized`, a list of words.
+            pair: A second text, or None.
+            is_pretokenized: Whether `sequence` and `pair` are lists of words.
+            add_special_tokens: Whether the post-processor adds special tokens.
+
+        Returns:
+            An `Encoding`, with offsets in characters.
+
+        >>> encoding = Tokenizer.from_profile("lite").encode("Hello, world!")
+        >>> encoding.tokens, encoding.offsets
+        (['Hello', ',', 'Ġworld', '!'], [(0, 5), (5, 6), (6, 12), (12, 13)])
+        """
         if type(is_pretokenized) is not bool or type(add_special_tokens) is not bool:
             validation.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
         engine = self._engine or self._settle()  # _current_engine(), without a call: this is a hot path
@@ -164,13 +218,23 @@ class Tokenizer(MutableSettings, AsyncMethods):
     def encode_batch(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True, threads: int = 0
     ) -> list[_core.Encoding]:
-        """Encode many inputs, each one a text or a pair of texts. `threads` 0 means one for each core."""
+        """Encode many inputs in parallel. Each is a text, or a pair of texts.
+
+        Args:
+            input: The inputs, of the types that `encode` takes.
+            is_pretokenized: Whether texts are lists of words.
+            add_special_tokens: Whether the post-processor adds special tokens.
+            threads: Number of threads; 0 means ``CRAYON_NUM_THREADS``, else one for each core.
+
+        Returns:
+            An `Encoding` for each input.
+        """
         return self._encode_batch(input, is_pretokenized, add_special_tokens, True, threads)
 
     def encode_batch_fast(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True, threads: int = 0
     ) -> list[_core.Encoding]:
-        """`encode_batch` without offsets: those of the result are all (0, 0)."""
+        """`encode_batch` without offsets: each offset of the result is (0, 0)."""
         return self._encode_batch(input, is_pretokenized, add_special_tokens, False, threads)
 
     def _encode_batch(
@@ -199,11 +263,26 @@ class Tokenizer(MutableSettings, AsyncMethods):
         as_arrays: bool = False,
         threads: int = 0,
     ) -> dict[str, Any] | None:
-        """Encode many texts, or pairs of texts, into columns of lists or of arrays. None if the tokenizer is not
-        native.
+        """Encode many texts, or pairs of texts, into the columns that a model takes.
 
-        `truncation` is (max_length, stride, strategy, direction), `padding` (length or None, side, multiple or None,
-        id, type id); the settings of the tokenizer are ignored.
+        The truncation and padding of the tokenizer are ignored; the arguments replace them.
+
+        Args:
+            first: The texts.
+            second: The second text of each pair, or None.
+            add_special_tokens: Whether the post-processor adds special tokens.
+            truncation: (max_length, stride, strategy, direction), or None.
+            padding: (length or None for the longest, side, multiple or None, id, type id), or None.
+            columns: Names of columns. ``"special_tokens_mask"`` and ``"length"`` are possible, too.
+            as_arrays: Whether columns are int64 arrays of shape (texts, tokens) instead of a list for each text.
+            threads: As for `encode_batch`.
+
+        Returns:
+            A dict of columns, or None if the tokenizer is not native or its post-processor or truncation needs
+            encodings.
+
+        Raises:
+            ValueError: `as_arrays`, and rows differ in length.
         """
         engine, as_text = self._current_engine(), self._special_as_text
         return engine.encode_columns(
@@ -211,7 +290,12 @@ class Tokenizer(MutableSettings, AsyncMethods):
         )
 
     def encode_bytes(self, data: bytes) -> list[int]:
-        """The ids of any bytes at all, UTF-8 or not: no special tokens, no normalizer. `decode_bytes` undoes it."""
+        """Encode any bytes, valid UTF-8 or not, without special tokens and normalizer. `decode_bytes` is the inverse.
+
+        >>> tokenizer = Tokenizer.from_profile("lite")
+        >>> tokenizer.decode_bytes(tokenizer.encode_bytes(b"\\xff!"))
+        b'\\xff!'
+        """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data is {type(data).__name__}, expected bytes")
         return self._current_engine().encode_bytes(bytes(data))
@@ -242,11 +326,21 @@ class Tokenizer(MutableSettings, AsyncMethods):
         *,
         as_device_arrays: bool = False,
     ) -> tuple[AnyArray, AnyArray]:
-        """Encode many texts into two arrays, (ids, row_splits): text i has ``ids[row_splits[i]:row_splits[i + 1]]``.
+        """Encode many texts into two arrays, without a Python object for each text. Truncation and padding are ignored.
 
-        Truncation and padding are ignored, here and in `count_tokens`. With `as_device_arrays` the arrays stay in the
-        memory of the tokenizer's device (see `to`), for ``torch.from_dlpack``; on the CPU they are NumPy arrays, which
-        it takes as well.
+        Args:
+            texts: The texts, str or UTF-8 bytes.
+            add_special_tokens: Whether the post-processor adds special tokens.
+            threads: As for `encode_batch`.
+            as_device_arrays: Whether the arrays stay in the memory of the tokenizer's device (see `to`), for
+                ``torch.from_dlpack``. On the CPU they are NumPy arrays, which it takes as well.
+
+        Returns:
+            (ids, row_splits), int32 of shape (ids,) and int64 of shape (texts + 1,): the ids of text i are
+            ``ids[row_splits[i]:row_splits[i + 1]]``.
+
+        >>> Tokenizer.from_profile("lite").encode_ragged(["Hello", "world!"])
+        (array([23071,  6459,     0], dtype=int32), array([0, 1, 3]))
         """
         engine, as_text = self._current_engine(), self._special_as_text
         if self._placement is not None:
@@ -264,11 +358,21 @@ class Tokenizer(MutableSettings, AsyncMethods):
         *,
         as_device_arrays: bool = False,
     ) -> tuple[AnyArray, AnyArray]:
-        """`encode_ragged` of texts that lie one behind the other: text i is ``data[offsets[i]:offsets[i + 1]]``, UTF-8.
+        """`encode_ragged` of texts that are concatenated in one buffer: text i is ``data[offsets[i]:offsets[i + 1]]``.
 
-        `data` is not copied, and must not change meanwhile: a buffer (bytes, a mapped file, an array, pinned
-        or not), or a vector of uint8 or int8 with ``__dlpack__``: a tensor on the CPU, or on the tokenizer's device.
-        `offsets` are integers on the CPU, one more than there are texts. InvalidUtf8Error names the text and the byte.
+        Args:
+            data: UTF-8 that is read without a copy and must not change during the call. A buffer (bytes, a mapped file,
+                an array), or a vector of uint8 or int8 with ``__dlpack__`` on the CPU or on the tokenizer's device.
+            offsets: Integers on the CPU, one more than texts.
+            add_special_tokens: Whether the post-processor adds special tokens.
+            threads: As for `encode_batch`.
+            as_device_arrays: As for `encode_ragged`.
+
+        Returns:
+            (ids, row_splits) as `encode_ragged`.
+
+        Raises:
+            InvalidUtf8Error: A text is not UTF-8. The message names the text and the byte.
         """
         from crayon_hf.device.flat_texts import encode_on_cpu
 
@@ -287,14 +391,28 @@ class Tokenizer(MutableSettings, AsyncMethods):
         offsets: bool = False,
         add_special_tokens: bool = True,
     ) -> Iterator[FileChunk]:
-        """Encode a file of any size in little memory; yields (ids, offsets, start, end) of each chunk.
+        """Encode a file of any size in constant memory, chunk by chunk. Truncation and padding are ignored.
 
-        `file` is a path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.
-        The ids together are those of the whole text, with special tokens only at its beginning and end. With `offsets`
-        each id has its range of bytes in the file. Memory does not grow with the file, as long as there are places
-        where the text can surely be cut. A megabyte of one letter has none, and with a custom pattern there may be none
-        at all (``_core.StreamEncoder.streams``); chunks then grow as needed. The memory of arrays is used again once
-        they are deleted. Truncation and padding are ignored.
+        The ids of all chunks together are those of the whole text, with special tokens only at its beginning and end.
+        Memory stays constant as long as the text can be cut without changing an id. A megabyte of one letter cannot,
+        nor can most texts with a custom pattern; chunks then grow as needed. Once its arrays are deleted, the memory of
+        a chunk is used again.
+
+        Args:
+            file: A path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.
+            chunk_bytes: Bytes of text that a chunk has at most, unless it has to grow.
+            offsets: Whether each id gets its range of bytes in the file.
+            add_special_tokens: Whether the post-processor adds special tokens.
+
+        Yields:
+            A named tuple (ids, offsets, start, end) for each chunk; [start, end) are its bytes in the file.
+
+        Raises:
+            InvalidUtf8Error: The file is not UTF-8.
+
+        >>> import io
+        >>> [chunk.ids.tolist() for chunk in Tokenizer.from_profile("lite").encode_file(io.BytesIO(b"Hello, world!"))]
+        [[23071, 11, 1125, 0]]
         """
         from crayon_hf.file_encoding import encode_file
 
@@ -319,7 +437,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
     def post_process(
         self, encoding: _core.Encoding, pair: _core.Encoding | None = None, add_special_tokens: bool = True
     ) -> _core.Encoding:
-        """Truncate and pad an encoding made with ``add_special_tokens=False``, and add special tokens."""
+        """Truncate and pad an encoding made with ``add_special_tokens=False``, then add special tokens."""
         if type(encoding) is not _core.Encoding or pair is not None:
             for name, value in (("encoding", encoding), ("pair", pair)):
                 if type(value).__name__ != "Encoding" and (value is not None or name == "encoding"):
@@ -328,7 +446,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return engine.post_process(encoding, pair, add_special_tokens, self._truncation, self._padding)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """How many special tokens `encode` adds to a text, or to a pair."""
+        """Return the number of special tokens that `encode` adds to a text, or to a pair of texts."""
         if type(is_pair) is not bool:
             is_pair = validation.flag(is_pair, "is_pair")
         return (self._engine or self._settle()).num_special_tokens_to_add(is_pair)
@@ -336,10 +454,17 @@ class Tokenizer(MutableSettings, AsyncMethods):
     # -- decoding
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, unknown_ids: str = "skip") -> str:
-        """The text of some ids.
+        """Return the text of ids.
 
-        Ids that are not in the vocabulary are left out, as by the reference: models with padded embeddings give some.
-        With ``unknown_ids="error"`` they are a TokenIdError. An id that does not fit 32 bits is an OverflowError.
+        Args:
+            ids: Ids: a list, an array, or any iterable of int.
+            skip_special_tokens: Whether special tokens are left out.
+            unknown_ids: ``"skip"`` leaves out ids that are not in the vocabulary, as ``tokenizers`` does; models with
+                padded embeddings produce some. ``"error"`` raises.
+
+        Raises:
+            TokenIdError: An id is not in the vocabulary, with ``unknown_ids="error"``.
+            OverflowError: An id does not fit 32 bits.
 
         >>> tokenizer = Tokenizer.from_profile("lite")
         >>> tokenizer.decode([*tokenizer.encode("Hello").ids, 10**6])
@@ -349,10 +474,10 @@ class Tokenizer(MutableSettings, AsyncMethods):
             validation.check_flags(skip_special_tokens=skip_special_tokens)
         strict = unknown_ids != "skip" and validation.is_strict(unknown_ids)
         engine = self._current_engine()
-        if isinstance(ids, Iterator):  # which can be read once
+        if isinstance(ids, Iterator):  # the second attempt below needs the ids again
             ids = list(ids)
         try:
-            return engine.decode(ids, skip_special_tokens)  # the shortest way, which takes known ids alone
+            return engine.decode(ids, skip_special_tokens)  # the fast path: raises for unknown ids
         except TokenIdError:
             if strict:
                 raise
@@ -364,7 +489,11 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return engine.decode(known, skip_special_tokens, unknown_ids)
 
     def decode_bytes(self, ids: Sequence[int], skip_special_tokens: bool = False) -> bytes:
-        """The bytes of some ids, which need not be whole characters."""
+        """Return the bytes of ids, which may end in the middle of a character.
+
+        Raises:
+            UnsupportedError: The decoder does more than join the bytes of tokens.
+        """
         engine = self._current_engine()
         return engine.decode_bytes([] if validation.is_empty_array(ids) else ids, skip_special_tokens)
 
@@ -375,7 +504,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         threads: int = 0,
         unknown_ids: str = "skip",
     ) -> list[str]:
-        """`decode` for many sequences of ids."""
+        """`decode` many sequences of ids in parallel; `threads` as for `encode_batch`."""
         validation.check_flags(skip_special_tokens=skip_special_tokens)
         strict = unknown_ids != "skip" and validation.is_strict(unknown_ids)
         rows = [[] if validation.is_empty_array(ids) else ids for ids in sequences]
@@ -391,7 +520,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
     # -- vocabulary
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token, spelled as in the vocabulary; None when there is none."""
+        """Return the id of a token, spelled as in the vocabulary, or None if it is unknown."""
         engine = self._engine or self._settle()
         try:
             return engine.token_to_id(token)
@@ -400,7 +529,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             raise
 
     def id_to_token(self, id: int) -> str | None:
-        """The token with an id, spelled as in the vocabulary; None when there is none."""
+        """Return the token of an id, spelled as in the vocabulary, or None if it is unknown."""
         engine = self._engine or self._settle()
         try:
             token = engine.id_to_token(id)
@@ -411,11 +540,11 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return token
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Every token and its id."""
+        """Return the vocabulary, a dict from token to id."""
         return self._current_engine().get_vocab(validation.flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """How many tokens there are."""
+        """Return the number of tokens."""
         if type(with_added_tokens) is not bool:
             with_added_tokens = validation.flag(with_added_tokens, "with_added_tokens")
         return (self._engine or self._settle()).get_vocab_size(with_added_tokens)
@@ -423,7 +552,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
     # -- saving
 
     def to_str(self, pretty: bool = False) -> str:
-        """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
+        """Return the ``tokenizer.json`` as the ``tokenizers`` library writes it."""
         return _core.decode_utf8(self._written(pretty))
 
     def _written(self, pretty: bool) -> bytes:
@@ -446,9 +575,12 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return {name: None if size is None else size.as_json() for name, size in sizes.items()}
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
-        """Write the ``tokenizer.json`` to `path`; if `path` ends in ``.dat``, the cartridge, and the json beside it.
+        """Write the ``tokenizer.json``, or a cartridge with its ``tokenizer.json`` beside it.
 
-        The json beside a cartridge is, byte for byte, the one that it was compiled from; `pretty` is for a json alone.
+        Args:
+            path: The file to write. If it ends in ``.dat``, it becomes the cartridge, and ``NAME.json`` beside it is
+                byte for byte the document that it was compiled from.
+            pretty: Whether to indent the json. Ignored for a cartridge.
         """
         name = os.fspath(path)
         if not name.endswith(".dat"):
@@ -466,17 +598,25 @@ class Tokenizer(MutableSettings, AsyncMethods):
     # -- devices
 
     def to(self, device: Any) -> Tokenizer:
-        """Encode batches on a device from now on, with the same ids. Returns the tokenizer, as ``torch.nn.Module.to``
-        does.
+        """Encode batches on a device from now on, with the same ids.
 
-        `device` is ``"cuda"``, ``"cuda:1"``, ``"rocm"``, ``"cpu"``, a ``torch.device``, or ``"auto"``: the best
-        available (or ``CRAYON_DEVICE``). The device encodes `encode_ragged`, `encode_flat` and `count_tokens` of many
-        texts; with ``"auto"`` only batches that are large enough. The CPU encodes everything else, and vocabularies
-        that no GPU supports, with a `DeviceWarning` if you named a GPU. `engine_report` says what encodes, and why.
+        The device encodes `encode_ragged`, `encode_flat`, and `count_tokens` of many texts; with ``"auto"`` only large
+        batches. The CPU encodes everything else, and vocabularies that no GPU supports, with a `DeviceWarning` if you
+        named a GPU. `engine_report` says which device encodes, and why.
 
-        A device that is unavailable, full or lost is a `DeviceError`, and the tokenizer stays where it is; with
-        ``"auto"`` the CPU goes on, with one `DeviceWarning`. Copies are on the same device. A pickled tokenizer goes
-        there when it first encodes a batch. A forked child cannot use a device of its parent.
+        Copies use the same device. A pickled tokenizer moves to it when it first encodes a batch. A forked child cannot
+        use a device of its parent.
+
+        Args:
+            device: ``"cuda"``, ``"cuda:1"``, ``"rocm"``, ``"cpu"``, a ``torch.device``, or ``"auto"``: the one that
+                ``CRAYON_DEVICE`` names, else the best available. If an ``"auto"`` device fails, the CPU continues, with
+                one `DeviceWarning`.
+
+        Returns:
+            The tokenizer itself, as ``torch.nn.Module.to`` does.
+
+        Raises:
+            DeviceError: A device named here is unavailable, full or lost. The tokenizer keeps its current device.
         """
         from crayon_hf.tokenizer.device_placement import Placement, name_of
 
@@ -502,21 +642,25 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     @property
     def mode(self) -> str:
-        """``"exact"`` or ``"greedy"``, as it was opened. It cannot be changed, and files do not save it."""
+        """``"exact"`` or ``"greedy"``. It is fixed at opening, and files do not store it."""
         return self._state.mode.name
 
     @property
     def engine(self) -> str:
-        """``"native"``, or ``"delegated"`` when a component is not native and the reference library encodes."""
+        """``"native"``, or ``"delegated"`` if the engine does not support a component and the reference library
+        encodes."""
         return "native" if isinstance(self._current_engine(), _core.Engine) else "delegated"
 
     def engine_report(self) -> dict[str, Any]:
-        """Which engine this is and why: engine, mode, reason, cpu, cartridge, reference, origin, refused, device,
-        device_reason.
+        """Return a dict that says which engine encodes, and why.
 
-        `origin` says where the cartridge is from: "repository" (it was beside the tokenizer's files), "cache" (compiled
-        on this machine and kept), "memory" (compiled and not kept), or None when delegated. `refused` says why a
-        cartridge beside the tokenizer's files is not used.
+        Its keys are engine, mode, reason, cpu, cartridge, reference, origin, refused, device and device_reason.
+        `origin` is the cartridge's: "repository" (found beside the tokenizer's files), "cache" (compiled here and
+        kept), "memory" (compiled and not kept), or None when delegated. `refused` says why a cartridge beside the
+        tokenizer's files is not used.
+
+        >>> Tokenizer.from_profile("lite").engine_report()["origin"]
+        'repository'
         """
         engine = self._current_engine()
         device, why = self._where()
@@ -534,12 +678,12 @@ class Tokenizer(MutableSettings, AsyncMethods):
         }
 
     def engine_info(self) -> dict[str, Any]:
-        """Facts about the cartridge, or about the reference of a delegated tokenizer."""
+        """Return facts about the cartridge, or about the reference of a delegated tokenizer."""
         return self._current_engine().info()
 
     @property
     def source_digest(self) -> str | None:
-        """The SHA-256 (hex) of the tokenizer.json that the cartridge was compiled from; None when delegated."""
+        """The SHA-256 (hex) of the ``tokenizer.json`` that the cartridge was compiled from; None when delegated."""
         engine = self._current_engine()
         return engine.source_digest if isinstance(engine, _core.Engine) else None
 
@@ -550,11 +694,11 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return self._shown(str)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the facts, and a text in coloured tokens."""
+        """Return HTML for notebooks: facts about the tokenizer, and a sample text in coloured tokens."""
         return self._html(type(self).__name__)
 
     def _html(self, name: str, origin: str | None = None) -> str:
-        """The same under another name; `origin` is what it was opened by, where that is not a file."""
+        """Return `_repr_html_` under another name. `origin` names the source if it is not a file."""
         from crayon_hf.display.html import of_tokenizer, short_path
         from crayon_hf.display.tokens import sample_of
 
@@ -578,7 +722,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
                     raise UnsupportedError("the tokenizers library has no such mode")
                 document, source, added = parts.without_vocabulary(), parts.source, parts.added()
             return represent(document | self._sizes_as_json(), source.read(), added, how)
-        except Exception:  # the library's have no class of their own
+        except Exception:  # the library raises plain Exception
             report = self.engine_report()
             facts = {"engine": report["engine"], "vocab_size": self.get_vocab_size(), "mode": report["mode"]}
             return f"Tokenizer({', '.join(f'{name}={fact!r}' for name, fact in facts.items())})"
@@ -589,7 +733,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return self._twin(reopened=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
-        return self.__copy__()  # everything that is shared is immutable
+        return self.__copy__()  # copies share only immutable objects
 
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[Any, ...]]:
         device = () if self._placement is None else (self._placement.requested,)
@@ -623,7 +767,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         with state.lock:
             twin = self._of(self._state.copy(reopened))
         as_text, *sizes = self._settings()
-        twin._restore((as_text and not reopened, *sizes))  # no tokenizer.json holds that one
+        twin._restore((as_text and not reopened, *sizes))  # a tokenizer.json does not store this setting
         twin._placement = None if self._placement is None else self._placement.copy()
         return twin
 

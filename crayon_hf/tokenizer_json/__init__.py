@@ -1,1 +1,1 @@
-"""The parts of a ``tokenizer.json`` as objects, and the document itself as text."""
+"""The parts of a ``tokenizer.json`` as objects, and the document as text."""

@@ -1,8 +1,11 @@
-"""The added tokens of a tokenizer: which there are, and what adding one does.
+"""The added tokens of a tokenizer, and the rules for adding one.
 
-The rules are those of the reference. A token that is there already keeps its id and takes the new flags; one that the
-model knows takes the model's id; what was special once is left out by `decode` for ever, though its flag may change;
-what was normalized once stays spelled as the normalizer leaves it, until another normalizer is set.
+The rules are those of the reference:
+
+- A known added token keeps its id and takes the new flags.
+- A token of the model keeps the model's id.
+- A token that was special once stays special for `decode`, even if its flag changes.
+- A token that was normalized once keeps its normalized spelling until another normalizer is set.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ class AddedTokens:
     __slots__ = ("_decoder", "_ids", "_last", "_normalized", "_specials", "_tokens")
 
     def __init__(self, tokens: Iterable[dict[str, Any]]) -> None:
-        """`tokens` are dicts as the engine gives them, in order of addition."""
+        """`tokens` are dicts of the form that the engine gives, in order of addition."""
         self._tokens: dict[int, Token] = {}
         self._ids: dict[str, int] = {}
         self._specials: set[str] = set()
@@ -46,42 +49,49 @@ class AddedTokens:
         self._put([int(row["id"]) for row in rows], [Token(*(row[name] for name in Token._fields)) for row in rows])
 
     def copy(self) -> AddedTokens:
-        """Another one with the same tokens."""
+        """Return a copy."""
         twin = AddedTokens(())
         twin._tokens, twin._ids, twin._last = dict(self._tokens), dict(self._ids), self._last
         twin._specials, twin._normalized = set(self._specials), set(self._normalized)
         return twin
 
     def reopened(self) -> AddedTokens:
-        """What is left of them when they have been written and read: only the flag says what is special."""
+        """Return the tokens as if written and read again: only the flags say which ones are special."""
         twin = self.copy()
         twin._specials = {token.content for token in self._tokens.values() if token.special}
         return twin.normalized_anew()
 
     def normalized_anew(self) -> AddedTokens:
-        """What is left of them when a normalizer has been set: only the flag says what is spelled as it leaves it."""
+        """Return the tokens after a change of the normalizer: only the flags say which ones are normalized."""
         twin = self.copy()
         twin._normalized = {token.content for token in self._tokens.values() if token.normalized}
         return twin
 
     def marked(self, special: Iterable[str], normalized: Iterable[str]) -> AddedTokens:
-        """The same, of which these contents were special, or normalized, once."""
+        """Return a copy in which these contents count as special, or as normalized, whatever their flags say."""
         twin = self.copy()
         twin._specials.update(special)
         twin._normalized.update(normalized)
         return twin
 
     def add(self, tokens: Iterable[Token], find: Callable[[list[str]], Iterable[int | None]], size: int) -> int:
-        """Add tokens in order; the count of those that changed something.
+        """Add tokens in order.
 
-        `find` gives the model's ids of contents, `size` is how many tokens the model has. New ids count on from those
-        that there were before the call: ids that the model gives to tokens of this call do not count.
+        New ids follow the highest id before the call. Ids of the model that tokens of this call take do not count.
+
+        Args:
+            tokens: The tokens.
+            find: Returns the model's id of each content, or None.
+            size: The number of tokens that the model has.
+
+        Returns:
+            The number of tokens that were added or changed.
         """
         tokens = list(tokens)
         contents = [token.content for token in tokens]
         own_ids, new_id = find(contents), max(self._last + 1, size)
         if "" not in contents and len(set(contents)) == len(contents) and self._ids.keys().isdisjoint(contents):
-            # No token depends on one before it: all are put at once, in half the time.
+            # No token depends on an earlier one, so all are added at once, in half the time.
             new_ids = itertools.count(new_id)
             ids = [next(new_ids) if id is None else id for id in own_ids]
             self._put(ids, tokens)
@@ -103,7 +113,8 @@ class AddedTokens:
         return added
 
     def for_engine(self) -> list[dict[str, Any]]:
-        """Dicts as the engine takes them: `special` is what it goes by when it decodes and when it reads text."""
+        """Return dicts of the form that the engine takes. `special` says how the engine treats the token, not its
+        flag."""
         rows = [_fields_of(id, token) for id, token in self._tokens.items()]
         respelled = set(self.lasting_spellings())
         for row in rows:
@@ -113,13 +124,13 @@ class AddedTokens:
         return rows
 
     def lasting_specials(self) -> list[str]:
-        """The contents that count as special although their flag no longer says so."""
+        """Return the contents that count as special although their flag says otherwise."""
         return [
             token.content for token in self._tokens.values() if token.content in self._specials and not token.special
         ]
 
     def lasting_spellings(self) -> list[str]:
-        """The contents that are spelled as the normalizer leaves them although their flag no longer says so."""
+        """Return the contents with a normalized spelling although their flag says otherwise."""
         return [
             token.content
             for token in self._tokens.values()
@@ -127,19 +138,19 @@ class AddedTokens:
         ]
 
     def lasts(self) -> bool:
-        """True when there is something that no tokenizer.json holds."""
+        """Whether some token differs from its flags, which is all that a tokenizer.json stores."""
         return bool(self.lasting_specials() or self.lasting_spellings())
 
     def for_json(self) -> list[dict[str, Any]]:
-        """The list that a ``tokenizer.json`` holds."""
+        """Return the list for a ``tokenizer.json``."""
         return [_fields_of(id, token) for id, token in sorted(self._tokens.items())]
 
     def written(self, pretty: bool) -> bytes:
-        """The text of `for_json` inside a ``tokenizer.json``, as the library writes it."""
+        """Return the text of `for_json` inside a ``tokenizer.json``, as the library writes it."""
         return _core.added_tokens_text(self._tokens, pretty)
 
     def decoder(self) -> dict[int, tokenizers.AddedToken]:
-        """What `Tokenizer.get_added_tokens_decoder` gives."""
+        """Return the dict of `Tokenizer.get_added_tokens_decoder`."""
         made = self._decoder
         if made is None:
             # The library makes its objects in a third of the time that Python takes.
@@ -148,7 +159,7 @@ class AddedTokens:
         return made()
 
     def holder(self) -> tokenizers.Tokenizer:
-        """One of the library's that has these tokens and no other."""
+        """Return a tokenizer of the library that has only these tokens."""
         from tokenizers import models
 
         ids = {token.content: id for id, token in sorted(self._tokens.items())}
@@ -162,7 +173,7 @@ class AddedTokens:
         return {id: AddedToken(**token._asdict()) for id, token in sorted(self._tokens.items())}
 
     def _put(self, ids: list[int], tokens: list[Token]) -> None:
-        # No pair is made of each: for fifty thousand of those the collector takes as long as all else here.
+        # No tuple for each token: with fifty thousand of them, garbage collection would double the time.
         self._decoder = None
         contents = [token.content for token in tokens]
         self._specials.update([token.content for token in tokens if token.special])
@@ -186,9 +197,9 @@ def _fields_of(id: int, token: Token) -> dict[str, Any]:
 
 
 def lasting_of(reference: tokenizers.Tokenizer) -> tuple[list[str], list[str]]:
-    """What the flags of a reference's added tokens no longer say: contents that were special, and normalized, once.
+    """Return the contents that a reference treats as special, and as normalized, although their flags say otherwise.
 
-    No tokenizer.json of it holds that; what it decodes tells.
+    Its tokenizer.json does not store them, so its decoder is asked.
     """
     tokens = reference.get_added_tokens_decoder()
     other = next((id for id in range(len(tokens) + 1) if id not in tokens and reference.id_to_token(id)), None)
@@ -200,13 +211,14 @@ def lasting_of(reference: tokenizers.Tokenizer) -> tuple[list[str], list[str]]:
 def _is_skipped(reference: tokenizers.Tokenizer, id: int, other: int | None) -> bool:
     if reference.decode([id], skip_special_tokens=False):
         return not reference.decode([id], skip_special_tokens=True)
-    # Its decoder takes the text away where the token is alone: perhaps not among others.
+    # The decoder gives no text for this token alone. It may give some between other tokens.
     rows = ([id] * 3, [id] if other is None else [other, id, other])
     return any(len({reference.decode(row, skip_special_tokens=skip) for skip in (True, False)}) > 1 for row in rows)
 
 
 def tokens_of(tokens: Any, special: bool) -> list[Token]:
-    """Check the argument of `add_tokens` or `add_special_tokens`, which makes an AddedToken special in place."""
+    """Check the argument of `add_tokens` or `add_special_tokens`. The latter (`special`) makes an AddedToken special in
+    place."""
     if not isinstance(tokens, list):
         raise TypeError(f"tokens is {type(tokens).__name__}, expected a list of str and AddedToken")
     if set(map(type, tokens)) == {str} and _is_utf8("".join(tokens)):

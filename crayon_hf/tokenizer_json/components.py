@@ -1,7 +1,7 @@
-"""The parts of a tokenizer as objects of the ``tokenizers`` library, and as what a ``tokenizer.json`` says of them.
+"""Components of a tokenizer: objects of the ``tokenizers`` library, and their JSON in a ``tokenizer.json``.
 
-In the reference an object that a tokenizer gave or was given stays part of it: to change the object is to change the
-tokenizer. `BorrowedComponent` is how ours notices.
+In the reference, an object that a tokenizer returned or received stays part of it: changing the object changes the
+tokenizer. `BorrowedComponent` detects such changes.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _ATTRIBUTES = {
     "Unigram": (),
 }
 _SAMPLING = ("alpha", "nbest_size")
-"""Attributes of a Unigram that no tokenizer.json can hold."""
+"""Attributes of a Unigram model that a tokenizer.json does not store."""
 
 
 class BorrowedComponent:
-    """A component that the caller may hold, too, and its state at the last look."""
+    """A component that the caller may hold as well, and its state at the last look."""
 
     __slots__ = ("_read", "component", "state")
 
@@ -55,14 +55,14 @@ class BorrowedComponent:
         self.state = self._read(component)
 
     def look(self) -> bool:
-        """True when the state is another one than at the last look."""
+        """Return whether the component has changed since the last look."""
         state = self._read(self.component)
         changed: bool = state != self.state
         self.state = state
         return changed
 
     def is_held(self) -> bool:
-        """Whether the caller or another tokenizer still has the object."""
+        """Whether the caller or another tokenizer still holds the object."""
         return sys.getrefcount(self.component) > _REFERENCES_OF_OURS
 
 
@@ -80,7 +80,7 @@ _REFERENCES_OF_OURS = _references_of_ours()
 
 
 def pattern_of(regex: Any) -> str | None:
-    """The pattern of a ``Regex``; None for anything else."""
+    """Return the pattern of a ``Regex``; None for other types."""
     if not has_components():
         from crayon_hf.tokenizer_json import described
 
@@ -96,19 +96,19 @@ def pattern_of(regex: Any) -> str | None:
 
 
 def state_of(component: Any) -> Any:
-    """Equal for equal components: the JSON of one, the attributes of a model. None for what has no JSON."""
+    """Return a value that is equal for equal components: their JSON, or a model's attributes. None without JSON."""
     names = _ATTRIBUTES.get(type(component).__name__)
     if names is not None and is_model(component):
         names = (*names, *_SAMPLING) if type(component).__name__ == "Unigram" else names
         return {name: getattr(component, name, None) for name in names}
     try:
         return component.__getstate__()
-    except Exception:  # the library raises Exception itself, for one that is written in Python
+    except Exception:  # the library raises plain Exception for components written in Python
         return None
 
 
 def _reader_of(component: Any) -> Callable[[Any], Any]:
-    """What tells states of one component apart, as `state_of` does: clients that ask for the model do so per token."""
+    """Return a fast replacement of `state_of` for one component: some clients ask for the model at every token."""
     state = state_of(component)
     if not isinstance(state, dict):
         return state_of
@@ -117,7 +117,7 @@ def _reader_of(component: Any) -> Callable[[Any], Any]:
 
 
 def is_model(component: Any) -> bool:
-    """True for a model of the ``tokenizers`` library."""
+    """Whether this is a model of the ``tokenizers`` library."""
     if not has_components():
         from crayon_hf.tokenizer_json import described
 
@@ -128,7 +128,7 @@ def is_model(component: Any) -> bool:
 
 
 def has_no_json(component: Any) -> bool:
-    """True for what the reference alone can run: a component written in Python, a model that samples."""
+    """Whether only the reference can run the component: it is written in Python, or it is a model that samples."""
     state = state_of(component)
     if isinstance(state, dict):
         return any(state.get(name) is not None for name in _SAMPLING)
@@ -136,17 +136,17 @@ def has_no_json(component: Any) -> bool:
 
 
 def json_of(component: Any) -> Any:
-    """What a ``tokenizer.json`` says of a component that is no model."""
+    """Return a component's JSON in a ``tokenizer.json``. Not for models."""
     import json
 
     return None if component is None else json.loads(component.__getstate__())
 
 
 def object_of(kind: str, document: Any, exact_scores: bool = False) -> Any:
-    """The object of what a ``tokenizer.json`` says: the inverse of `json_of`.
+    """Return the object of a component's JSON, the inverse of `json_of`.
 
-    With `exact_scores` a Unigram model has the very scores of the document; otherwise those that the library reads in a
-    file.
+    With `exact_scores` a Unigram model has the exact scores of the document. The library's file reader can differ in
+    the last digit.
     """
     import json
 
@@ -164,7 +164,7 @@ def object_of(kind: str, document: Any, exact_scores: bool = False) -> Any:
 
 
 def model_attributes(model: Any) -> dict[str, Any]:
-    """The settings of a model, as a ``tokenizer.json`` holds them."""
+    """Return the settings of a model, spelled as in a ``tokenizer.json``."""
     names = _ATTRIBUTES.get(type(model).__name__)
     if names is None:  # the bare base class
         return {name: value for name, value in json_of(model).items() if name not in ("vocab", "merges")}
@@ -175,14 +175,14 @@ def model_attributes(model: Any) -> dict[str, Any]:
 
 
 def check_options(model: dict[str, Any]) -> None:
-    """Refuse settings that no model can have: the library's objects take any number, which its reader then refuses."""
+    """Raise ValueError for settings out of range: the library's objects accept any number, its file reader does not."""
     dropout = model.get("dropout")
     if dropout is not None and not 0 <= dropout <= 1:
         raise ValueError(f"model.dropout is {dropout}, expected a number from 0 to 1, or None")
 
 
 def changed_options(model: dict[str, Any], file: dict[str, Any]) -> str:
-    """What a program has set of a model that its file has otherwise, as a message says it."""
+    """Return the settings that a program has changed since the file, as text for a message."""
     names = [
         name
         for name in _ATTRIBUTES.get(model.get("type", ""), ())
@@ -192,7 +192,7 @@ def changed_options(model: dict[str, Any], file: dict[str, Any]) -> str:
 
 
 def shortest_single(value: float) -> float:
-    """The number with the fewest digits that is the same single-precision number."""
+    """Return the number with the fewest digits that rounds to the same single-precision number."""
     if not math.isfinite(value):
         return value
     wanted = struct.pack("f", value)
@@ -201,14 +201,16 @@ def shortest_single(value: float) -> float:
 
 
 def check_kind(kind: str, component: Any) -> None:
-    """Refuse what cannot be set as a component of this kind."""
+    """Raise TypeError unless `component` can be set as a component of this kind."""
     if component is None and kind != "model":
         return
     if not has_components():
         from crayon_hf.tokenizer_json import described
 
         if not described.fits(kind, component):
-            raise TypeError(f"{kind} is {type(component).__name__}, expected crayon_hf.{_NAMES[kind]} or the like")
+            raise TypeError(
+                f"{kind} is {type(component).__name__}, expected a component such as crayon_hf.{_NAMES[kind]}"
+            )
         return
     from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 

@@ -1,7 +1,7 @@
-"""The components of a tokenizer for versions of ``tokenizers`` that have none (1.0): what a ``tokenizer.json`` says of
-them, as objects that are made, read, changed and pickled like those of 0.23.
+"""Components for versions of ``tokenizers`` that have none (1.0).
 
-A tokenizer that has one does what it says. On its own it does nothing: no ``normalize_str``, no ``tokenize``.
+They are created, read, changed and pickled like those of 0.23, and hold only the values of a ``tokenizer.json``. A
+tokenizer that has one follows it. On its own a component does nothing: it has no ``normalize_str`` and no ``tokenize``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BEHAVIORS = ("removed", "isolated", "merged_with_previous", "merged_with_next",
 
 
 class Regex:
-    """A regular expression, where a str would be text."""
+    """A regular expression, where a str would be a literal text."""
 
     def __init__(self, s: str) -> None:
         self.pattern = validation.text(s, "s")
@@ -30,21 +30,21 @@ class Regex:
 
 
 class Described:
-    """A component, or a trainer: values by the names that its ``tokenizer.json`` has for them."""
+    """A component, or a trainer: values by their names in a ``tokenizer.json``."""
 
     __slots__ = ("_values",)
 
     _values: dict[str, Any]
     _kind: ClassVar[str]
     _defaults: ClassVar[dict[str, Any]] = {}
-    """By the names of the arguments, in their order."""
+    """Defaults by argument name, in order of the arguments."""
     _renamed: ClassVar[dict[str, str]] = {}
-    """Arguments that the JSON has under another name."""
+    """Names in the JSON that differ from the argument's."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         name = type(self).__name__
         if len(values) > len(self._defaults):
-            raise TypeError(f"{name} takes {len(self._defaults)} arguments, and {len(values)} were given")
+            raise TypeError(f"{name} takes {len(self._defaults)} arguments, but {len(values)} were given")
         given = dict(zip(self._defaults, values, strict=False))
         for argument, value in named.items():
             if argument not in self._defaults or argument in given:
@@ -105,7 +105,7 @@ class Described:
         values = (f"{name}={value!r}" for name, value in self._values.items() if name not in ("vocab", "merges"))
         return f"{type(self).__name__}({', '.join(values)})"
 
-    # A Sequence has parts, which stay parts of it.
+    # Parts of a Sequence are returned by reference, as in the library.
 
     def __len__(self) -> int:
         return len(self._parts())
@@ -162,7 +162,7 @@ class Decoder(Described):
 
 
 class Trainer(Described):
-    """A trainer. `BpeTrainer` is the one that is native."""
+    """A trainer. Only `BpeTrainer` is native."""
 
     __slots__ = ()
     _kind = "trainer"
@@ -253,7 +253,7 @@ _TABLE: tuple[tuple[type[Described], str, dict[str, dict[str, Any]]], ...] = (
         },
     ),
 )
-"""The arguments of each class with their defaults, in their order."""
+"""The arguments of each class with their defaults, in order."""
 _RENAMED = {
     ("normalizers", "Strip"): {"left": "strip_left", "right": "strip_right"},
     ("decoders", "Strip"): {"left": "start", "right": "stop"},
@@ -265,7 +265,7 @@ def _made(base: type[Described], module: str, name: str, defaults: dict[str, Any
     inside = {
         "__slots__": (),
         "__module__": f"crayon_hf.{module}",
-        "__doc__": f"``{name}`` as a ``tokenizer.json`` has it.",
+        "__doc__": f"``{name}`` of a ``tokenizer.json``.",
         "_defaults": defaults,
         "_renamed": _RENAMED.get((module, name), {}),
     }
@@ -276,14 +276,14 @@ MODULES: dict[str, dict[str, Any]] = {
     module: {base.__name__: base} | {name: _made(base, module, name, values) for name, values in classes.items()}
     for base, module, classes in _TABLE
 }
-"""What the modules of ``tokenizers`` have."""
+"""The names of the modules of ``tokenizers``."""
 MODULES["pre_tokenizers"]["ByteLevel"].alphabet = staticmethod(lambda: list(map(chr, BYTE_LEVEL.values())))
 
 _CLASSES: dict[str, dict[str, type[Described]]] = {base._kind: MODULES[module] for base, module, _ in _TABLE}
 
 
 def object_of(kind: str, document: dict[str, Any]) -> Described:
-    """The object of what a ``tokenizer.json`` says, which may leave out what has a default."""
+    """Return the object of a component's JSON. Members with defaults may be missing."""
     found = _CLASSES[kind][document["type"]]
     made = found.__new__(found)
     made._take(document)
@@ -291,14 +291,14 @@ def object_of(kind: str, document: dict[str, Any]) -> Described:
 
 
 def completed(kind: str, part: Any) -> Any:
-    """What a ``tokenizer.json`` says of a component with all that it leaves out, in the library's order."""
+    """Return the JSON of a component with all defaults, in the library's order."""
     if kind not in _CLASSES or part is None or part.get("type") not in _CLASSES[kind]:
         return part
     return object_of(kind, part)._document()
 
 
 def fits(kind: str, component: Any) -> bool:
-    """True for a component of this kind, ours or another object that is pickled as its JSON."""
+    """Whether the component is of this kind: ours, or another object whose pickle is its JSON."""
     if isinstance(component, Described):
         return component._kind == kind
     try:
@@ -317,7 +317,7 @@ def _shown(name: str, value: Any) -> Any:
     if name in ("sep", "cls", "cls_token"):
         return tuple(value)
     if name == "behavior":
-        return value.lower()  # as the library gives it
+        return value.lower()  # the library's spelling
     if name == "pattern":
         ((kind, text),) = value.items()
         return text if kind == "String" else Regex(text)
@@ -325,7 +325,7 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _written(name: str, value: Any, default: Any) -> Any:
-    """An argument as the JSON has it; TypeError and ValueError for what it cannot be."""
+    """Return an argument's JSON. TypeError or ValueError for a wrong value."""
     if value is None and default is not _REQUIRED:
         value = default
     if name in _WRITTEN:
@@ -386,7 +386,7 @@ def _template(value: Any) -> list[dict[str, Any]]:
 
 
 def _piece(piece: str) -> dict[str, Any]:
-    """``$A``, ``$B:1``, ``$0``, ``[CLS]``, ``[SEP]:1``, as the library reads them."""
+    """Parse ``$A``, ``$B:1``, ``$0``, ``[CLS]`` or ``[SEP]:1`` by the library's rules."""
     name, colon, type_id = piece.rpartition(":")
     if not colon or not type_id.isdecimal():
         name, type_id = piece, ""
@@ -401,7 +401,7 @@ def _piece(piece: str) -> dict[str, Any]:
 
 
 def _special_tokens(value: Iterable[Any]) -> Any:
-    """Tokens and ids, in either order, of a template; the special tokens of a trainer are left as they are."""
+    """Return a template's special tokens from (token, id) or (id, token); those of a trainer are unchanged."""
     if isinstance(value, dict):
         return value
     entries = list(value)

@@ -1,4 +1,4 @@
-"""Writing a ``tokenizer.json`` as the ``tokenizers`` library does, byte for byte, without giving it a vocabulary."""
+"""Writes a ``tokenizer.json`` byte for byte as the ``tokenizers`` library does, without giving it the vocabulary."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _TYPES = ("BPE", "WordPiece", "WordLevel", "Unigram")
 _LARGE = ("vocab", "merges")
 _LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
-"""What stands behind the vocabulary; all else stands before it."""
+"""The member that the library writes after the vocabulary. All others come before it."""
 NEAREST_SCORES = "nearest_scores"
-"""An option of a Unigram model that no file has: its scores are those that Python reads (docs/cartridge-format.md)."""
+"""An option of a Unigram model, never in a file: scores are read as Python reads them (docs/cartridge-format.md)."""
 _EMPTY_CHARSMAP = "AAAAAGNoYXJzbWFw"
-"""Stands for a charsmap while the library writes the rest: no trie, and a text that no model has."""
+"""Placeholder for a charsmap while the library writes the rest: no trie, and a text that no model has."""
 _ORDER = (
     *("truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"),
     "model",
@@ -27,7 +27,7 @@ _ORDER = (
 
 
 def write(document: dict[str, Any], pretty: bool) -> bytes:
-    """The bytes of a whole ``tokenizer.json``, as `parts_of` gives them."""
+    """Return the bytes of a ``tokenizer.json``, joined from `parts_of`."""
     return b"".join(parts_of(document, pretty))
 
 
@@ -38,11 +38,17 @@ def parts_of(
     engine: _core.Engine | None = None,
     added: AddedTokens | None = None,
 ) -> list[bytes]:
-    """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores:
-    in parts, since those of a vocabulary and of many added tokens are large.
+    """Return the bytes of a ``tokenizer.json`` in parts, as the library writes it: its order, its defaults, no unknown
+    members.
 
-    The model may be without its vocabulary: then that is the one of another ``tokenizer.json``, which `source` gives,
-    and of `engine`, if there is one. The added tokens are those of the document, or `added`.
+    Parts save a copy, since a vocabulary and many added tokens are large.
+
+    Args:
+        document: The document. Its model may lack the vocabulary.
+        pretty: Whether to indent.
+        source: Returns a ``tokenizer.json`` that has the vocabulary, if `document` lacks it.
+        engine: An engine with that vocabulary, if available.
+        added: The added tokens, instead of those of `document`.
     """
     small = without_vocabulary(document["model"])
     read = source if source is not None else dump({"model": document["model"]}).encode
@@ -62,11 +68,11 @@ def parts_of(
     kept: dict[str, Any] = {"vocab": None}
     if merges is not None:
         emptied["merges"], kept["merges"] = [], None
-    if "unk_id" in small:  # which no empty vocabulary has
+    if "unk_id" in small:  # the library refuses an unk_id beyond the empty vocabulary
         emptied["unk_id"], kept["unk_id"] = None, small["unk_id"]
     charsmaps: list[str] = []
     emptied_document = document | {"added_tokens": [], "model": small | emptied}
-    if engine is not None:  # which has read what there is
+    if engine is not None:  # opening the engine has validated the charsmaps
         emptied_document["normalizer"] = _without_charsmaps(document.get("normalizer"), charsmaps)
     skeleton = json.loads(_through_the_library(emptied_document, False))
     tokens = document["added_tokens"] if added is None else None
@@ -81,24 +87,24 @@ def parts_of(
             rest += b'%s"%s"%s' % (member, charsmap.encode(), behind)
     before = []
     if added is not None:
-        # The first one is the document's: only truncation and padding stand before it.
+        # The first match is the document's member: only truncation and padding come before it.
         start, name, rest = rest.partition(b'"added_tokens"%snull' % colon)
         before = [start, name.removesuffix(b"null"), added.written(pretty)]
     parts = []
     for key, text in (("merges", merges), ("vocab", vocab)):
         if text is not None:
-            # The last one is the model's: that is the last member, and has merges behind the vocabulary.
+            # The last match is the model's: it is the last member, with merges after the vocabulary.
             rest, name, behind = rest.rpartition(b'"%s"%snull' % (key.encode(), colon))
             parts += [behind, text, name.removesuffix(b"null")]
     return [*before, rest, *reversed(parts)]
 
 
 def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:
-    """A normalizer whose charsmaps, which may be large, are small ones; `taken` gets the others in their order."""
+    """Replace the charsmaps of a normalizer, which may be large, with placeholders. `taken` receives them in order."""
     if not isinstance(normalizer, dict):
         return normalizer
     charsmap, parts = normalizer.get("precompiled_charsmap"), normalizer.get("normalizers")
-    # Of another length the library writes it in another way; of another type it leaves it out.
+    # The library reformats charsmaps of other lengths, and drops values of other types.
     if normalizer.get("type") == "Precompiled" and isinstance(charsmap, str) and len(charsmap) % 4 == 0:
         taken.append(charsmap)
         return normalizer | {"precompiled_charsmap": _EMPTY_CHARSMAP}
@@ -108,23 +114,23 @@ def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:
 
 
 def without_vocabulary(model: dict[str, Any]) -> dict[str, Any]:
-    """A model's settings alone."""
+    """Return a model's settings only."""
     return {key: value for key, value in model.items() if key not in _LARGE}
 
 
 def vocabulary_of(model: dict[str, Any]) -> dict[str, Any]:
-    """What a model has besides its settings."""
+    """Return a model's vocabulary and merges only."""
     return {key: model[key] for key in _LARGE if key in model}
 
 
 def ids_of(model: dict[str, Any]) -> dict[str, int]:
-    """A model's vocabulary; that of a Unigram is a list, in the order of the ids."""
+    """Return a model's vocabulary as a dict; that of a Unigram model is a list in order of ids."""
     vocab = model.get("vocab", {})
     return vocab if isinstance(vocab, dict) else {entry[0]: id for id, entry in enumerate(vocab)}
 
 
 def dump(document: Any) -> str:
-    """Compact JSON, with the escapes of the library. `_core.spell_scores` spells the scores of a Unigram model."""
+    """Return compact JSON with the library's escapes. `_core.spell_scores` spells the scores of a Unigram model."""
     import json
     from json.encoder import encode_basestring as quoted
 
@@ -141,7 +147,7 @@ def dump(document: Any) -> str:
 
 
 def parsed(source: bytes) -> dict[str, Any]:
-    """The JSON. Scores are those that the library reads, which need not be the nearest doubles."""
+    """Parse JSON. Scores are read as the library reads them, not always to the nearest double."""
     import json
 
     document: dict[str, Any] = json.loads(source)
@@ -155,7 +161,7 @@ def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
         return _in_order(document, pretty)
     try:
         text: str = reference_class().from_str(dump(document)).to_str(pretty)
-    except Exception as error:  # the library raises Exception itself
+    except Exception as error:  # the library raises plain Exception
         raise VocabularyError(f"tokenizers cannot open this tokenizer.json: {error}") from error
     return text
 
@@ -183,5 +189,5 @@ def _in_order(document: dict[str, Any], pretty: bool) -> str:
 
 
 def _has_tiny_float(values: dict[str, Any]) -> bool:
-    """Python and Rust write an exponent in two ways."""
+    """Whether a float has an exponent, which Python and Rust write differently."""
     return any(isinstance(value, float) and "e" in repr(value) for value in values.values())

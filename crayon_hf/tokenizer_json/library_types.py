@@ -1,4 +1,4 @@
-"""The classes and types of ``tokenizers`` itself that ``import crayon_hf as tokenizers`` finds, too."""
+"""Classes and types that ``import crayon_hf as tokenizers`` takes from ``tokenizers`` itself."""
 
 from __future__ import annotations
 

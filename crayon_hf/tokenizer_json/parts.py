@@ -1,4 +1,4 @@
-"""The parts that readers of vocabularies build a ``tokenizer.json`` of, and their reader of JSON."""
+"""Building blocks of a ``tokenizer.json`` for readers of other formats, and their JSON parser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BPE: Mapping[str, Any] = {
 
 
 def whole_document(model: Mapping[str, Any], **parts: Any) -> Part:
-    """A ``tokenizer.json`` with this model; components that are not given are null."""
+    """Return a ``tokenizer.json`` with this model; missing components are null."""
     settings = ("truncation", "padding")
     components = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
     empty: Part = {"version": "1.0", **dict.fromkeys(settings), "added_tokens": [], **dict.fromkeys(components)}
@@ -33,24 +33,24 @@ def whole_document(model: Mapping[str, Any], **parts: Any) -> Part:
 
 
 def added_token(id: int, content: str, **flags: bool) -> Part:
-    """A special token that is found as it is; `flags` say what is otherwise."""
+    """Return a special token that is matched literally; `flags` override its flags."""
     usual = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     return {"id": id, "content": content, **usual, **flags}
 
 
 def split(pattern: str) -> Part:
-    """A pre-tokenizer that cuts at a regular expression's matches."""
+    """Return a pre-tokenizer that isolates the matches of a regular expression."""
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
 def byte_level(add_prefix_space: bool = False, trim_offsets: bool = True, use_regex: bool = False) -> Part:
-    """A pre-tokenizer, a post-processor or a decoder of bytes."""
+    """Return a byte-level pre-tokenizer, post-processor or decoder."""
     settings = {"add_prefix_space": add_prefix_space, "trim_offsets": trim_offsets, "use_regex": use_regex}
     return {"type": "ByteLevel", **settings}
 
 
 def parsed(data: bytes | str, name: str) -> Any:
-    """A file as JSON. VocabularyError, which begins with the name, for anything else."""
+    """Parse a file as JSON. VocabularyError, which begins with `name`, if it is not JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

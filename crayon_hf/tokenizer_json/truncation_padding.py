@@ -1,4 +1,4 @@
-"""Truncation and padding: read from arguments and from a ``tokenizer.json``, and written again."""
+"""Truncation and padding: from arguments, and from and to a ``tokenizer.json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DIRECTIONS = {"left": "Left", "right": "Right"}
 
 
 class Truncation(NamedTuple):
-    """How long an encoding may be; the order of the fields is that of the engine."""
+    """The maximum length of an encoding. The fields have the engine's order."""
 
     max_length: int
     stride: int = 0
@@ -24,11 +24,11 @@ class Truncation(NamedTuple):
     direction: str = "right"
 
     def as_dict(self) -> dict[str, Any]:
-        """What `Tokenizer.truncation` shows."""
+        """Return the value of `Tokenizer.truncation`."""
         return self._asdict()
 
     def as_json(self) -> dict[str, Any]:
-        """What a ``tokenizer.json`` holds."""
+        """Return the JSON for a ``tokenizer.json``."""
         return {
             "direction": _DIRECTIONS[self.direction],
             "max_length": self.max_length,
@@ -38,7 +38,7 @@ class Truncation(NamedTuple):
 
 
 class Padding(NamedTuple):
-    """How long an encoding must be; the order of the fields is that of the engine."""
+    """The length that an encoding is padded to. The fields have the engine's order."""
 
     length: int | None = None
     direction: str = "right"
@@ -48,12 +48,12 @@ class Padding(NamedTuple):
     pad_token: str = "[PAD]"
 
     def as_dict(self) -> dict[str, Any]:
-        """What `Tokenizer.padding` shows."""
+        """Return the value of `Tokenizer.padding`."""
         order = ("length", "pad_to_multiple_of", "pad_id", "pad_token", "pad_type_id", "direction")
         return {name: getattr(self, name) for name in order}
 
     def as_json(self) -> dict[str, Any]:
-        """What a ``tokenizer.json`` holds."""
+        """Return the JSON for a ``tokenizer.json``."""
         return {
             "strategy": "BatchLongest" if self.length is None else {"Fixed": self.length},
             "direction": _DIRECTIONS[self.direction],
@@ -67,7 +67,7 @@ class Padding(NamedTuple):
 def truncation_of(
     max_length: Any, stride: Any, strategy: Any, direction: Any, special_tokens: int, ignored: Mapping[str, Any]
 ) -> Truncation:
-    """Check the arguments of `enable_truncation`. `special_tokens` is how many an encoding of one text gets."""
+    """Check the arguments of `enable_truncation`. `special_tokens` is their number in an encoding of one text."""
     wanted = Truncation(
         validation.unsigned(max_length, "max_length", _SIZE_BITS),
         validation.unsigned(stride, "stride", _SIZE_BITS),
@@ -111,14 +111,14 @@ def padding_of(
 
 
 def check_reference_pads(padding: Sequence[Any]) -> None:
-    """ValueError for padding to more tokens than the engine pads to, with its message.
+    """Raise the engine's ValueError for a padding length beyond its limit.
 
-    The reference asks for memory first, and ends the process when there is none. `padding` is a `Padding`, or the
-    plain tuple that an engine takes.
+    The reference allocates first, and ends the process if that fails. `padding` is a `Padding`, or the tuple that an
+    engine takes.
     """
     length, multiple = padding[0], padding[2] or 0
     if length is None:
-        length = multiple  # the least that a text is made to be
+        length = multiple  # the shortest padded length
     elif multiple:
         length = (length + -length % multiple) % (1 << _SIZE_BITS)  # it wraps around
     if length > _MOST_PADDED:
@@ -126,9 +126,9 @@ def check_reference_pads(padding: Sequence[Any]) -> None:
 
 
 def stored_truncation(document: Any) -> Truncation | None:
-    """The truncation of a ``tokenizer.json``; files from before there were directions truncate on the right.
+    """Return the truncation of a ``tokenizer.json``. VocabularyError if it is malformed.
 
-    VocabularyError for what is none.
+    Old files have no direction and truncate on the right.
     """
     if document is None:
         return None
@@ -142,7 +142,7 @@ def stored_truncation(document: Any) -> Truncation | None:
 
 
 def stored_padding(document: Any) -> Padding | None:
-    """The padding of a ``tokenizer.json``. VocabularyError for what is none."""
+    """Return the padding of a ``tokenizer.json``. VocabularyError if it is malformed."""
     if document is None:
         return None
     with _refusing("padding", document):
@@ -178,7 +178,7 @@ def _unsigned_or_none(value: Any, name: str) -> int | None:
 
 
 def _stored(value: Any, name: str, bits: int) -> int:
-    """A number of a file, where true is none."""
+    """Check a number from a file, which must not be a bool."""
     if isinstance(value, bool):
         raise TypeError(f"{name} is bool, expected int")
     return validation.unsigned(value, name, bits)
@@ -193,5 +193,5 @@ def _key_of(value: str, spellings: Mapping[str, str]) -> str:
 
 
 def _say_ignored(options: Mapping[str, Any]) -> None:
-    for name in options:  # the reference prints it, too, rather than raise
+    for name in options:  # the reference prints this instead of raising
         print(f"Ignored unknown kwarg option {name}")

@@ -1,1 +1,1 @@
-"""What a tokenizer is: its engine, its components and added tokens, its settings, and the changes that users make."""
+"""The state of a tokenizer: engine, components, added tokens, settings, and the changes that users make."""

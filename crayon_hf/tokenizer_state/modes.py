@@ -1,4 +1,4 @@
-"""Exact and greedy: two ways to read one cartridge."""
+"""Exact and greedy: two ways to encode with one cartridge."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ MODES = ("exact", "greedy")
 
 
 class Mode(NamedTuple):
-    """How a tokenizer was opened. It is no part of the vocabulary, and no file holds it."""
+    """The mode that a tokenizer was opened in. It is not part of the vocabulary, and files do not store it."""
 
     name: str = "exact"
     unknown: tuple[int, int] | None = None
-    """(first, id): ids from `first` on are given as `id`. None in any mode but CRAYON's own."""
+    """(first, id): the engine gives `id` for ids from `first` on. None except in CRAYON's mode."""
 
     def engine(self, engine: _core.Engine) -> _core.Engine:
-        """The view of a cartridge that encodes in this mode."""
+        """Return the view of a cartridge that encodes in this mode."""
         return engine if self.name == "exact" else engine.greedy(self.unknown)
 
     def check_native(self, reason: str) -> None:
-        """Refuse what the reference would have to encode, for the given reason: references have no greedy mode."""
+        """Raise UnsupportedError if a delegated tokenizer cannot have this mode: references have no greedy mode."""
         if self.name != "exact":
             raise UnsupportedError(
                 f"{self.name} mode needs the native engine, which does not support this tokenizer ({reason})"
@@ -35,7 +35,7 @@ EXACT = Mode()
 
 
 def mode_of(name: Any) -> Mode:
-    """The mode that an argument names. ValueError lists what there is."""
+    """Return the mode that an argument names. ValueError lists the modes."""
     if name not in MODES:
         raise ValueError(f"mode is {name!r}, expected {' or '.join(map(repr, MODES))}")
     return Mode(name)

@@ -1,8 +1,8 @@
-"""The parts of a tokenizer, and the engine that is made from them.
+"""The parts of a tokenizer, and the engine made from them.
 
-Changes are collected and an engine is made at the next use, so that a row of changes costs one engine. Over the same
-model that engine is another view of the same cartridge; when that cannot be, the whole is compiled again in memory,
-and when that cannot be either, the reference encodes.
+Changes are collected: the next use makes one engine for all of them. If the model is unchanged, that engine is another
+view of the same cartridge. Otherwise the whole tokenizer is compiled in memory; if the compiler does not support it,
+the reference encodes.
 """
 
 from __future__ import annotations
@@ -53,9 +53,11 @@ if TYPE_CHECKING:
     AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
 
 lock = threading.RLock()
-"""Held while any tokenizer is changed, or made ready after a change; encoding needs it only then.
+"""Held while a tokenizer is changed or gets its engine after a change. Encoding takes it in the second case only.
 
-One for all of them, so that a fork can wait for it: a child never has a lock that a thread of its parent holds."""
+One lock serves all tokenizers, so that a fork can wait for it. Otherwise a child could inherit a lock that a thread of
+its parent holds.
+"""
 
 
 def _release_in_child() -> None:
@@ -70,7 +72,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class TokenizerState:
-    """The parts of one tokenizer. Its methods are called with `lock` held."""
+    """The parts of one tokenizer. Call its methods with `lock` held."""
 
     __slots__ = (
         *("_added", "_anew", "_changed", "_encoder", "_engine", "_handed", "_kept", "_live", "_metadata", "_parts"),
@@ -85,24 +87,25 @@ class TokenizerState:
         mode: Mode = EXACT,
         came_along: bool = False,
     ) -> None:
-        """`engine`, an exact one, is made of `source`; `path` is its cartridge. Without one `source` is a model.
+        """`engine`, an exact one, was made from `source`, and `path` is its cartridge. Without `engine`, `source` is a
+        model.
 
-        `came_along` is False for a cartridge of the cache, True for one that was there with the tokenizer's files.
+        `came_along` is True for a cartridge found with the tokenizer's files, False for one from the cache.
         """
         self.source = source
         self.path = path
         self.mode = mode
         self.came_along = came_along
         self.refused: str | None = None
-        """Why the cartridge that was there with the tokenizer's files is not used."""
+        """Why the cartridge beside the tokenizer's files is not used."""
         self.is_modified = False
-        """True when the engine is another one than `source` and `path` give."""
+        """Whether the engine differs from that of `source` and `path`."""
         self.sizes: tuple[Truncation | None, Padding | None] = None, None
-        """The truncation and the padding of a ``tokenizer.json`` that there is no engine of."""
+        """Truncation and padding of a ``tokenizer.json`` without an engine."""
         self._engine = engine
-        """The exact engine; changes make the next one from it."""
+        """The exact engine. Changes make the next one from it."""
         self._encoder: AnyEngine | None = None
-        """The view of it that encodes; None when it has to be made."""
+        """The view that encodes, in the tokenizer's mode; None until it is made."""
         self._metadata = REFERENCE_METADATA if engine is None else engine.metadata
         self._changed = self._anew = engine is None
         self._parts: dict[str, Any] | None = None
@@ -110,22 +113,22 @@ class TokenizerState:
         self._live: dict[str, Any] = {}
         self._handed: dict[str, BorrowedComponent] = {}
         self._kept: dict[str, BorrowedComponent] = {}
-        """Components that were handed and that nobody holds any more: making one anew may take a second."""
+        """Borrowed components that callers have released, kept because making one can take a second."""
 
     @property
     def is_idle(self) -> bool:
-        """True while nothing is to be done and nobody holds a component: the engine may be used as it is."""
+        """Whether the engine is current: no change is pending, and no caller holds a component."""
         return not self._changed and not self._handed
 
     def engine(self) -> AnyEngine:
-        """The engine of what the tokenizer is made of now, in its mode."""
+        """Return the engine of the current state, in the tokenizer's mode."""
         exact = self.exact_engine()
         if self._encoder is None:
             self._encoder = self.mode.engine(exact) if isinstance(exact, _core.Engine) else exact
         return self._encoder
 
     def exact_engine(self) -> AnyEngine:
-        """`engine` in exact mode, whatever the tokenizer's own."""
+        """`engine` in exact mode, regardless of the tokenizer's mode."""
         self._look()
         if self._engine is None or self._changed:
             self._engine, self._encoder = self._make(), None
@@ -133,19 +136,19 @@ class TokenizerState:
         return self._engine
 
     def made_of_source(self) -> _core.Engine | None:
-        """A native engine with the vocabulary of `source`, if there is one now; its components may be older ones."""
+        """Return the current native engine if it has the vocabulary of `source`. Its components may be outdated."""
         return self._engine if isinstance(self._engine, _core.Engine) and not self._anew else None
 
     def origin(self) -> str | None:
-        """Where the cartridge is from: "repository", "cache" or "memory"; None when there is none."""
+        """Return the origin of the cartridge: "repository", "cache" or "memory"; None when delegated."""
         if not isinstance(self.engine(), _core.Engine):
             return None
         return "memory" if self.path is None else "repository" if self.came_along else "cache"
 
     def copy(self, reopened: bool = False) -> TokenizerState:
-        """One that is made of the same now, and that shares nothing that changes.
+        """Return a state with the same parts that shares no mutable object with this one.
 
-        `reopened` makes it as if it had been written and read, which is what a copy is in the reference.
+        `reopened` drops what a ``tokenizer.json`` does not store, as copies in the reference do.
         """
         twin = TokenizerState(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
         twin.refused = self.refused
@@ -156,12 +159,12 @@ class TokenizerState:
         return twin
 
     def change(self, parts: dict[str, Any], added: AddedTokens | None) -> None:
-        """Put other components and added tokens in the place of what is there."""
+        """Replace components and added tokens."""
         self._parts, self._added, self._changed = parts, added, True
         self._kept.clear()
 
     def stored_settings(self) -> tuple[Truncation | None, Padding | None]:
-        """The truncation and the padding of the ``tokenizer.json``."""
+        """Return the truncation and the padding that the ``tokenizer.json`` stores."""
         if self._engine is None:
             return self.sizes
         if not self.source.exists:
@@ -177,7 +180,7 @@ class TokenizerState:
     # -- components
 
     def component(self, kind: str) -> Any:
-        """The object of the ``tokenizers`` library; the tokenizer changes with it."""
+        """Return a component as an object of the ``tokenizers`` library. Changes of the object change the tokenizer."""
         if kind in self._live:
             return self._live[kind]
         if kind not in self._handed:
@@ -191,7 +194,7 @@ class TokenizerState:
         return self._handed[kind].component
 
     def set_component(self, kind: str, component: Any) -> None:
-        """Put an object of the ``tokenizers`` library, or None, in the place of what is there."""
+        """Replace a component with an object of the ``tokenizers`` library, or with None."""
         check_kind(kind, component)
         self._look()
         live = component is not None and has_no_json(component)
@@ -209,7 +212,7 @@ class TokenizerState:
             self._handed[kind] = BorrowedComponent(component)
 
     def put_component(self, kind: str, document: dict[str, Any] | None) -> None:
-        """`set_component` of what a ``tokenizer.json`` says of a component that is no model."""
+        """`set_component` from the component's JSON in a ``tokenizer.json``. Not for models."""
         self._look()
         if kind == "normalizer" and self._added is not None:
             self._added = self._added.normalized_anew()
@@ -218,7 +221,7 @@ class TokenizerState:
             objects.pop(kind, None)
 
     def mark_added(self, special: Iterable[str], normalized: Iterable[str]) -> None:
-        """Take over what the flags of added tokens no longer say: see `AddedTokens.marked`."""
+        """Set marks that the flags of added tokens do not show: see `AddedTokens.marked`."""
         marked = self.added().marked(special, normalized)
         if marked.lasts():
             self.change(self._read_parts(), marked)
@@ -227,18 +230,18 @@ class TokenizerState:
         self._parts = self._read_parts() | {kind: part}
         self._changed = True
         if kind == "pre_tokenizer" and reference_of(self._metadata) == "tiktoken":
-            # Its patterns are read as tiktoken reads them; a pattern of the reference's objects is not.
+            # Objects of the reference have patterns in the syntax of tokenizers, not in tiktoken's.
             self._metadata, self._anew = REFERENCE_METADATA, True
 
     def _put_model(self, model: dict[str, Any]) -> None:
         parts = self._read_parts() | {"model": tokenizer_json.without_vocabulary(model)}
-        added = self.added()  # they keep the ids that they have
+        added = self.added()  # added tokens keep their ids
         self._parts, self._added, self._changed, self._anew = parts, added, True, True
         self._kept.pop("model", None)
         self.source, self.path = Source(tokenizer_json.dump({"model": model}).encode()), None
 
     def _look(self) -> None:
-        """Notice what was changed through an object that somebody holds, and forget what nobody holds any more."""
+        """Take over changes of borrowed components. Stop watching components that callers have released."""
         for kind, handed in list(self._handed.items()):
             changed, component = handed.look(), handed.component
             if changed and has_no_json(component):
@@ -268,10 +271,10 @@ class TokenizerState:
     # -- added tokens
 
     def added(self) -> AddedTokens:
-        """The added tokens; not to be changed."""
+        """Return the added tokens. Do not modify them."""
         added = self._added
         if added is None:
-            with lock:  # of those who ask for nothing else this is the only one
+            with lock:  # get_added_tokens_decoder calls this without the lock
                 added = self._added
                 if added is None:
                     assert self._engine is not None
@@ -279,7 +282,7 @@ class TokenizerState:
         return added
 
     def add(self, tokens: Iterable[Token]) -> int:
-        """Add tokens; how many that changes."""
+        """Add tokens. Returns how many were added or changed."""
         added = self.added().copy()
         engine = self._engine
         if engine is None or self._anew:
@@ -300,12 +303,12 @@ class TokenizerState:
     # -- the whole
 
     def document(self) -> dict[str, Any]:
-        """The ``tokenizer.json``, without truncation and padding."""
+        """Return the ``tokenizer.json`` without truncation and padding."""
         self._check_written()
         return self._document()
 
     def without_vocabulary(self) -> dict[str, Any]:
-        """`document` without what `source` has, the vocabulary and the merges, and without the added tokens."""
+        """`document` without added tokens, and without the vocabulary and the merges, which `source` has."""
         self._check_written()
         return self._without_vocabulary()
 
@@ -339,14 +342,14 @@ class TokenizerState:
         return tokenizer_json.NEAREST_SCORES in self._read_parts()["model"]
 
     def _dumped(self, document: dict[str, Any]) -> str:
-        """The text of a document of this tokenizer, which the library reads as it is meant."""
+        """Return a document of this tokenizer as text from which the library reads the exact scores."""
         text = tokenizer_json.dump(document)
         return _core.with_exact_scores(text.encode()).decode() if self._has_nearest_scores() else text
 
     # -- training
 
     def reference(self) -> tokenizers.Tokenizer:
-        """The same as an object of the ``tokenizers`` library. It shares the objects that somebody may hold."""
+        """Return this tokenizer as an object of the ``tokenizers`` library. It shares borrowed components."""
         self._look()
         need_components(f"training a {self._read_parts()['model'].get('type')} model with the library's trainer")
         reference = reference_class().from_str(self._dumped(self._document()))
@@ -357,7 +360,7 @@ class TokenizerState:
         return reference
 
     def untrained(self, special_as_text: bool) -> Untrained:
-        """What training has to know; nothing of it changes with the tokenizer."""
+        """Return a snapshot of the parts that training needs."""
         from crayon_hf.training_data.counting import Untrained
 
         self._look()
@@ -366,7 +369,8 @@ class TokenizerState:
         )
 
     def take_model(self, model: dict[str, Any], special_tokens: Iterable[Token]) -> None:
-        """Put a trained model in the place of what is there, and add tokens; who holds the model holds this one."""
+        """Replace the model with a trained one, and add its special tokens. A borrowed model object receives it,
+        too."""
         handed = self._handed.get("model")
         if handed is not None:
             handed.component.__setstate__(tokenizer_json.dump(model).encode())
@@ -378,7 +382,7 @@ class TokenizerState:
             handed.look()
 
     def emptied(self) -> TokenizerState:
-        """The same without vocabulary and added tokens."""
+        """Return the same state without vocabulary and added tokens."""
         self._look()
         parts = dict(self._read_parts())
         empty: Any = {}
@@ -390,7 +394,7 @@ class TokenizerState:
         return twin
 
     def take_trained(self, reference: tokenizers.Tokenizer) -> None:
-        """Take over the model and the added tokens of one that was trained."""
+        """Take over the model and the added tokens of a trained reference."""
         model = json_of(reference.model)
         tokens = reference.get_added_tokens_decoder().items()
         self._put_model(model)
@@ -400,11 +404,11 @@ class TokenizerState:
     # -- leaving the process
 
     def cartridge(self) -> bytes:
-        """The cartridge of `source`."""
+        """Return the bytes of the cartridge of `source`."""
         engine = self.engine()
         if not isinstance(engine, _core.Engine):
             raise UnsupportedError(
-                f"there is no cartridge: the native engine does not support this tokenizer ({engine.reason})"
+                f"this tokenizer has no cartridge: the native engine does not support it ({engine.reason})"
             )
         if self.path is not None:
             try:
@@ -412,11 +416,11 @@ class TokenizerState:
                 if _core.Engine.from_bytes(data).source_digest == engine.source_digest:
                     return data
             except (OSError, CartridgeError):
-                pass  # it was in a cache that somebody emptied: it can be made again
+                pass  # the cache was emptied or damaged: compile again
         return compile_json(self.source.read(), engine.metadata)
 
     def pickled(self) -> tuple[Any, ...]:
-        """What `opening.open_pickled` takes."""
+        """Return the arguments of `opening.open_pickled`."""
         engine = self.engine()
         if self._live:
             raise UnsupportedError(f"a pickle cannot hold this {joined(self._live)}")
@@ -427,7 +431,7 @@ class TokenizerState:
         except SourceMissingError:
             if self.path is None:
                 raise
-            source = None  # the path of the cartridge will have to do
+            source = None  # only the path of the cartridge is pickled
         changes = (self._parts, self.added().reopened()) if self.is_modified else None
         return "Engine", (self.path, engine.source_digest, engine.metadata, source), changes, self.mode
 
@@ -439,7 +443,7 @@ class TokenizerState:
             try:
                 view = self._view(engine)
             except VocabularyError:
-                pass  # the cartridge cannot say it, but another one may
+                pass  # this cartridge cannot be the base of the new engine; compile another below
             else:
                 self.is_modified = True
                 return view
@@ -454,7 +458,7 @@ class TokenizerState:
                 return self._compile(document)
             except VocabularyError as error:
                 reason = str(error)
-            with contextlib.suppress(VocabularyError):  # tokens may have ids that adding them anew would not give
+            with contextlib.suppress(VocabularyError):  # the ids of added tokens may differ from those of a new file
                 return self._compile(document | {"added_tokens": []})
         try:
             return self._delegate(document, reason, warn=isinstance(engine, _core.Engine))

@@ -1,7 +1,7 @@
-"""Training: a tokenizer from texts.
+"""Training of tokenizers from texts.
 
-`train_bpe` is the native trainer, with the merges of ``tokenizers.trainers.BpeTrainer``. Unigram, WordPiece and
-WordLevel models are trained by the ``tokenizers`` library itself, from the same sources.
+`train_bpe` is native, with the merges of ``tokenizers.trainers.BpeTrainer``. The ``tokenizers`` library itself trains
+Unigram, WordPiece and WordLevel models, from the same sources.
 """
 
 from __future__ import annotations

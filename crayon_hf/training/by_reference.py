@@ -25,11 +25,23 @@ _SPECIAL_TOKENS = {"Unigram": ("<unk>",), "WordPiece": _BERT, "WordLevel": ("[UN
 
 
 def train_unigram(source: Source, **options: Any) -> Tokenizer:
-    """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``, whose options are taken by their names.
+    """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``.
 
-    `source`, `column`, `format`, `length`, `show_progress`, `tokenizer` (a template), `output` and `overwrite` are
-    those of `train_bpe`. Without a template it works like SentencePiece: NFKC, runs of spaces as one, U+2581 for a
-    space, and ``<unk>``. Once all is read, Ctrl-C waits until the library is done.
+    Without a template it works like SentencePiece: NFKC, runs of spaces as one, U+2581 for a space, and ``<unk>``.
+    After all texts are read, Ctrl-C waits until the library is done.
+
+    Args:
+        source: Texts or files, as for `train_bpe`.
+        options: Options of the trainer by name, and `column`, `format`, `length`, `show_progress`, `tokenizer` (a
+            template), `output` and `overwrite` of `train_bpe`.
+
+    Returns:
+        The trained tokenizer.
+
+    Raises:
+        TypeError: The trainer has no such option.
+        VocabularyError: The trainer fails, or the template has another type of model.
+        UnsupportedError: The installed ``tokenizers`` has no trainers (1.0).
 
     >>> tokenizer = crayon_hf.train_unigram(["some words and some more"] * 9, vocab_size=40, show_progress=False)
     >>> tokenizer.decode(tokenizer.encode("some more words").ids)
@@ -39,7 +51,7 @@ def train_unigram(source: Source, **options: Any) -> Tokenizer:
 
 
 def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordPiece model; without a template as for BERT, with its special tokens.
+    """`train_unigram` for a WordPiece model. Without a template it works like BERT, with its special tokens.
 
     >>> crayon_hf.train_wordpiece(["some words and some more"], vocab_size=40).token_to_id("[CLS]") is None
     False
@@ -48,7 +60,7 @@ def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
 
 
 def train_wordlevel(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordLevel model; without a template words are cut at white space, with ``[UNK]``.
+    """`train_unigram` for a WordLevel model. Without a template it cuts words at white space, with ``[UNK]``.
 
     >>> crayon_hf.train_wordlevel(["some words and some more"]).encode("some words").tokens
     ['some', 'words']
@@ -69,7 +81,7 @@ def run_by_reference(
     overwrite: bool = False,
     **values: Any,
 ) -> Run:
-    """One of the functions above, and what is to be told about it."""
+    """Train one model, and return the tokenizer with facts about the run."""
     need_components(f"training a {kind} model")
     from tokenizers import trainers
 
@@ -96,7 +108,7 @@ def run_by_reference(
     except Exception as error:
         if type(error) is not Exception:
             raise
-        raise VocabularyError(f"{trainer_class.__name__}: {error}") from error  # the library raises Exception itself
+        raise VocabularyError(f"{trainer_class.__name__}: {error}") from error  # the library raises plain Exception
     finally:
         end(report)
     templates.settle_ids(start)
@@ -107,7 +119,7 @@ def run_by_reference(
 
 
 def _texts(corpus: Corpus, report: Report | None, seen: list[bool]) -> Iterator[str]:
-    """All texts; `seen` becomes true with the first that has anything in it."""
+    """Yield all texts. `seen` becomes true at the first that is not blank."""
     for batch in corpus.batches:
         for text in batch.each():
             seen[0] = seen[0] or (not text.isspace() and bool(text))

@@ -28,16 +28,16 @@ Source = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
 
 
 class Run(NamedTuple):
-    """A training that is over."""
+    """A finished training."""
 
     tokenizer: Tokenizer
     seconds: float
     files: list[str]
-    """What was written."""
+    """The files written."""
     trained: Trained | None = None
-    """None where the reference trained, which says nothing."""
+    """The model and its counts; None if the reference trained."""
     is_empty: bool = False
-    """There was no text to learn from."""
+    """Whether the source had no text."""
 
 
 def train_bpe(
@@ -65,7 +65,7 @@ def train_bpe(
     """Train a BPE tokenizer: the merges and ids of ``tokenizers.trainers.BpeTrainer``, with its options and defaults.
 
     `source` is an iterable of texts, of lists of texts or of `os.PathLike`; or the path of one file (a str alone is a
-    path, too); or a binary file. A text file gives its lines, each with its ending, as ``Tokenizer.train`` has it;
+    path, too); or a binary file. A text file gives its lines, each with its ending, as in ``Tokenizer.train``;
     JSON lines, parquet and Arrow files give the strings in `column`. Files may be packed (.gz, .bz2, .xz, .zst).
     `format` (``text``, ``jsonl``, ``parquet``, ``arrow``) overrules the ending of a name. `length` is how many items
     an iterable has, for the progress bar.
@@ -77,9 +77,9 @@ def train_bpe(
     empty for others.
 
     `threads` 0 means one for each core. `show_progress` draws a bar on standard error if that is a terminal; a
-    function in its place is called with (stage, done, total). With `output` the result is saved: ``NAME.json`` and the
-    cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens. A tokenizer
-    that is there is replaced, with all its files, if `overwrite` says so.
+    function instead is called with (stage, done, total). With `output` the result is saved: ``NAME.json`` and the
+    cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens. `overwrite`
+    replaces an existing tokenizer, with all its files.
 
     CorpusError and InvalidUtf8Error name file and line. OSError for a file that cannot be read, or an `output` that
     cannot be written or has a tokenizer (checked before counting).
@@ -117,7 +117,7 @@ class BpeTraining:
 
 
 def run_bpe(asked: BpeTraining) -> Run:
-    """`train_bpe`, and what is to be told about it."""
+    """`train_bpe`, with facts about the run."""
     begun = time.monotonic()
     if sum(choice is not None for choice in (asked.tokenizer, asked.pattern, asked.pre_tokenizer)) > 1:
         raise ValueError("tokenizer, pattern and pre_tokenizer are alternatives: give one of them")

@@ -1,4 +1,4 @@
-"""Saving what was trained."""
+"""Saving of trained tokenizers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _IN_DIRECTORY = ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")
 def check(output: str, sources: Iterable[str] = (), overwrite: bool = False) -> None:
     """Check before hours of training that the result can be written.
 
-    OSError for an output that cannot be written, or that has a tokenizer while `overwrite` is False; ValueError for one
-    of the `sources`.
+    Raises:
+        OSError: `output` cannot be written, or has a tokenizer while `overwrite` is False.
+        ValueError: `output` would replace one of the `sources`.
     """
     from crayon_hf.formats.repository import has_another, tokenizer_in
 
@@ -56,10 +57,10 @@ def _targets(path: str) -> list[str]:
 
 
 def save(tokenizer: Tokenizer, path: str) -> list[str]:
-    """Write the ``tokenizer.json`` and the cartridge, or a directory of them; the paths of what was written.
+    """Write ``NAME.json`` and the cartridge ``NAME.dat``, or a directory. Returns the paths written.
 
-    Each file appears whole or not at all, and the files of a tokenizer that was there go. Without a native engine
-    there is no cartridge.
+    Each file appears whole or not at all. Files of a previous tokenizer are removed. A delegated tokenizer has no
+    cartridge.
     """
     native = tokenizer.engine == "native"
     if not path.endswith(_ENDINGS):
@@ -75,5 +76,5 @@ def save(tokenizer: Tokenizer, path: str) -> list[str]:
         return [f"{stem}.json", f"{stem}.dat"]
     write_atomic(f"{stem}.json", tokenizer.to_str(pretty=True).encode())
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{stem}.dat")  # of another tokenizer
+        os.unlink(f"{stem}.dat")  # a previous tokenizer's
     return [f"{stem}.json"]

@@ -1,4 +1,4 @@
-"""The start of training: a tokenizer without vocabulary, new or with the components of another."""
+"""The start of training: a tokenizer without vocabulary, new or with the components of a template."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Start(NamedTuple):
 
     tokenizer: Tokenizer
     special_tokens: list[AddedToken]
-    """The template's own, which come first."""
+    """The template's special tokens, which come first."""
     post_processor: dict[str, Any] | None = None
-    """The template's. It says ids, so it waits for the new ones."""
+    """The template's post-processor. It contains ids, so it waits for the new ones."""
     unk_token: str | None = None
-    """That of a Unigram model, which has its id alone."""
+    """The unknown token of a Unigram template, whose model stores only its id."""
 
 
 def pattern_names() -> list[str]:
-    """The names that `byte_level` takes.
+    """Return the names of patterns that `byte_level` takes.
 
     docs/training.md has an example.
     """
@@ -52,7 +52,7 @@ def pattern_names() -> list[str]:
 
 
 def byte_level(pattern: str | tokenizers.Regex | None, pre_tokenizer: Any = None) -> Tokenizer:
-    """Byte-level BPE without vocabulary. `pattern` is a published one by its name, or a ``tokenizers.Regex``."""
+    """Return byte-level BPE without vocabulary. `pattern` is the name of a published one, or a ``tokenizers.Regex``."""
     document: dict[str, Any] = {"model": {**BPE, "vocab": {}, "merges": []}}
     if pre_tokenizer is None:
         document["pre_tokenizer"] = _cuts(pattern)
@@ -87,15 +87,15 @@ def _cuts(pattern: Any) -> dict[str, Any]:
 
 
 def like(template: Any, kind: str) -> Start:
-    """The components of another tokenizer, ours or the reference's or a file's, which stays as it is.
+    """Copy the components of a template: our tokenizer, the reference's, or a file.
 
-    As with ``train_new_from_iterator`` of transformers, its special tokens are taken over, other added tokens are not.
+    As with ``train_new_from_iterator`` of transformers, special tokens are copied, other added tokens are not.
     """
     if isinstance(template, (str, os.PathLike)):
         template = Tokenizer.from_file(template)
     elif not isinstance(template, Tokenizer):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DelegatedWarning)  # who encodes does not matter to a template
+            warnings.simplefilter("ignore", DelegatedWarning)  # a template never encodes
             template = Tokenizer.from_tokenizers(template)
     with state.lock:
         id = template._state.untrained(False).parts["model"].get("unk_id")
@@ -104,7 +104,7 @@ def like(template: Any, kind: str) -> Start:
         tokens = list(template._state.added().decoder().values())
         parts = emptied.untrained(False).parts
     if parts["model"].get("type") != kind:
-        raise VocabularyError(f"the template has a model of the kind {parts['model'].get('type')}, expected {kind}")
+        raise VocabularyError(f"the template has a {parts['model'].get('type')} model, expected {kind}")
     tokenizer = Tokenizer._of(emptied)
     tokenizer._restore(template._settings())
     special_tokens = [token for token in tokens if token.special]
@@ -112,7 +112,7 @@ def like(template: Any, kind: str) -> Start:
 
 
 def settle_ids(start: Start) -> None:
-    """Give the post-processor and the padding of a template the ids that their tokens have now."""
+    """Update the ids in a template's post-processor and padding to those of the new vocabulary."""
     tokenizer = start.tokenizer
     if start.post_processor is not None:
         _put_ids(start.post_processor, tokenizer)
@@ -143,7 +143,7 @@ def _id(token: str, tokenizer: Tokenizer) -> int:
 
 
 def has_byte_level(tokenizer: Tokenizer) -> bool:
-    """True when the pre-tokenizer spells bytes as characters, of which there are 256."""
+    """Whether the pre-tokenizer spells bytes as one of 256 characters each."""
     with state.lock:
         part = tokenizer._state.untrained(False).parts["pre_tokenizer"]
     return '"ByteLevel"' in json.dumps(part)

@@ -1,4 +1,4 @@
-"""The input of training: batches of texts, or of lines of UTF-8 that are not copied."""
+"""The input of training: batches of texts, or of lines of UTF-8 without a copy."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.util import validation
 
 BATCH = 4 << 20
-"""How many bytes or characters a batch has, about."""
+"""Approximate bytes or characters of a batch."""
 
 
 class Texts(NamedTuple):
-    """Texts, each one on its own."""
+    """A batch of str."""
 
     texts: list[str]
     name: Callable[[int], str]
-    """What an error calls one of them, by its index."""
+    """Returns the name of a text, by its index, for an error."""
     done: int
-    """How far the corpus is read with this batch, in the unit of its `total`."""
+    """Progress after this batch, in the unit of the corpus' `total`."""
 
     def each(self) -> Iterator[str]:
-        """The texts; TypeError names the first item that is not one."""
+        """Yield the texts. TypeError names the first item that is not a text."""
         for i, text in enumerate(self.texts):
             refused = validation.refusal(text, False, self.name(i))
             if refused is not None:
@@ -32,7 +32,7 @@ class Texts(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines of UTF-8, each one a text with its ending."""
+    """Lines of UTF-8. Each is a text, with its line ending."""
 
     data: bytes | mmap
     path: str
@@ -41,7 +41,7 @@ class Lines(NamedTuple):
     done: int
 
     def each(self) -> Iterator[str]:
-        """The lines; InvalidUtf8Error names the first that is not UTF-8."""
+        """Yield the lines. InvalidUtf8Error names the first that is not UTF-8."""
         begin, number = 0, self.first
         while begin < len(self.data):
             end = self.data.find(b"\n", begin) + 1 or len(self.data)
@@ -59,12 +59,12 @@ Batch = Texts | Lines
 
 
 class Corpus(NamedTuple):
-    """Batches, to be gone through once. `total` is where the last one's `done` will be; 0: nobody knows."""
+    """Batches that can be read once. `total` is the last batch's `done`, or 0 if unknown."""
 
     batches: Iterator[Batch]
     total: int = 0
 
     def texts(self) -> Iterator[str]:
-        """All texts, one after the other."""
+        """Yield all texts."""
         for batch in self.batches:
             yield from batch.each()

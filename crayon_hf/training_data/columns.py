@@ -1,4 +1,4 @@
-"""Parquet and Arrow files: one column of strings. They are read by ``pyarrow``, a part of the extra ``training``."""
+"""String columns of Parquet and Arrow files, read with ``pyarrow`` (extra ``training``)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from crayon_hf.training_data.batches import BATCH, Texts
 
 
 def column_batches(path: str, column: str, kind: str) -> Iterator[Texts]:
-    """The strings of a column of a parquet or an Arrow file; a null is no text."""
+    """Yield the strings of a column of a Parquet or Arrow file. Nulls are skipped."""
     seen = 0
     with Stored(find_inputs([path], kind)[0], "") as source:
         parts = parquet_rows(source, [column], BATCH) if kind == "parquet" else arrow_rows(source, [column])
         for (cells,), done in parts:
             with readable(path, kind):
                 try:
-                    cells.validate(full=True)  # nothing else looks at the offsets of a damaged file
+                    cells.validate(full=True)  # readers do not check the offsets of a damaged file
                 except ValueError as error:
                     if "UTF8" not in str(error):
                         raise

@@ -1,4 +1,4 @@
-"""Sources of training, as batches of a few megabytes: texts from Python, and files."""
+"""Sources of training as batches of a few megabytes: Python texts, and files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from crayon_hf.util import validation
 
 _MOST_TEXTS = 1 << 14
 _LONGEST_NAME = 4096
-"""Characters of a text that may be the name of a file."""
+"""Characters of the longest text that may be a file's name."""
 
 
 def corpus_of(source: Any, column: str = "text", format: str | None = None, length: int | None = None) -> Corpus:
-    """What a user gave: a path, a binary file, or an iterable of texts, of lists of texts and of paths.
+    """Open a source: a path, a binary file, or an iterable of texts, of lists of texts and of paths.
 
-    A str alone is a path, in an iterable it is a text. A list of str that all name files is a ValueError, since other
-    libraries take such a list as paths. `length` is how many items the iterable has.
+    A str is a path on its own, and a text in an iterable. ValueError for a list of str that are all names of files,
+    since other libraries take such a list as paths. `length` is the number of items in the iterable.
     """
     column = validation.text(column, "column")
     length = None if length is None else validation.unsigned(length, "length", 64)
@@ -50,7 +50,7 @@ def _is_file(text: str) -> bool:
 
 
 def paths_of(source: Any) -> list[str]:
-    """The files that a source names, as far as it can be known before it is gone through."""
+    """Return the files that a source names, as far as known without iterating over it."""
     if isinstance(source, (str, os.PathLike)):
         return [os.fsdecode(source)]
     if isinstance(source, (list, tuple)):
@@ -61,9 +61,9 @@ def paths_of(source: Any) -> list[str]:
 def corpus_of_texts(
     source: Iterable[Any], length: int | None = None, open_file: Callable[[Any], Corpus] | None = None
 ) -> Corpus:
-    """An iterable of texts and of iterables of texts, gone through as far as there is use for it.
+    """Read an iterable of texts and of iterables of texts, lazily.
 
-    `open_file` says what a path stands for; without it a path is no text.
+    `open_file` opens a path among them; without it a path is an error.
     """
     return Corpus(_batches(iter(source), open_file), length or 0)
 
@@ -84,7 +84,7 @@ def _batches(items: Iterator[Any], open_file: Callable[[Any], Corpus] | None) ->
             yield from (part._replace(done=done) for part in open_file(item).batches)
             done += 1
             continue
-        if open_file is not None and isinstance(item, Mapping):  # its keys are texts to the reference, and not meant
+        if open_file is not None and isinstance(item, Mapping):  # the reference would train on its keys
             number = first + len(texts)
             raise TypeError(
                 f"text {number} is {validation.kind(item)}, expected str: give its text, as in "

@@ -1,5 +1,7 @@
-"""The words of a corpus and how often they occur, cut as the tokenizer cuts them: added tokens, normalizer,
-pre-tokenizer. The engine counts; what is not native is cut by the ``tokenizers`` library, batch by batch."""
+"""Counts the words of a corpus, as the tokenizer's added tokens, normalizer and pre-tokenizer cut them.
+
+The engine counts. The ``tokenizers`` library cuts batches for components that are not native.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,16 @@ class Untrained(NamedTuple):
     """A tokenizer without its vocabulary."""
 
     parts: dict[str, Any]
-    """The components as JSON, and the settings of the model."""
+    """The components as JSON, and the model's settings."""
     live: dict[str, Any]
-    """Components that have no JSON."""
+    """Components without JSON."""
     added: AddedTokens
     special_as_text: bool = False
     metadata: str = REFERENCE_METADATA
 
 
 def count(untrained: Untrained, corpus: Corpus, report: Report | None, threads: int = 0) -> _core.WordCounter:
-    """The words of a corpus. Whatever is raised, there is nothing to undo."""
+    """Count the words of a corpus. An exception leaves no state behind."""
     try:
         counter = _core.WordCounter(_counting_engine(untrained), threads)
     except VocabularyError as error:
@@ -59,20 +61,20 @@ def _add(counter: _core.WordCounter, batch: Batch, progress: Report | None) -> N
         else:
             counter.add(batch.texts, progress)
     except (InvalidUtf8Error, TypeError):
-        for _ in batch.each():  # says which one it is
+        for _ in batch.each():  # raises an error that names the text
             pass
         raise
 
 
 def _within(report: Report | None, before: int, after: int, total: int) -> Report | None:
-    """What the counter reports of a batch, in the unit of the corpus."""
+    """Convert the counter's progress within a batch to the unit of the corpus."""
     if report is None:
         return None
     return lambda _, done, of: report(STAGE, before + (after - before) * done // of if of else before, total)
 
 
 def _counting_engine(untrained: Untrained) -> _core.Engine:
-    """An engine that cuts as the tokenizer does, over the smallest vocabulary that there is."""
+    """Return an engine that cuts as the tokenizer does, with a minimal vocabulary."""
     if untrained.live:
         raise UnsupportedError(f"a {joined(untrained.live)} that has no JSON")
     vocab = {chr(code): byte for byte, code in BYTE_LEVEL.items()} if _ends_in_bytes(untrained) else {"a": 0}
@@ -91,12 +93,12 @@ def _counting_engine(untrained: Untrained) -> _core.Engine:
 
 
 def _recognised(untrained: Untrained) -> list[dict[str, Any]]:
-    """The added tokens that are looked for in a text."""
+    """Return the added tokens that are matched in a text."""
     tokens = untrained.added.for_engine()
     if not untrained.special_as_text:
         return tokens
     if len({token["special"] for token in tokens}) > 1:
-        # The reference finds a special token and passes it by, and with it any other token that it overlaps.
+        # The reference matches a special token and skips it, and with it any other token that it overlaps.
         raise UnsupportedError("special tokens as text beside other added tokens, in training")
     return [token for token in tokens if not token["special"]]
 
@@ -108,7 +110,7 @@ def _ends_in_bytes(untrained: Untrained) -> bool:
     return isinstance(last, dict) and last.get("type") == "ByteLevel"
 
 
-# -- what is not native
+# -- components that are not native
 
 
 def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, report: Report | None) -> _core.WordCounter:
@@ -122,7 +124,7 @@ def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, repor
     plain = {"version": "1.0", "added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}
     counter = _core.WordCounter(compiled_engine(json.dumps(plain).encode()))
     for batch in corpus.batches:
-        # It is the one thing of the library that tells the words that it found, in what it is pickled as.
+        # The pickle of this trainer is the only place where the library exposes the words that it counted.
         trainer = trainers.WordLevelTrainer(vocab_size=0, show_progress=False)
         stock.model = models.WordLevel({}, unk_token="")
         stock.train_from_iterator(batch.each(), trainer)
@@ -138,7 +140,7 @@ def _reference(untrained: Untrained) -> tokenizers.Tokenizer:
     document = {"version": "1.0", "added_tokens": [], **parts, "model": model}
     try:
         stock = reference_class().from_str(json.dumps(document))
-    except Exception as error:  # the library raises Exception itself
+    except Exception as error:  # the library raises plain Exception
         raise VocabularyError(f"tokenizers cannot open this tokenizer.json: {error}") from error
     for kind in parts.keys() & untrained.live.keys():
         setattr(stock, kind, untrained.live[kind])

@@ -1,4 +1,4 @@
-"""Files to train on: text, mapped or unpacked while it is read. Their names tell their formats."""
+"""Files to train on, mapped or unpacked while they are read. Their names tell their formats."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["corpus_of_files", "corpus_of_stream"]
 
 
 def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | None = None) -> Corpus:
-    """Files one after the other, `total` in bytes. Without `format` the names' endings say what they are."""
+    """Read files in order; `total` is in bytes. Without `format` their names' endings decide."""
     names = [name for path in paths for name in _files_of(os.fsdecode(path), format)]
     sizes = []
-    for name in names:  # what is missing is found out before anything is counted
+    for name in names:  # report missing files before counting begins
         status = os.stat(name)
         is_file = stat.S_ISREG(status.st_mode)
-        if is_file:  # a pipe is opened once
+        if is_file:  # not for pipes, which can be opened only once
             open(name, "rb").close()
         sizes.append(status.st_size if is_file else 0)
     total = sum(sizes) if all(sizes) else 0
@@ -34,12 +34,12 @@ def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | No
 
 
 def _files_of(name: str, format: str | None) -> list[str]:
-    """A name that is a directory stands for all files in it and below that have a known ending."""
+    """Return the file, or for a directory all files below it with a known ending."""
     return [file.address for file in find_inputs([name], format)] if os.path.isdir(name) else [name]
 
 
 def corpus_of_stream(file: IO[bytes], column: str = "text", format: str | None = None) -> Corpus:
-    """A binary file that is open: ``sys.stdin.buffer``, a socket's file. Text, JSON lines or CSV, not packed."""
+    """Read an open binary file: ``sys.stdin.buffer``, a socket's file. Text, JSON lines or CSV, uncompressed."""
     name = str(getattr(file, "name", "the stream"))
     if format not in (None, "text", "jsonl", "csv", "tsv"):
         raise ValueError(f"format is {format!r}: expected text, jsonl, csv or tsv for a stream")
@@ -61,7 +61,7 @@ def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[
     kind = format or said or "text"
     if kind in ("parquet", "arrow"):
         if packed:
-            raise CorpusError(f"{path}: it holds a {kind} file: unpack it first")
+            raise CorpusError(f"{path} is a compressed {kind} file: unpack it first")
         from crayon_hf.training_data.columns import column_batches
 
         yield from column_batches(path, column, kind)
@@ -81,7 +81,7 @@ def _unpacked(path: str, packed: str, column: str, kind: str) -> Iterator[Batch]
 
 
 def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Batch]:
-    """`raw` is the file whose position says how far it is; None: nobody knows."""
+    """Read a stream; progress is the position of `raw`, or the bytes read if it is None."""
     if kind in ("csv", "tsv"):
         from crayon_hf.training_data.records import csv_batches
 
@@ -92,7 +92,7 @@ def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] |
 
         yield from json_batches(file, path, column, raw)
         return
-    rest: list[bytes] = []  # of a line that has not ended yet
+    rest: list[bytes] = []  # the beginning of an unfinished line
     number, read = 1, 0
     while block := file.read(BATCH):
         if not isinstance(block, bytes):

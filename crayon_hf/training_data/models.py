@@ -1,4 +1,4 @@
-"""Trained models as a ``tokenizer.json`` holds them."""
+"""Trained models as the JSON of a ``tokenizer.json``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.training_data.progress import Report, end
 
 
 class Trained(NamedTuple):
-    """A model, the special tokens that are to be added, and what it was made of."""
+    """A trained model, the special tokens to add, and counts of the corpus."""
 
     model: dict[str, Any]
     special_tokens: tuple[Token, ...]
@@ -26,7 +26,7 @@ class Trained(NamedTuple):
 def train_model(
     untrained: Untrained, corpus: Corpus, options: BpeOptions, report: Report | None, threads: int = 0
 ) -> Trained:
-    """Count the words of a corpus, and merge them."""
+    """Count the words of a corpus and learn the merges."""
     try:
         words = count(untrained, corpus, report, threads)
         tokens, merges = _core.train_bpe(

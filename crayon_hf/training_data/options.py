@@ -1,4 +1,4 @@
-"""The options of BPE training: those of ``tokenizers.trainers.BpeTrainer``, and how they are read from one."""
+"""Options of BPE training: those of ``tokenizers.trainers.BpeTrainer``, and their reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BpeOptions(NamedTuple):
-    """The defaults are those of the reference."""
+    """Options with the reference's defaults."""
 
     vocab_size: int = 30_000
     min_frequency: int = 0
@@ -33,16 +33,16 @@ _WITHOUT_MEANING = frozenset(("get_word_count",))
 
 
 def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
-    """The options of a native training; None where the reference has to train this model with this trainer.
+    """Return the options of a native training; None if the reference has to train this model with this trainer.
 
-    `model` is what the ``tokenizer.json`` says of it. Without a trainer it is the default one of the model.
+    `model` is the JSON of the ``tokenizer.json``. No trainer means the model's default trainer.
     """
     if model.get("type") != "BPE":
         return None
     if trainer is None:
         return BpeOptions()
     if not _is_bpe(trainer):
-        return None  # the reference says what is wrong with it
+        return None  # the reference raises the error
     try:
         return options_of(trainer)
     except UnsupportedError as error:
@@ -61,7 +61,7 @@ def _is_bpe(trainer: Any) -> bool:
 
 
 def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
-    """What a trainer of the reference is set to. UnsupportedError where it has an option that is not known here."""
+    """Return the options of a reference trainer. UnsupportedError if it has an option unknown here."""
     names = {name for name in dir(trainer) if not name.startswith("_")}
     unknown = names - set(BpeOptions._fields) - _PROGRESS - _WITHOUT_MEANING
     if unknown:
@@ -73,7 +73,7 @@ def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
 
 
 def checked(**values: Any) -> BpeOptions:
-    """Options from the arguments of a user: TypeError, ValueError or OverflowError for what is none."""
+    """Check a user's arguments. TypeError, ValueError or OverflowError for a wrong one."""
     for name in ("vocab_size", "min_frequency"):
         values[name] = validation.unsigned(values[name], name, 32 if name == "vocab_size" else 64)
     for name in ("limit_alphabet", "max_token_length"):
@@ -82,12 +82,12 @@ def checked(**values: Any) -> BpeOptions:
         values[name] = None if values[name] is None else validation.text(values[name], name)
     values["special_tokens"] = special_tokens_of(values["special_tokens"])
     letters = [validation.text(letter, "a character of initial_alphabet") for letter in values["initial_alphabet"]]
-    values["initial_alphabet"] = tuple(letter[0] for letter in letters if letter)  # as the reference has it
+    values["initial_alphabet"] = tuple(letter[0] for letter in letters if letter)  # as the reference does
     return BpeOptions(**values)
 
 
 def special_tokens_of(tokens: Iterable[Any]) -> tuple[Token, ...]:
-    """Special tokens from str and AddedToken."""
+    """Return special tokens from str and AddedToken."""
     if isinstance(tokens, (str, bytes)):
         raise TypeError(f"special_tokens is {validation.kind(tokens)}, expected a list of str and AddedToken")
     return tuple(tokens_of(list(tokens), special=True))

@@ -1,4 +1,4 @@
-"""The progress of training: a bar for each stage, on a terminal."""
+"""Progress of training: a bar for each stage, on a terminal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from crayon_hf.util.progress import Bar, is_watched
 
 Report = Callable[[str, int, int], None]
-"""Called some times in a second: the stage, how much of it is done, and how much there is (0: nobody knows)."""
+"""Called several times a second with (stage, done, total); total is 0 if unknown."""
 
 
 def json_lines(stage: str, done: int, total: int) -> None:
-    """What ``progress_format="json"`` of the reference's trainers writes."""
+    """Write the lines of ``progress_format="json"`` of the reference's trainers."""
     sys.stderr.write(json.dumps({"stage": stage, "current": done, "total": total}, separators=(",", ":")) + "\n")
 
 
 def reporter(show_progress: bool | Report) -> Report | None:
-    """A bar where somebody sees it, a function as it is."""
+    """Return a bar if a terminal or notebook shows it, or the given function."""
     if callable(show_progress):
         return show_progress
     if not isinstance(show_progress, bool):
@@ -28,7 +28,7 @@ def reporter(show_progress: bool | Report) -> Report | None:
 
 
 def reporter_of(trainer: Any) -> Report | None:
-    """What a trainer of the reference is set to show; None is the default one."""
+    """Return the reporter that a reference trainer is set to; None means the default trainer."""
     if trainer is None:
         return reporter(True)
     if not trainer.show_progress or getattr(trainer, "progress_format", "") == "silent":
@@ -37,6 +37,6 @@ def reporter_of(trainer: Any) -> Report | None:
 
 
 def end(report: Report | None) -> None:
-    """There is nothing more to report."""
+    """Close the bar."""
     if isinstance(report, Bar):
         report.end()

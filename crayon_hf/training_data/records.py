@@ -1,4 +1,4 @@
-"""The texts of JSON lines (a member of each object) and of CSV (a column)."""
+"""Texts of JSON lines (a member of each object) and of CSV (a column)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.training_data.batches import BATCH, Texts
 
 
 def json_batches(file: IO[bytes], path: str, column: str, raw: IO[bytes] | None) -> Iterator[Texts]:
-    """The texts of `column`. Blank lines and nulls are none; anything else that is no text is an error."""
+    """Yield the texts of `column`. Blank lines and nulls are skipped; other values are errors."""
     texts: list[str] = []
     numbers: list[int] = []
     size = read = 0
@@ -41,14 +41,14 @@ def json_batches(file: IO[bytes], path: str, column: str, raw: IO[bytes] | None)
 
 
 def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Texts]:
-    """The texts of `column`, which the first line names. A row that cannot be read is an error."""
+    """Yield the texts of `column`, which the first line names. A malformed row is an error."""
     read = 0
 
     def lines() -> Iterator[str]:
         nonlocal read
         for line in file:
             read += len(line)
-            for part in line.splitlines(keepends=True):  # at a lone \\r, too, as Python reads a file
+            for part in line.splitlines(keepends=True):  # also at a lone \\r, as Python's text files do
                 yield part.decode("utf-8", "surrogateescape")
 
     rows = reader_of(lines(), kind, MAX_DOCUMENT_BYTES)
@@ -72,7 +72,7 @@ def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[byte
             continue
         number += 1
         if len(row) != len(names):
-            raise CorpusError(f"{path}, row {number} has {len(row)} fields, and there are {len(names)} columns")
+            raise CorpusError(f"{path}, row {number} has {len(row)} fields, expected {len(names)}: one for each column")
         text = row[place]
         try:
             text.encode()

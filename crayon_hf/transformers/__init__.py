@@ -1,6 +1,6 @@
-"""The tokenizer classes of ``transformers``, over the engine of this package.
+"""The tokenizer classes of ``transformers``, on the engine of this package.
 
-Importing this package imports nothing; a name is imported when it is first used.
+Importing this package imports nothing else; each name is imported at its first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`AutoTokenizer`, with fast tokenizers of this package."""
+"""`AutoTokenizer`, with the fast tokenizers of this package."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _Stock: Any = tokenization_auto.AutoTokenizer
 
 
 def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the stock `AutoTokenizer.from_pretrained` gives, as ours."""
+    """Return the result of the stock `AutoTokenizer.from_pretrained`, with our class."""
     if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
         return CrayonTokenizerFast.from_pretrained(name, *inputs, **kwargs)
     return loading.load(with_names(from_pretrained, _ours()), "auto", name, inputs, kwargs)
 
 
 def _ours() -> dict[str, Any]:
-    """The names by which the stock function finds its classes, for ours."""
+    """Return the names by which the stock function finds its classes, bound to ours."""
     names = vars(tokenization_auto)
     find = names["tokenizer_class_from_name"]
     return {
@@ -36,7 +36,7 @@ def _ours() -> dict[str, Any]:
 
 
 class _Mapping:
-    """The stock mapping of configurations to classes, with our classes."""
+    """The stock mapping from configurations to tokenizer classes, with our classes."""
 
     def __init__(self, stock: Any) -> None:
         self._stock = stock
@@ -56,15 +56,24 @@ class _Mapping:
 
 
 class AutoTokenizer(_Stock):  # type: ignore[misc]
-    """`transformers.AutoTokenizer` with faster tokenizers: the same classes, results, arguments and errors.
+    """Drop-in replacement for `transformers.AutoTokenizer`, with the same classes, results, arguments and errors.
 
-    Slow tokenizers (those that transformers has in Python only) are returned unchanged. See docs/drop-in.md.
+    Slow tokenizers, which transformers has in Python only, are returned unchanged. docs/drop-in.md has examples.
     """
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *inputs: Any, **kwargs: Any) -> Any:
-        """Open the tokenizer of a Hub id or a directory, or a cartridge (``.dat``) by its path.
+        """Open a tokenizer with the arguments of `transformers.AutoTokenizer.from_pretrained`.
 
-        The arguments are those of `transformers.AutoTokenizer.from_pretrained`.
+        Args:
+            pretrained_model_name_or_path: A Hub id, a directory, or additionally a cartridge (``.dat``) by its path.
+            inputs: Passed to the tokenizer class.
+            kwargs: Keyword arguments of transformers.
+
+        Returns:
+            A `CrayonTokenizerFast` with the name of the class that transformers would return.
+
+        Raises:
+            VocabularyError: A file of the tokenizer is damaged.
         """
         return open_auto(stock(_Stock, "from_pretrained"), pretrained_model_name_or_path, inputs, kwargs)

@@ -1,4 +1,4 @@
-"""The `_tokenizer` of our classes: a `crayon_hf.Tokenizer`, where it comes from and what it is."""
+"""The `_tokenizer` attribute of our classes: a `crayon_hf.Tokenizer`, and how it is opened, described and reopened."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 _HELD = (
-    "the tokenizer that was assigned to _tokenizer may still be changed by whoever holds it; assign "
+    "the program still holds the tokenizer that it assigned to _tokenizer, and may change it; assign "
     "crayon_hf.Tokenizer.from_tokenizers(it) instead"
 )
 
 _kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
 _bare: WeakKeyDictionary[Any, tuple[Any, _core.Engine | None]] = WeakKeyDictionary()
-"""Of a backend, its engine, and the engine without added tokens that was made from that."""
+"""For each backend: its engine, and that engine without added tokens."""
 
 
 def model_kind(backend: Any) -> str:
-    """The name of the class of its model. The model itself would have to be built, from the whole vocabulary."""
+    """Return the name of the model's class without building the model, which would need the whole vocabulary."""
     if not isinstance(backend, Tokenizer):
         return type(backend.model).__name__
     engine = backend._current_engine()
@@ -53,7 +53,7 @@ def model_kind(backend: Any) -> str:
 
 
 def without_added_tokens(backend: Tokenizer) -> _core.Engine | None:
-    """A native engine that does what a backend's does, and knows none of its added tokens; None for another backend."""
+    """Return a native backend's engine without its added tokens; None for a delegated or greedy backend."""
     engine = backend._current_engine()
     known = _bare.get(backend)
     if known is None or known[0] is not engine:
@@ -65,30 +65,31 @@ def without_added_tokens(backend: Tokenizer) -> _core.Engine | None:
 
 
 def assign(state: dict[str, Any], backend: Any) -> None:
-    """Put a backend among the attributes of a tokenizer; one of the reference's where `Assigned` finds it.
+    """Set the backend in a tokenizer's attributes. A backend of the reference waits in `_crayon_assigned` for
+    `Assigned`.
 
-    While transformers builds a tokenizer, its backend is as any other: it becomes ours when all is done.
+    While transformers builds a tokenizer, its backend is set directly: it is converted at the end.
     """
     waits = isinstance(backend, reference_class()) and "_crayon_building" not in state
     with _settling:
         state.pop("_crayon_warned", None)
-        state["_crayon_assigned" if waits else "_tokenizer"] = backend  # first: another thread always finds one
+        state["_crayon_assigned" if waits else "_tokenizer"] = backend  # set before pop: other threads always find one
         state.pop("_tokenizer" if waits else "_crayon_assigned", None)
 
 
 class Assigned:
-    """The `_tokenizer` of an instance without one in its ``__dict__``: one of the reference's that was assigned.
+    """The `_tokenizer` of an instance to which a program has assigned a backend of the reference.
 
-    It becomes ours as soon as nobody else holds it. Until then it may change, and encodes itself.
+    It is converted to ours once the program no longer holds it. Until then it may change, so it encodes itself.
     """
 
     def __get__(self, tokenizer: Any, owner: type) -> Any:
-        """The backend of an instance, None where it has none; of a class, this."""
+        """Return the backend of an instance, or None; for the class, this descriptor."""
         if tokenizer is None:
             return self
         state = tokenizer.__dict__
         with _settling:
-            if "_crayon_assigned" not in state:  # or another thread was here meanwhile
+            if "_crayon_assigned" not in state:  # none was assigned, or another thread has converted it
                 return state.get("_tokenizer")
             if _references(state) <= _ALONE:
                 state["_tokenizer"] = made = from_reference(state["_crayon_assigned"])
@@ -108,16 +109,16 @@ def _references(state: dict[str, Any]) -> int:
 
 
 _ALONE = _references({"_crayon_assigned": object()})
-"""References to an object that nothing has but one dictionary. How many of our own count is up to Python's version."""
+"""Reference count of an object that only one dictionary holds. Our own part of it depends on Python's version."""
 
 _settling = threading.RLock()
 
 
 def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
-    """Our tokenizer for one of the reference's.
+    """Convert a tokenizer of the reference.
 
-    `keep` puts the tokenizer.json into the cache, so that the same tokenizer is only mapped the next time. A tokenizer
-    that we cannot read is returned as it is, with a warning: it works, and is as slow as ever.
+    `keep` stores the tokenizer.json in the cache, so that the next opening only maps it. A tokenizer that we cannot
+    read is returned unchanged, with a warning that it is not faster.
     """
     try:
         made = None
@@ -134,12 +135,12 @@ def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
 
 
 def open_source(path: str) -> Tokenizer | None:
-    """Our tokenizer of the tokenizer.json that transformers is about to open; None where the reference has to do it.
+    """Open the tokenizer.json that transformers is about to open; None if the reference has to open it.
 
-    The cartridge beside the file opens it. Without one it is opened from a copy in the cache, since the file may go
-    while the tokenizer is used.
+    The cartridge beside the file opens it. Without a cartridge a copy of the file in the cache is opened, because the
+    original may be deleted while the tokenizer is used.
     """
-    path = os.path.abspath(path)  # it may be needed again when the working directory is another one
+    path = os.path.abspath(path)  # the working directory may change before it is needed again
     try:
         state, refused = open_by_cartridge(path)
         if state is None:
@@ -151,8 +152,8 @@ def open_source(path: str) -> Tokenizer | None:
 
 
 def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
-    """A tokenizer with the vocabulary of a native one, a model with these options, and nothing else."""
-    # Adding a token asks this engine for its id, which must not be that of a token which the file adds.
+    """Return a tokenizer with the vocabulary of a native one, a model with these options, and no other component."""
+    # Adding a token asks this engine for its id. Ids of the file's added tokens must not count.
     bare = without_added_tokens(tokenizer)
     assert bare is not None
     made = _changed(tokenizer, bare, dict.fromkeys(COMPONENTS) | {"model": model}, AddedTokens(()))
@@ -169,13 +170,13 @@ def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], 
     return Tokenizer._of(changed)
 
 
-# -- what opens a backend again
+# -- reopening a backend
 
 
 def described(backend: Tokenizer, of_file: _core.Engine | None = None) -> dict[str, Any] | None:
-    """What `open_described` makes the same tokenizer of, as JSON; None where that cannot be said.
+    """Return the JSON from which `open_described` makes the same tokenizer; None if that is impossible.
 
-    Added tokens are left out where they are those of the engine `of_file`: a file may have thousands.
+    Added tokens equal to those of the engine `of_file` are left out: a file may have thousands.
     """
     with states.lock:
         engine, state = backend._current_engine(), backend._state
@@ -197,7 +198,7 @@ def described(backend: Tokenizer, of_file: _core.Engine | None = None) -> dict[s
 
 
 def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Tokenizer:
-    """The tokenizer that `described` gave the facts of. `base` is one with the same vocabulary that is open."""
+    """Open a tokenizer from the facts of `described`. `base` is an open tokenizer with the same vocabulary."""
     made = Tokenizer._of(open_json(facts["path"])) if base is None else base
     engine = made._current_engine()
     if not isinstance(engine, _core.Engine) or engine.source_digest != facts["digest"]:
@@ -215,48 +216,50 @@ def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Toke
 
 
 def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
-    """Give a tokenizer that transformers has built the backend that a snapshot of it will have: so its pickle is the
-    same each time. False where no snapshot can have it, and it stays as it is."""
+    """Replace the backend of a newly built tokenizer with the one that a snapshot would restore.
+
+    Its pickle is then the same in each process. Returns False, without a change, if a snapshot is impossible.
+    """
     backend = vars(tokenizer).get("_tokenizer")
     facts = described(backend, of_file) if isinstance(backend, Tokenizer) else None
     if facts is None:
         return False
     made = _with_extras(open_described(json.loads(json.dumps(facts)), backend), backend)
     vars(tokenizer)["_tokenizer"] = made
-    if callable(vars(backend).get("decode")):  # of CLIP: a function that calls the backend's own
+    if callable(vars(backend).get("decode")):  # CLIP's classes wrap the backend's own decode
         tokenizer._wrap_decode_method_backend_tokenizer()
     return True
 
 
 def note_unused(tokenizer: Any, reason: str) -> None:
-    """Have the report say why the cartridge beside the files is not used, if it is not."""
+    """Make the report say why the cartridge beside the files is not used, unless it is."""
     backend = vars(tokenizer).get("_tokenizer")
     if isinstance(backend, Tokenizer) and not backend._state.came_along:
         backend._state.refused = backend._state.refused or reason
 
 
 def report(backend: Any) -> dict[str, Any]:
-    """The `Tokenizer.engine_report` of a backend, which is one of the reference's where we cannot read it."""
+    """Return the `Tokenizer.engine_report` of a backend, also for one of the reference's that we cannot read."""
     if isinstance(backend, Tokenizer):
         return backend.engine_report()
-    reason = "not a tokenizer that is read here"
+    reason = "the engine cannot read this tokenizer"
     facts: dict[str, Any] = dict.fromkeys(("cpu", "cartridge", "origin", "refused"))
     where = {"reference": "tokenizers", "device": "cpu", "device_reason": reason}
     return {"engine": "delegated", "mode": "exact", "reason": reason, **where, **facts}
 
 
 def cache_directory() -> str:
-    """Where the files of this face are kept, inside the cache of cartridges."""
+    """Return the directory for files of these classes, inside the cache of cartridges."""
     return os.path.join(cache.cache_directory(), "transformers")
 
 
 def make_directory() -> None:
-    """Make `cache_directory`, for its owner alone. PermissionError where it is somebody else's."""
+    """Create `cache_directory`, private to the user. PermissionError if another user owns it."""
     cache.make_ours(cache.cache_directory(), cache_directory())
 
 
 def _keep_source(source: bytes) -> str | None:
-    """Put a tokenizer.json into the cache; the path, or None when the cache is not writable."""
+    """Store a tokenizer.json in the cache. Returns its path, or None if the cache is not writable."""
     digest = sha256(source).hexdigest()
     path = os.path.join(cache_directory(), f"{digest}.json")
     try:
@@ -269,7 +272,7 @@ def _keep_source(source: bytes) -> str | None:
 
 
 def _with_extras(tokenizer: Any, reference: Any) -> Any:
-    """What transformers has written on the object itself: a flag, or CLIP's own `decode`."""
+    """Copy attributes that transformers has set on the object itself, such as flags."""
     for name, value in vars(reference).items():
         if not callable(value):
             setattr(tokenizer, name, value)

@@ -1,7 +1,7 @@
-"""Calls that need no work in Python per token, and next to none per text.
+"""Calls without Python work per token, and with hardly any per text.
 
-The engine gives the finished columns. Each function here returns None when a call is not one of those that it knows to
-be plain; then the code of transformers runs, over the same engine, and says what has to be said about wrong arguments.
+The engine returns the finished columns. Each function here returns None for calls that it does not recognise as plain.
+Then the code of transformers runs, on the same engine, and reports wrong arguments.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _READ: dict[str, Any] = {
     "length": len,
 }
 _DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces", "spaces_between_special_tokens"))
-"""What `decode` may be given. The last is for slow tokenizers: fast ones ignore it, and servers always give it."""
+"""Arguments of `decode` handled here. The last is for slow tokenizers: fast ones ignore it, and servers always pass
+it."""
 _ENDLESS = 1 << 62
 _CLEAN_UP_ANYWAY = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
@@ -55,7 +56,7 @@ _new = object.__new__
 _new_tuple = tuple.__new__
 
 REFUSALS = (TypeError, ValueError, OverflowError)
-"""What the engine raises for an input that it does not take. Anything else is a defect of ours, and is raised."""
+"""Errors of the engine for bad input. Any other exception is a defect of ours, and is raised."""
 
 
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
@@ -66,7 +67,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
         return None
     engine = backend._current_engine()
     special_as_text = state["split_special_tokens"]
-    backend._restore((special_as_text, None, None))  # what a call leaves behind in transformers
+    backend._restore((special_as_text, None, None))  # a call of transformers changes these settings, too
     names = state["model_input_names"]
     try:
         wanted = _COLUMNS["token_type_ids" in names, "attention_mask" in names]
@@ -74,7 +75,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
         if columns is None:
             return None
     except REFUSALS:
-        return None  # transformers will say what is wrong
+        return None  # transformers reports the error
     ids = columns["input_ids"]
     if len(ids) > state["model_max_length"]:
         tokenizer._eventual_warn_about_too_long_sequence(ids, None, True)
@@ -104,7 +105,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         return None
     max_length, truncation, padding = sizes
     special_as_text = tokenizer.split_special_tokens
-    backend._restore((special_as_text, truncation, padding))  # what a call leaves behind in transformers
+    backend._restore((special_as_text, truncation, padding))  # a call of transformers changes these settings, too
     engine = backend._current_engine()
     add_special_tokens = kwargs.get("add_special_tokens", True)
     names = _columns(tokenizer, kwargs)
@@ -145,7 +146,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
                 columns["length"] = [columns["length"]]
             encodings = [encoding]
     except REFUSALS:
-        return None  # transformers will say what is wrong
+        return None  # transformers reports the error
     if max_length is None and verbose:
         ids = columns["input_ids"]
         _warn_too_long(tokenizer, ids if batched or tensors is not None else [ids])
@@ -155,7 +156,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """``tokenizer.decode(ids, *args, **kwargs)`` of an int, or of a list that begins with one."""
+    """``tokenizer.decode(ids, *args, **kwargs)`` for an int, or for a list that begins with one."""
     backend = tokenizer.__dict__.get("_tokenizer")
     if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
         return None
@@ -168,7 +169,7 @@ def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str
     try:
         text = backend.decode([ids] if type(ids) is int else ids, skip)
     except REFUSALS:
-        return None  # transformers will say what is wrong
+        return None  # transformers reports the error
     return tokenizer.clean_up_tokenization(text) if cleans_up(tokenizer, clean_up) else text
 
 
@@ -190,7 +191,7 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
     try:
         texts = backend.decode_batch(sequences, skip_special_tokens=options.get("skip_special_tokens", False))
     except REFUSALS:
-        return None  # transformers will say what is wrong
+        return None  # transformers reports the error
     if cleans_up(tokenizer, options.get("clean_up_tokenization_spaces")):
         texts = list(map(tokenizer.clean_up_tokenization, texts))
     return texts
@@ -232,11 +233,12 @@ def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
     try:
         return None if engine is None else engine.encode_ids(text, False, False)
     except REFUSALS:
-        return None  # transformers will say what is wrong
+        return None  # transformers reports the error
 
 
 def _inputs(text: Any, pair: Any) -> tuple[bool, list[str] | None, list[str] | None]:
-    """Whether it is a batch, and the texts of both sides; no first side when the input is of another kind."""
+    """Return whether the input is a batch, and the texts of both sides. The first side is None for other types of
+    input."""
     if isinstance(text, str):
         if pair is None or isinstance(pair, str):
             return False, [text], [pair] if pair else None
@@ -271,22 +273,23 @@ def _warn_too_long(tokenizer: Any, rows: Any) -> None:
 
 
 def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
-    """Whether `decode` cleans up spaces. Transformers 5 does not do so for BPE, and says so, unless told otherwise."""
+    """Whether `decode` cleans up spaces. By default transformers 5 does not for BPE, and warns."""
     if not (tokenizer.clean_up_tokenization_spaces if wanted is None else wanted):
         return False
     anyway = tokenizer.__dict__.get(_CLEAN_UP_ANYWAY)
     if anyway is None or anyway or model_kind(tokenizer._tokenizer) != "BPE":
         return True
     _logger.warning_once(
-        f"clean_up_tokenization_spaces=True is ignored for the BPE tokenizer {type(tokenizer).__name__}: it would take"
-        " spaces away that belong to the text. Set clean_up_tokenization_spaces=False and this is not said any more, or"
-        f" {_CLEAN_UP_ANYWAY}=True to clean up anyway."
+        f"clean_up_tokenization_spaces=True is ignored for the BPE tokenizer {type(tokenizer).__name__}, because it"
+        " would remove spaces of the text. To silence this warning, set clean_up_tokenization_spaces=False; to clean up"
+        f" anyway, set {_CLEAN_UP_ANYWAY}=True."
     )
     return False
 
 
 def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
-    """The columns as arrays; None where transformers refuses, or makes arrays of another kind: rows unlike or empty."""
+    """Return the columns as int64 arrays; None for empty or ragged rows, where transformers raises or makes other
+    arrays."""
     sizes = set(map(len, columns["input_ids"]))
     if len(sizes) != 1 or 0 in sizes:
         return None
@@ -302,7 +305,7 @@ def _tensors(columns: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _batch(columns: dict[str, Any], encodings: list[Any], n_sequences: int) -> BatchEncoding:
-    """A `BatchEncoding`, without the copies that its constructor makes."""
+    """Make a `BatchEncoding` without the copies of its constructor."""
     batch = _new(BatchEncoding)
     attributes = batch.__dict__
     attributes["data"] = columns

@@ -1,9 +1,9 @@
 """Our class for each tokenizer class of transformers.
 
-`class_for(BertTokenizer)` is a subclass of `BertTokenizer` and of `CrayonTokenizerFast`. It has the name and module of
-the class it stands for, because transformers writes names into files and decides by them. The bases are in that order
-so that what the class itself overrides goes on counting; only what it inherits from the common base becomes ours. A
-class that is derived from another one of transformers has ours for that one among its bases.
+`class_for(BertTokenizer)` derives from `BertTokenizer` and `CrayonTokenizerFast`, in this order. So overrides of the
+class stay in effect, and only methods of the common base are replaced. It has the name and module of its stock class,
+because transformers writes names into files and compares them. If the stock class derives from another tokenizer class,
+ours derives from our class for that one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _lock = threading.Lock()
 
 
 class CrayonMeta(type):
-    """Builds a tokenizer with the reference's objects, and changes to ours when it is complete."""
+    """Builds a tokenizer with objects of the reference, and converts its backend at the end."""
 
     _crayon_stock: type | None
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make an instance as the class that `cls` stands for makes it."""
+        """Make an instance as the stock class of `cls` does."""
         if cls.__dict__.get("_crayon_stock") is None and cls is _base:
             ours: Any = class_for(PreTrainedTokenizerFast)
             cls = ours
@@ -53,22 +53,22 @@ class CrayonMeta(type):
 
 
 def derive_from(base: type[Any]) -> None:
-    """Derive all of our classes from `CrayonTokenizerFast`, which imports this module."""
+    """Set `CrayonTokenizerFast`, which imports this module, as the base of all our classes."""
     global _base
     _base = base
 
 
 def stock_class(cls: type) -> type:
-    """The class of transformers that `cls` stands for; a class of somebody else's is its own."""
+    """Return the class of transformers that `cls` replaces; a class of the program is its own."""
     stock = cls.__dict__.get("_crayon_stock")
     return stock if isinstance(stock, type) else PreTrainedTokenizerFast if cls is _base else cls
 
 
 def class_for(stock: type) -> type[Any]:
-    """Our class for a tokenizer class of transformers, the same one each time."""
+    """Return our class for a tokenizer class of transformers, always the same object."""
     made = _classes.get(stock)
     if made is None:
-        if _base is None:  # a pickle asks
+        if _base is None:  # loading a pickle can call this first
             import_module("crayon_hf.transformers.fast")
         assert _base is not None
         bases: tuple[type, ...] = (_base,)
@@ -95,13 +95,14 @@ def _init_of(stock: Any) -> Callable[..., None]:
 
 
 def opened_as(cls: Any) -> Any:
-    """Our class for one of transformers' own with a backend; any other class as it is: it may be of a repository."""
+    """Return our class for a fast tokenizer class of transformers. Others, such as a repository's own, are
+    unchanged."""
     is_own = isinstance(cls, type) and cls.__module__.startswith("transformers.")
     return class_for(cls) if is_own and issubclass(cls, PreTrainedTokenizerFast) else cls
 
 
 def adopt(tokenizer: Any, keep: bool = False) -> Any:
-    """Turn a tokenizer that transformers has just made into ours, in place. Slow tokenizers stay as they are."""
+    """Convert a tokenizer that transformers has just made, in place. Slow tokenizers stay unchanged."""
     if not isinstance(tokenizer, PreTrainedTokenizerFast) or isinstance(type(tokenizer), CrayonMeta):
         return tokenizer
     tokenizer.__class__ = class_for(type(tokenizer))
@@ -109,15 +110,15 @@ def adopt(tokenizer: Any, keep: bool = False) -> Any:
 
 
 def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
-    """Make the `_tokenizer` of one of our instances ours."""
+    """Convert the `_tokenizer` of an instance of our classes."""
     from crayon_hf.transformers.backend import from_reference
 
     note_replaced(tokenizer)
     backend = tokenizer.__dict__.get("_tokenizer")
     if isinstance(backend, reference_class()):
-        wrapped = callable(vars(backend).get("decode"))  # CLIP's classes put a function of their own there
+        wrapped = callable(vars(backend).get("decode"))  # CLIP's classes wrap the backend's decode
         if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
-            return tokenizer  # nobody knows what it does: the reference stays
+            return tokenizer  # an unknown wrapper: keep the reference
         tokenizer.__dict__["_tokenizer"] = from_reference(backend, keep)
         if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
             tokenizer._wrap_decode_method_backend_tokenizer()

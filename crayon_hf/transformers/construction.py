@@ -1,11 +1,13 @@
-"""Building a tokenizer of transformers over an engine of ours, instead of with the ``tokenizers`` library.
+"""Lets transformers build a tokenizer on our engine instead of the ``tokenizers`` library.
 
-transformers opens a ``tokenizer.json`` in one of two ways. Some classes have the library open the file: these get our
-tokenizer of it as their ``tokenizer_object``. Others read its vocabulary and merges with `json`, build a model of the
-library from them, and give that their own normalizer, pre-tokenizer and decoder. While a `Construction` is active in a
-thread, our classes run those functions of transformers over stand-ins: `_Library` for ``tokenizers.Tokenizer``,
-`_ModelClass` for its models, `_Json` for `json`. A model that is built from another vocabulary than the file's is the
-library's own.
+transformers opens a ``tokenizer.json`` in one of two ways:
+
+- Some classes let the library open the file. They get our tokenizer as their ``tokenizer_object``.
+- Others read the vocabulary and merges with `json`, build a model of the library, and add their own components.
+
+While a `Construction` is active in a thread, our classes run these functions of transformers with substitutes:
+`_Library` for ``tokenizers.Tokenizer``, `_ModelClass` for its models, `_Json` for `json`. A model with another
+vocabulary than the file's is the library's own.
 """
 
 from __future__ import annotations
@@ -33,17 +35,17 @@ _thread = threading.local()
 class Construction:
     """The files that one call of `from_pretrained` opens.
 
-    `fetch` is called with a path before the file is opened; without it the library opens all of them.
+    `fetch` is called with a path before the file is opened. Without `fetch` the library opens all files.
     """
 
     def __init__(self, fetch: Callable[[str], None] | None) -> None:
         self._fetch = fetch
         self._opened: dict[str, _Source | None] = {}
         self.was_used = False
-        """Whether a tokenizer of ours stands for one of the library."""
+        """Whether a tokenizer of ours replaced one of the library."""
 
     def source(self, path: str) -> _Source | None:
-        """A ``tokenizer.json`` as ours opens it; None where the library has to."""
+        """Open a ``tokenizer.json`` with our engine; None if the library has to open it."""
         if self._fetch is None:
             return None
         if path not in self._opened:
@@ -55,7 +57,7 @@ class Construction:
         return self._opened[path]
 
     def described(self, kind: type, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Model | None:
-        """The model that a constructor of the library would give, if its vocabulary is that of a file."""
+        """Return the model that a constructor of the library would make, if its vocabulary is that of a file."""
         names = ("vocab", "merges") if kind is models.BPE else ("vocab",)
         given = options | dict(zip(names, arguments, strict=False))
         if len(arguments) > len(names) or not all(name in given for name in names):
@@ -70,11 +72,11 @@ class Construction:
 
     @property
     def has_cartridge(self) -> bool:
-        """Whether a cartridge beside it opened a file."""
+        """Whether a cartridge beside a file opened it."""
         return any(source.tokenizer._state.came_along for source in self._sources())
 
     def vocabulary(self) -> Vocabulary | None:
-        """That of the file that was opened, if it was one."""
+        """Return the vocabulary of the opened file, if exactly one was opened."""
         sources = self._sources()
         return sources[0].vocabulary if len(sources) == 1 else None
 
@@ -83,7 +85,7 @@ class Construction:
 
 
 class Vocabulary:
-    """The vocabulary and the merges of a file that is open, as Python reads them from it. Made when asked for."""
+    """The vocabulary and the merges of an open file, as Python reads them. They are made at the first use."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         engine = tokenizer._current_engine()
@@ -95,7 +97,7 @@ class Vocabulary:
         self.kind: str | None = self.parts["model"].get("type")
 
     def values(self) -> dict[str, Any]:
-        """What ``vocab`` is, and ``merges`` where the model has them, each pair a tuple. The caller changes neither."""
+        """Return ``vocab``, and for BPE ``merges`` as tuples. The caller must not modify them."""
         if self._made is None:
             vocab, merges = self.engine.model_vocabulary()
             self._made = {"vocab": vocab}
@@ -104,14 +106,14 @@ class Vocabulary:
         return self._made
 
     def as_read(self) -> dict[str, Any]:
-        """A copy of `values`, with the pieces of a Unigram model as the lists that JSON has."""
+        """Return a copy of `values` as `json` reads it: entries of a Unigram vocabulary are lists."""
         return {
             name: list(map(list, value)) if name == "vocab" and type(value) is list else value.copy()
             for name, value in self.values().items()
         }
 
     def name_of(self, value: Any) -> str | None:
-        """Which of `values` is equal to this; None for another one. Only what was made before is compared."""
+        """Return the name of the value that equals this one, or None. Only values made so far are compared."""
         for name, known in (self._made or {}).items():
             if type(value) is type(known) and value == known:
                 return name
@@ -119,16 +121,16 @@ class Vocabulary:
 
 
 class _Source:
-    """One ``tokenizer.json``, and what transformers was given of it."""
+    """An opened ``tokenizer.json``."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self.vocabulary = Vocabulary(tokenizer)
 
     def document(self, with_vocabulary: bool) -> dict[str, Any] | None:
-        """What `json` reads in the file, with or without the vocabulary and the merges.
+        """Return the document that `json` reads from the file, with or without vocabulary and merges.
 
-        None where the file lists something otherwise than the cartridge: its tokens in another order, for example.
+        None if the cartridge lists something in another order or spelling than the file.
         """
         engine, kind = self.tokenizer._current_engine(), self.vocabulary.kind
         assert isinstance(engine, _core.Engine)
@@ -143,7 +145,7 @@ class _Source:
 
 
 class _Model:
-    """A model over the vocabulary of a file: what `_Library` makes a tokenizer of."""
+    """A model with the vocabulary of a file, for `_Library` to make a tokenizer from."""
 
     def __init__(self, construction: Construction, source: _Source, options: dict[str, Any]) -> None:
         self._construction = construction
@@ -151,7 +153,7 @@ class _Model:
         self._options = options
 
     def built(self) -> Tokenizer:
-        """A tokenizer with this model and nothing else."""
+        """Return a tokenizer with this model and no other component."""
         from crayon_hf.transformers.backend import with_model
 
         made = with_model(self._source.tokenizer, self._options)
@@ -160,7 +162,7 @@ class _Model:
 
 
 def _options(kind: type, vocab: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The options of a model as a ``tokenizer.json`` has them: those of the library's own over hardly any tokens."""
+    """Return a model's options as in a ``tokenizer.json``, from a model of the library with almost no tokens."""
     empty: Any = {"vocab": vocab[: (given.get("unk_id") or 0) + 1]} if kind is models.Unigram else {"vocab": {}}
     if kind is models.BPE:
         empty["merges"] = []
@@ -168,11 +170,11 @@ def _options(kind: type, vocab: Any, given: dict[str, Any]) -> dict[str, Any]:
     return options | ({NEAREST_SCORES: True} if kind is models.Unigram else {})
 
 
-# -- transformers' own functions, with our engine in the place of the library
+# -- transformers' own functions, with our engine instead of the library
 
 
 class _StandIn:
-    """Stands for an object of another module: gives what that gives, but for what a subclass does."""
+    """Proxy of an object of another module; subclasses override some of its attributes."""
 
     def __init__(self, stock: Any, construction: Construction) -> None:
         self._stock = stock
@@ -199,7 +201,7 @@ class _Library(_StandIn):
 
 
 class _ModelClass(_StandIn):
-    """``tokenizers.models.BPE`` and the like."""
+    """``tokenizers.models.BPE`` or another model class."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         described = self._construction.described(self._stock, arguments, named)
@@ -232,16 +234,16 @@ class _Json(_StandIn):
 
 
 def _is_tokenizer_json(path: str) -> bool:
-    """A ``tokenizer.json``, or one for some versions of transformers: ``tokenizer.4.0.0.json``."""
+    """Whether this is a ``tokenizer.json``, or one for a version of transformers: ``tokenizer.4.0.0.json``."""
     name = os.path.basename(path)
     return name.startswith("tokenizer.") and name.endswith(".json")
 
 
 def over_our_engine(method: Any, with_vocabulary: bool = True) -> Any:
-    """A method of transformers that opens files or builds models, with stand-ins for the library and for `json`.
+    """Return a method of transformers that opens files or builds models, with substitutes for the library and `json`.
 
-    What it reads with `json` lacks the vocabulary if it does not use that. The method is as it is outside of
-    `building`, and where a program has put a function of its own.
+    `with_vocabulary` False leaves the vocabulary out of documents that the method reads with `json`. Outside of
+    `building`, and for functions that a program has replaced, the method is returned unchanged.
     """
     active, names = _active(), getattr(getattr(method, "__func__", method), "__globals__", {})
     if active is None or not names.get("__name__", "").startswith("transformers."):
@@ -260,7 +262,7 @@ def over_our_engine(method: Any, with_vocabulary: bool = True) -> Any:
 
 
 def with_backend(options: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a constructor, with our tokenizer of the ``tokenizer.json`` in the place of its path."""
+    """Replace the path of a ``tokenizer.json`` in a constructor's arguments with our tokenizer of the file."""
     active, path = _active(), options.get("tokenizer_file")
     if active is None or path is None or options.get("tokenizer_object") is not None or options.get("from_slow"):
         return options
@@ -271,7 +273,7 @@ def with_backend(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "tokenizer_file": None, "tokenizer_object": source.tokenizer}
 
 
-# -- the construction of this thread
+# -- the active construction of this thread
 
 
 def _active() -> Construction | None:
@@ -280,13 +282,13 @@ def _active() -> Construction | None:
 
 
 def is_building() -> bool:
-    """Whether transformers is making a tokenizer in this thread that will be made ours when it is complete."""
+    """Whether transformers is making a tokenizer in this thread that is converted at the end."""
     return _active() is not None
 
 
 @contextmanager
 def building(construction: Construction) -> Iterator[None]:
-    """Have our engine open files for our classes in this thread."""
+    """Let our engine open files for our classes in this thread."""
     outer, _thread.construction = _active(), construction
     try:
         yield

@@ -1,6 +1,6 @@
-"""Why transformers could not open a tokenizer, where one of its files is damaged, or the name is none of a repository.
+"""Better errors when transformers cannot open a tokenizer: for a damaged file, or a name without a repository.
 
-What transformers itself says then is of its own reading: "Expecting value", "KeyError: 'added_tokens'".
+Its own errors name the step that failed: "Expecting value", "KeyError: 'added_tokens'".
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ _FILES = (
 
 @contextlib.contextmanager
 def damage_named(name: Any, directory: str | None, kwargs: dict[str, Any]) -> Iterator[None]:
-    """Around an opening by transformers. VocabularyError for a damaged file; else its own error, which says more when
-    the name is that of a profile or of an encoding."""
+    """Context manager for an opening by transformers.
+
+    Raises VocabularyError for a damaged file. Otherwise raises transformers' error, with a hint if the name is that of
+    a profile or an encoding.
+    """
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The `encodings` of a batch, made only when somebody looks at them."""
+"""The `encodings` of a batch, made at their first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _making = threading.RLock()
 
 
 class Recipe(NamedTuple):
-    """What the encodings of a batch are made from. The engine is the one that made the ids; engines never change."""
+    """The inputs of a batch's encodings. Its immutable engine is the one that made the ids."""
 
     engine: Any
     first: list[str]
@@ -24,7 +24,7 @@ class Recipe(NamedTuple):
     padding: Padding | None
 
     def make(self) -> list[Any]:
-        """Encode again, as the ids were made, whatever has happened to the tokenizer since."""
+        """Encode again with the engine and settings that produced the ids."""
         inputs = self.first if self.second is None else list(zip(self.first, self.second, strict=True))
         made: list[Any] = self.engine.encode_batch(
             inputs, False, self.add_special_tokens, self.special_as_text, True, 0, self.truncation, self.padding
@@ -33,7 +33,7 @@ class Recipe(NamedTuple):
 
 
 class TextRecipe(NamedTuple):
-    """The same for one text, without truncation and padding."""
+    """A `Recipe` for one text, without truncation and padding."""
 
     engine: Any
     text: str
@@ -48,7 +48,7 @@ class TextRecipe(NamedTuple):
 
 
 class LazyEncodings(list[Any]):
-    """A list of encodings that is filled the first time that anything but its length is asked for."""
+    """A list of encodings that is filled at the first access other than its length."""
 
     __slots__ = ("_recipe",)
 
@@ -56,7 +56,7 @@ class LazyEncodings(list[Any]):
 
     def _fill(self) -> LazyEncodings:
         if self._recipe is not None:
-            with _making:  # two threads may look at the same time
+            with _making:  # two threads may access it at the same time
                 recipe = self._recipe
                 if recipe is not None:
                     made = recipe.make()

@@ -1,4 +1,4 @@
-"""`CrayonTokenizerFast`: `transformers.PreTrainedTokenizerFast` with the engine of this package underneath."""
+"""`CrayonTokenizerFast`: `transformers.PreTrainedTokenizerFast` on the engine of this package."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def _if_own(method: Any) -> Any:
 
 _OWN_IDS_TO_TOKENS = _if_own(PreTrainedTokenizerFast.convert_ids_to_tokens)
 _OWN_TOKENS_TO_IDS = _if_own(PreTrainedTokenizerFast.convert_tokens_to_ids)
-"""As transformers has them; others replace them."""
+"""transformers' own methods, to detect that a program has replaced them."""
 
 
 class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     """A `PreTrainedTokenizerFast` that gives the same results many times faster.
 
     Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). The
-    documentation of ``transformers`` applies. `save_pretrained` writes the same files, and renews a ``tokenizer.dat``
-    that is there; ``backend_tokenizer.save("tokenizer.dat")`` writes a new one. An instance always belongs to a
-    subclass for one class of ``transformers``, with its name. See docs/drop-in.md.
+    documentation of ``transformers`` applies. `save_pretrained` writes the same files, and renews an existing
+    ``tokenizer.dat``; ``backend_tokenizer.save("tokenizer.dat")`` writes a new one. An instance always belongs to a
+    subclass for one class of ``transformers``, with its name. docs/drop-in.md has examples.
     """
 
     _crayon_stock: type | None = None
@@ -42,14 +42,19 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *init_inputs: Any, **kwargs: Any) -> Any:
-        """Open a tokenizer, as `PreTrainedTokenizerFast.from_pretrained` does; or a cartridge, by its path."""
+        """Open a tokenizer, as `PreTrainedTokenizerFast.from_pretrained` does, or a cartridge by its path.
+
+        Raises:
+            VocabularyError: A file of the tokenizer is damaged.
+            CartridgeError: The cartridge is damaged.
+        """
         stock = stock_class(cls)
-        if stock is cls:  # a class that somebody derived from ours: it is built as what it is
+        if stock is cls:  # a program's subclass of ours is built without conversion
             return super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
         name = pretrained_model_name_or_path
         if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
             return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
-        if is_building():  # `AutoTokenizer` opens one of ours
+        if is_building():  # called by AutoTokenizer
             return super().from_pretrained(name, *init_inputs, **kwargs)
         return loading.load(super().from_pretrained, stock, name, init_inputs, kwargs)
 
@@ -58,18 +63,18 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     @classmethod
     def _from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
-        # Of a tokenizer.json it reads the added tokens alone.
+        # It reads only the added tokens of a tokenizer.json.
         return over_our_engine(super()._from_pretrained, with_vocabulary=False)(*args, **kwargs)
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: Any = False, **kwargs: Any) -> dict[str, Any]:
-        """The arguments of the constructor, as the class of transformers makes them of its files."""
+        """Return the constructor's arguments, made from files by the class of transformers."""
         method: Any = super().convert_to_native_format
         made: dict[str, Any] = over_our_engine(method.__func__.__get__(stock_class(cls)))(trust_remote_code, **kwargs)
         return made
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the facts, and a text in coloured tokens."""
+        """Return HTML for notebooks: facts about the tokenizer, and a sample text in coloured tokens."""
         from html import escape
 
         backend = self.backend_tokenizer
@@ -94,13 +99,13 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         cartridge = source.removesuffix(".json") + ".dat"
         if not source or not os.path.isfile(cartridge):
             return names
-        try:  # one of the tokenizer that was there before would be refused
+        try:  # renew the cartridge: a previous tokenizer's would be refused
             Tokenizer.from_file(source).save(cartridge)
         except CrayonError:
             return names
         return (*names, cartridge)
 
-    # -- what others replace
+    # -- methods that programs replace
 
     @property
     def _crayon_plain_calls(self) -> bool:
@@ -133,7 +138,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         return pickling.reduce_instance(self, super().__reduce_ex__(protocol))
 
     def engine_report(self) -> dict[str, Any]:
-        """Which engine encodes, and where its cartridge is from: see `crayon_hf.Tokenizer.engine_report`."""
+        """Return which engine encodes, and the origin of its cartridge: see `crayon_hf.Tokenizer.engine_report`."""
         return report(self._tokenizer)
 
     # -- encoding
@@ -147,7 +152,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         return super().__call__(text, *args, **kwargs) if made is None else made
 
     def encode(self, text: Any, *args: Any, **kwargs: Any) -> Any:
-        """The ids of a text, as `PreTrainedTokenizerFast.encode` gives them."""
+        """Return the ids of a text, as `PreTrainedTokenizerFast.encode` does."""
         if type(text) is str and not args and not kwargs:
             made = calling.call_one(self, text)
             if made is not None:
@@ -174,33 +179,33 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         return text
 
     def decode(self, token_ids: Any, *args: Any, **kwargs: Any) -> Any:
-        """The text of some ids, as `PreTrainedTokenizerFast.decode` gives it."""
+        """Return the text of ids, as `PreTrainedTokenizerFast.decode` does."""
         kind = type(token_ids)
         if kind is int or (kind is list and token_ids and type(token_ids[0]) is int):
-            # In transformers every id is asked whether it is a tensor.
+            # transformers checks each id for a tensor; this path does not.
             made = calling.decode_row(self, token_ids, args, kwargs)
             if made is not None:
                 return made
         return super().decode(token_ids, *args, **kwargs)
 
     def batch_decode(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
-        """The texts of many sequences of ids, as `PreTrainedTokenizerFast.batch_decode` gives them."""
+        """Return the texts of many sequences of ids, as `PreTrainedTokenizerFast.batch_decode` does."""
         made = calling.decode_many(self, sequences, args, kwargs)
         return super().batch_decode(sequences, *args, **kwargs) if made is None else made
 
     # -- tokens and ids
 
     def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """The tokens of some ids, as `PreTrainedTokenizerFast.convert_ids_to_tokens` gives them."""
+        """Return the tokens of ids, as `PreTrainedTokenizerFast.convert_ids_to_tokens` does."""
         if type(ids) is int and PreTrainedTokenizerFast.convert_ids_to_tokens is _OWN_IDS_TO_TOKENS:
-            return self._tokenizer.id_to_token(ids)  # what that one does
+            return self._tokenizer.id_to_token(ids)  # the body of transformers' method
         made = calling.tokens_of(self, ids, skip_special_tokens) if type(ids) is list else None
         return super().convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens) if made is None else made
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
-        """The ids of some tokens, as `PreTrainedTokenizerFast.convert_tokens_to_ids` gives them."""
+        """Return the ids of tokens, as `PreTrainedTokenizerFast.convert_tokens_to_ids` does."""
         if type(tokens) is str and PreTrainedTokenizerFast.convert_tokens_to_ids is _OWN_TOKENS_TO_IDS:
-            return self._convert_token_to_id_with_added_voc(tokens)  # what that one does
+            return self._convert_token_to_id_with_added_voc(tokens)  # the body of transformers' method
         made = calling.ids_of(self, tokens) if type(tokens) is list else None
         return super().convert_tokens_to_ids(tokens) if made is None else made
 
@@ -211,14 +216,14 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     # -- training
 
     def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
-        """A new tokenizer of the same kind, as `PreTrainedTokenizerFast.train_new_from_iterator` makes it."""
+        """Train a new tokenizer of the same kind, as `PreTrainedTokenizerFast.train_new_from_iterator` does."""
         from crayon_hf.transformers.retraining import natively
 
         return natively(self, super().train_new_from_iterator)(*args, **kwargs)
 
 
 for _name in ("_encode_without_added_tokens", "convert_to_native_format"):
-    if not hasattr(PreTrainedTokenizerFast, _name):  # transformers 4 has none
+    if not hasattr(PreTrainedTokenizerFast, _name):  # transformers 4
         delattr(CrayonTokenizerFast, _name)
 
 derive_from(CrayonTokenizerFast)
@@ -226,20 +231,23 @@ pickling.watch()
 
 
 def open_class(from_pretrained: Any, cls: type, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `from_pretrained`, as it is in the ``__dict__`` of the base of all fast classes, gives, as ours."""
+    """Run the stock `from_pretrained` of the common base class, and return its result as ours.
+
+    `from_pretrained` is the attribute in that class's ``__dict__``.
+    """
     if isinstance(cls, CrayonMeta) or is_building():
         return from_pretrained.__get__(None, cls)(name, *inputs, **kwargs)
     return loading.load(from_pretrained.__get__(None, opened_as(cls)), cls, name, inputs, kwargs)
 
 
 def adopt_new(tokenizer: Any) -> None:
-    """Make a tokenizer ours that a constructor of transformers has made; not if whoever opens it will do so."""
+    """Convert a tokenizer that a constructor of transformers has made, unless an opening does so at its end."""
     if not is_building():
         adopt(tokenizer, keep=True)
 
 
 def _like(name: str, ours: Callable[..., Any]) -> None:
-    """Show the signature and the documentation that the same method has in transformers."""
+    """Copy the signature and the documentation of transformers' method."""
     import inspect
 
     stock = getattr(PreTrainedTokenizerFast, name)

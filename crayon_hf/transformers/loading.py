@@ -1,4 +1,5 @@
-"""`from_pretrained`, of ours and of the stock `AutoTokenizer`: from a snapshot when there is one, else as stock."""
+"""`from_pretrained` of our classes and of the stock `AutoTokenizer`: from a snapshot if possible, else by
+transformers."""
 
 from __future__ import annotations
 
@@ -21,18 +22,18 @@ from crayon_hf.util.hub_errors import is_unavailable
 
 CARTRIDGE = "tokenizer.dat"
 _OTHER_VOCABULARY = (
-    "this class of transformers builds another vocabulary than that of the tokenizer.json, or asks for what is not "
-    "native over it"
+    "this class of transformers builds another vocabulary than that of the tokenizer.json, or uses a component that is "
+    "not native with it"
 )
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What ``stock(name, *inputs, **kwargs)`` returns, as ours.
+    """Return the result of ``stock(name, *inputs, **kwargs)`` as ours.
 
-    The first time transformers makes the tokenizer, and a snapshot of the result is kept. It says what the tokenizer
-    was made of; while all that is unchanged, the next one is made from the snapshot and the cartridge. `kind` tells
-    the callers apart: a class, or ``"auto"``.
+    The first time, transformers makes the tokenizer, and a snapshot of the result is kept with a fingerprint of its
+    sources. While they are unchanged, later calls restore the snapshot and the cartridge. `kind` identifies the caller:
+    a class, or ``"auto"``.
     """
     directory = _directory(name, kwargs)
     before = None if inputs or directory is None else snapshots.fingerprint(kind, name, directory, kwargs)
@@ -42,18 +43,18 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
             return found
     construction = Construction(None if inputs else partial(_fetch_cartridge, name, kwargs))
     build = partial(_build, stock, name, inputs, kwargs, directory)
-    with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
+    with CollectorPause() if directory is not None else nullcontext():  # no pause during a download
         try:
             adopted, messages = build(construction)
         except Exception:
             if not construction.was_used:
                 raise
-            construction = Construction(None)  # the library may say it in other words
+            construction = Construction(None)  # the library may raise another error, or none
             adopted, messages = build(construction)
         vocabulary = construction.vocabulary()
         is_settled = backends.settle_built(adopted, None if vocabulary is None else vocabulary.engine)
         if construction.was_used and not is_settled:
-            # Our engine cannot do over the vocabulary of the file what the class asks for: the library builds all of it
+            # Our engine does not support what the class builds on the file's vocabulary: the library builds all of it
             vocabulary = None
             adopted, messages = build(Construction(None))
         if construction.has_cartridge:
@@ -71,14 +72,14 @@ def _build(
     directory: str | None,
     construction: Construction,
 ) -> tuple[Any, list[tuple[str, int, str]]]:
-    """What transformers builds, as ours, and the messages that it logs."""
+    """Return the tokenizer that transformers builds, as ours, and the messages that it logs."""
     with _Messages() as messages, building(construction), damage_named(name, directory, kwargs):
         tokenizer = stock(name, *inputs, **kwargs)
     return adopt(tokenizer, keep=True), messages.seen
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
-    """Where the files of a repository are on this machine; None when that takes more than a look."""
+    """Return the local directory of a repository's files; None if finding it takes more than a look."""
     if not isinstance(name, (str, os.PathLike)):
         return None
     path = os.fspath(name)
@@ -90,7 +91,7 @@ def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
 
 
 def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
-    """The directory of a Hub repository in the local cache, at the revision that is asked for."""
+    """Return the directory of a Hub repository in the local cache, at the requested revision."""
     if kwargs.get("force_download") or kwargs.get("proxies") or kwargs.get("gguf_file"):
         return None
     found = _cached(name, "tokenizer_config.json", kwargs) or _cached(name, "tokenizer.json", kwargs)
@@ -98,10 +99,10 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
 
 
 def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
-    """Put the cartridge of a Hub repository beside its ``tokenizer.json`` in the client's cache, if it has one.
+    """Download the cartridge of a Hub repository beside its ``tokenizer.json`` in the client's cache, if it has one.
 
-    It is asked for at the commit that the other file is of. That a repository has none costs one request: the client
-    remembers it for the commit.
+    It is requested at the same commit. For a repository without one this costs one request: the client remembers the
+    answer for the commit.
     """
     directory = os.path.dirname(path)
     found = _COMMIT.search(os.path.join(directory, "").replace(os.sep, "/"))
@@ -117,7 +118,7 @@ def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
 
 
 def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
-    """A file of a Hub repository in the client's cache, where it is put if need be; None if it is not to be had."""
+    """Return a file of a Hub repository in the client's cache, downloaded if necessary; None if it is unavailable."""
     from transformers.utils.hub import cached_file
 
     options = ("cache_dir", "token", "revision", "local_files_only", "subfolder")
@@ -133,12 +134,12 @@ def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
     except Exception as error:
         if not is_unavailable(error):
             raise
-        return None  # transformers will say what is wrong
+        return None  # transformers reports the error
     return found
 
 
 class _Messages(logging.Handler):
-    """What transformers says while it opens a tokenizer, to be said again when a snapshot stands in for it."""
+    """Records messages that transformers logs while it opens a tokenizer, so that a snapshot can repeat them."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

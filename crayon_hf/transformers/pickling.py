@@ -1,8 +1,8 @@
 """Pickles of our classes and of their instances.
 
-Our class for a class of transformers has that one's name and module, so no import finds it by its name. A pickle names
-the class of transformers instead, and `class_for` makes ours from it. `pickle`, `copy`, `multiprocessing` and Ray ask
-`copyreg` or the instance; dill, and `datasets`, which hashes what dill writes, have tables of their own.
+Our class has the name and module of a class of transformers, so an import by name would find the stock class. A pickle
+names the stock class instead, and `class_for` makes ours from it. `pickle`, `copy`, `multiprocessing` and Ray ask
+`copyreg` or the instance. dill, and `datasets`, which hashes dill's output, have their own tables.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from crayon_hf.util.import_hooks import when_imported
 
 
 def watch() -> None:
-    """Tell `copyreg` now, and dill and ``datasets`` when they are imported."""
+    """Register with `copyreg` now, and with dill and ``datasets`` when they are imported."""
     copyreg.pickle(CrayonMeta, _reduce_class)
     for module in ("dill", "datasets.utils._dill"):  # the table of `datasets` is a copy of dill's
         when_imported(module, "Pickler", partial(_register, module))
 
 
 def reduce_instance(tokenizer: Any, reduced: Any) -> Any:
-    """What `object.__reduce_ex__` says of an instance, with the class of transformers in the place of ours."""
+    """Return the result of `object.__reduce_ex__` with the class of transformers instead of ours."""
     stock = type(tokenizer).__dict__.get("_crayon_stock")
     if stock is None or reduced[0] is not copyreg.__newobj__:  # type: ignore[attr-defined]
         return reduced

@@ -1,7 +1,7 @@
-"""Whether the code of transformers that opens a tokenizer is its own: others replace methods and functions of it.
+"""Detects whether a program has replaced code of transformers that opens a tokenizer.
 
-What was opened by replaced code must not be kept for a process that has the original, nor the other way round. Of
-plain values, such as `padding_side`, nobody can tell which were there first: `plain_values` tells them apart.
+A tokenizer opened by replaced code must not be kept for a process with the original code, nor the reverse. Replaced
+plain values, such as `padding_side`, cannot be detected; `plain_values` identifies them.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ _PACKAGES = (
     *("transformers", "crayon_hf", "tokenizers", "huggingface_hub", "numpy", "packaging", "regex", "safetensors"),
     *("requests", "httpx", "httpx2", "tqdm", "yaml", "filelock", "typing_extensions", "torch"),
 )
-"""What transformers itself imports, and ours, which stands in for it."""
+"""Packages that transformers imports, and ours."""
 
 _PLAIN = frozenset((bool, int, float, str, type(None), tuple, list, dict))
 _NO_REFERENCES = 0
-"""The version of `marshal` that writes equal values alike, whoever else holds them."""
+"""The version of `marshal` that writes equal values identically, whatever their reference counts."""
 
 _known: dict[int, tuple[Any, list[int], list[Any]]] = {}
-"""By the id of a class or module: it, and what was in it when all of that was found to be theirs, with their ids."""
+"""By id of a class or module: the object, and the ids and values of its attributes when all were found original."""
 
 
 def is_pristine(stock: type = PreTrainedTokenizerFast) -> bool:
-    """True when no code on the way to a tokenizer of the class `stock` is from elsewhere."""
+    """Whether all code that opens a tokenizer of the class `stock` is original."""
     return all(map(_holds_its_own, _places(stock)))
 
 
 @functools.cache
 def _places(stock: type) -> tuple[Any, ...]:
-    """The classes and modules where that code is."""
+    """Return the classes and modules that contain this code."""
     classes = [cls for cls in (*stock.__mro__, tokenization_auto.AutoTokenizer) if cls is not object]
     names = dict.fromkeys((*_MODULES, *(cls.__module__ for cls in stock.__mro__[:-1])))
     return *classes, *map(import_module, names)
 
 
 def plain_values(stock: type) -> str:
-    """A digest of the numbers, texts and lists of them in the classes on the way to the class `stock`."""
+    """Return a digest of the numbers, texts and lists of them in the class `stock` and its bases."""
     digest = sha256()
     for cls in (place for place in _places(stock) if isinstance(place, type)):
         for name, value in vars(cls).items():
             if type(value) in _PLAIN and not name.startswith("__"):
-                with contextlib.suppress(ValueError):  # there is something else in it
+                with contextlib.suppress(ValueError):  # a container of other objects
                     digest.update(name.encode() + marshal.dumps(value, _NO_REFERENCES))
     return digest.hexdigest()
 
@@ -80,19 +80,19 @@ def _values(place: Any) -> list[Any]:
     while True:
         try:
             return list(vars(place).values())
-        except RuntimeError:  # without the GIL: another thread adds to it
+        except RuntimeError:  # without the GIL another thread may add an attribute
             continue
 
 
 def is_own(value: Any) -> bool:
-    """True for a value of a class or module when it calls no function from elsewhere."""
+    """Whether an attribute of a class or module calls only functions of known packages."""
     if isinstance(value, property):
         return all(is_own(function) for function in (value.fget, value.fset, value.fdel) if function is not None)
     if isinstance(value, (staticmethod, classmethod, MethodType)):
         return is_own(value.__func__)
     if isinstance(value, (functools.partial, functools.cached_property)):
         return is_own(value.func)
-    if isinstance(value, FunctionType):  # what wraps it may have its `__module__`, but not its globals
+    if isinstance(value, FunctionType):  # a wrapper may copy `__module__`, but not the globals
         return _is_theirs(value.__globals__.get("__name__", "")) and is_own(vars(value).get("__wrapped__"))
     if isinstance(value, ModuleType):
         return _is_theirs(value.__name__)

@@ -1,4 +1,4 @@
-"""Functions of transformers that run with other objects for some names of their module. The module stays as it is."""
+"""Runs functions of transformers with other objects for some names of their module, without changing the module."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def with_names(method: Any, names: Mapping[str, Any]) -> Any:
-    """The same function or bound method, with these objects for the names of its module that are listed.
+    """Return the function or bound method with other objects for these global names.
 
-    What is not written in Python is returned as it is.
+    Callables that are not written in Python are returned unchanged.
     """
     function = getattr(method, "__func__", method)
     if not isinstance(function, FunctionType):

@@ -1,7 +1,7 @@
 """Makes the name ``CrayonTokenizerFast`` known to transformers, without importing transformers.
 
-A `tokenizer_config.json` names a class. The stock `AutoTokenizer` looks for it among the classes of the models, and
-then in the package itself, which is where we put it, as soon as the module of `AutoTokenizer` is there.
+A `tokenizer_config.json` names a class. The stock `AutoTokenizer` looks for it among the classes of the models, then in
+the package itself. We put it there as soon as the module of `AutoTokenizer` is imported.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ _NAME = "CrayonTokenizerFast"
 
 
 def watch() -> None:
-    """Register now, or when transformers is imported. Calling it again changes nothing."""
+    """Register now, or when transformers is imported. Idempotent."""
     when_imported("transformers.models.auto.tokenization_auto", "AutoTokenizer", _register)
 
 
 def _register() -> None:
-    """Put the class into the package, where a class is looked for that no model is mapped to."""
+    """Add the class to the package, where transformers looks for classes without a model."""
     import transformers
 
     from crayon_hf.transformers.fast import CrayonTokenizerFast

@@ -1,5 +1,8 @@
-"""Whether the methods that our short ways leave out are those of transformers: others replace them, on a class or on
-an instance, and subclasses override them. Then the code of transformers runs, over the same engine."""
+"""Whether the methods of transformers that our fast paths skip are the original ones.
+
+Programs replace them on a class or on an instance, and subclasses override them. Then the code of transformers runs, on
+the same engine.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ _CONVERTING = (
     "_encode_without_added_tokens",
 )
 _OURS = ("__call__", "encode", "decode", "_decode", "batch_decode", *_CONVERTING)
-"""What `CrayonTokenizerFast` defines itself: in its base class, these are left out."""
+"""Methods that `CrayonTokenizerFast` itself defines, and so skips in its base class."""
 
 REPLACED = "_crayon_replaced"
 NAMES = frozenset((*_ENCODING, *_DECODING, *_CONVERTING))
-"""An instance that has an attribute of such a name is marked by an attribute, and not short-circuited."""
+"""Methods that disable the fast paths of an instance that has an attribute of such a name."""
 
 _HARMLESS = frozenset(
     f"{name}TokenizerFast"
@@ -34,11 +37,11 @@ _HARMLESS = frozenset(
         *("Roberta", "Whisper"),
     )
 )
-"""Classes of transformers 4 that override two of them only to refuse `is_split_into_words` without a prefix space."""
+"""Classes of transformers 4 that override two methods only to refuse `is_split_into_words` without a prefix space."""
 
 
 class Methods(NamedTuple):
-    """What the methods of a class allow."""
+    """The fast paths that the methods of a class allow."""
 
     base_is_own: bool
     encodes: bool
@@ -47,16 +50,16 @@ class Methods(NamedTuple):
 
 
 _known: dict[int, Methods] = {}
-"""By the version of a class, which no other class has, nor the same one when it or one of its bases has changed."""
+"""By version of a class. Versions are unique, and change when the class or a base changes."""
 
 
 def methods_of(cls: type) -> Methods:
-    """What the methods of a class allow now."""
+    """Return the fast paths that the methods of a class allow now."""
     return _known.get(type_version(cls)) or _look(cls)
 
 
 def encodes_plainly(tokenizer: Any, backend: Any) -> bool:
-    """True when a call may leave out the methods of transformers, and of its backend, that it goes through."""
+    """Whether a call may skip the encoding methods of transformers and of the backend."""
     return (
         (_known.get(type_version(type(tokenizer))) or _look(type(tokenizer)))[1]
         and "encode_batch" not in backend.__dict__
@@ -65,17 +68,17 @@ def encodes_plainly(tokenizer: Any, backend: Any) -> bool:
 
 
 def decodes_plainly(tokenizer: Any) -> bool:
-    """The same for `decode` and `batch_decode`."""
+    """Whether a call may skip the decoding methods."""
     return methods_of(type(tokenizer)).decodes and REPLACED not in tokenizer.__dict__
 
 
 def converts_plainly(tokenizer: Any) -> bool:
-    """The same for what makes ids of tokens and tokens of ids."""
+    """Whether a call may skip the conversions between tokens and ids."""
     return methods_of(type(tokenizer)).converts and REPLACED not in tokenizer.__dict__
 
 
 def note_replaced(tokenizer: Any) -> None:
-    """Note whether an instance has attributes in the place of methods."""
+    """Note whether an instance has attributes that replace methods."""
     state = tokenizer.__dict__
     if NAMES.isdisjoint(state):
         state.pop(REPLACED, None)

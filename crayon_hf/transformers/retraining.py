@@ -1,7 +1,7 @@
-"""`train_new_from_iterator` for BPE models: transformers' own code, over our tokenizer instead of the reference's.
+"""`train_new_from_iterator` for BPE models: transformers' own code, with our tokenizer instead of the reference's.
 
-That code makes an untrained ``tokenizers.Tokenizer``, trains it and opens the result. It runs here as it is, but for
-the one name by which it knows that class.
+That code makes an untrained ``tokenizers.Tokenizer``, trains it and opens the result. It runs unchanged except for the
+global name of that class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME = "TokenizerFast"
 
 
 class _Opener:
-    """What stands in the place of ``tokenizers.Tokenizer``."""
+    """Replaces ``tokenizers.Tokenizer``."""
 
     @staticmethod
     def from_str(text: str) -> Tokenizer:
@@ -30,7 +30,7 @@ class _Opener:
 
 
 def natively(tokenizer: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The bound `method` of transformers so that it trains natively; as it is where there is no native way."""
+    """Return the bound `method` of transformers with native training; unchanged for models that are not BPE."""
     names = getattr(getattr(method, "__func__", None), "__globals__", {})
     if names.get(_NAME) is not reference_class() or model_kind(tokenizer._tokenizer) != "BPE":
         return method

@@ -1,4 +1,4 @@
-"""The truncation and the padding that the arguments of a call ask for, as transformers reads them."""
+"""Truncation and padding from the arguments of a call, by the rules of transformers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TRUNCATION: dict[Any, TruncationStrategy] = {
 }
 _PLAIN = frozenset((bool, str, type(None), PaddingStrategy, TruncationStrategy))
 _SAYS_ONCE = transformers.__version__.startswith("4.")
-"""Whether transformers logs, once for a tokenizer, that arguments do not say all that they ask for."""
+"""Whether transformers logs, once per tokenizer, that arguments are incomplete."""
 
 
 class Sizes(NamedTuple):
-    """How long the encodings of a call may and must be."""
+    """Maximum and minimum length of a call's encodings."""
 
     max_length: int | None
     truncation: Truncation | None
@@ -39,9 +39,9 @@ NONE = Sizes(None, None, None)
 
 
 def sizes_of(tokenizer: Any, backend: Tokenizer, options: dict[str, Any], verbose: bool) -> Sizes | None:
-    """The sizes for some arguments of a call; None where transformers warns or refuses, and has to do so itself.
+    """Return the sizes for the arguments of a call; None if transformers would warn or raise.
 
-    It is what `_get_padding_truncation_strategies` and `set_truncation_and_padding` find together.
+    It is equivalent to `_get_padding_truncation_strategies` and `set_truncation_and_padding`.
     """
     padding, truncation = options.get("padding", False), options.get("truncation")
     max_length, multiple = options.get("max_length"), options.get("pad_to_multiple_of")
@@ -92,7 +92,7 @@ def _padding(
     direction = tokenizer.padding_side if side is None else side
     token = tokenizer._special_tokens_map.get("pad_token")
     question = direction, length, type(multiple), multiple, str(token), tokenizer.pad_token_type_id
-    # transformers looks a token and its id up for longer than a short text takes to be encoded.
+    # Cached: looking up the token and its id in transformers takes longer than encoding a short text.
     known = backend.__dict__.get("_crayon_padding")
     if known is not None and known[0] == question and known[1] is backend._current_engine():
         found: Padding = known[2]

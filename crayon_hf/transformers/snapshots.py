@@ -1,10 +1,11 @@
-"""Snapshots: results of `from_pretrained`, kept so that the next call need not build them again.
+"""Snapshots of results of `from_pretrained`, so that the next call need not build them again.
 
-A snapshot is a file in the cache, named by a digest of everything that the result depends on: the stat of every file of
-the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance, the
-path of its tokenizer.json, and what the class changes of that. It is plain JSON: nothing in it is run. As with the
-index of the cache, one is kept only when no file has changed in the last seconds, and believed only when nobody else
-can have written it. Where a program has replaced code of transformers, none is kept or believed.
+A snapshot is a JSON file in the cache; none of it is executed. Its name is a digest of everything that the result
+depends on: the stat of each file of the repository, the arguments, the versions of the libraries. It holds the class,
+the attributes of the instance, the path of its tokenizer.json, and the class's changes to that.
+
+As in the index of the cache, a snapshot is kept only if no file has changed in the last seconds. It is used only if no
+other user can have written it. If a program has replaced code of transformers, snapshots are neither kept nor used.
 """
 
 from __future__ import annotations
@@ -39,30 +40,30 @@ from crayon_hf.util.files import HeldFile, write_atomic
 
 _FORMAT = 9
 _VOCABULARY = frozenset({"_vocab", "_vocab_scores", "_merges"})
-"""What the classes of models keep of their vocabulary. transformers reads it as an attribute, never in ``__dict__``."""
+"""Attributes in which classes of models keep their vocabulary. transformers never reads them through ``__dict__``."""
 
 _LARGE = 1000
-"""One of those with more items than this is read when a program asks for it."""
+"""Such attributes with more items than this are read at their first use."""
 
 _VERSIONS = f"{_FORMAT} {transformers.__version__} {tokenizers.__version__} {cache.BUILD}"
 
 
 class _Unsuitable(Exception):
-    """There is something in the instance that a snapshot cannot hold."""
+    """The instance has a value that a snapshot cannot hold."""
 
 
 class Fingerprint(NamedTuple):
-    """What a tokenizer was made of: the name of its snapshot, and when the youngest of its files last changed."""
+    """The name of a tokenizer's snapshot, and the time of the last change to its files."""
 
     key: str
     changed_ns: int
 
 
-# -- which snapshot
+# -- fingerprints
 
 
 def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) -> Fingerprint | None:
-    """The fingerprint of a call; None when the result depends on more than can be told from here."""
+    """Return the fingerprint of a call; None if the result depends on something that it does not cover."""
     if any(key.endswith("_file") for key in kwargs):
         return None
     try:
@@ -83,21 +84,21 @@ def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) ->
 
 
 def _with_plain_config(kind: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with what a model's configuration says in its place: `AutoTokenizer` finds the class by it."""
+    """Replace a model's configuration by its values: `AutoTokenizer` finds the class by them."""
     config = kwargs.get("config")
     if kind != "auto" or not isinstance(config, PretrainedConfig):
         return kwargs
     cls = type(config)
     try:
         said = config.to_dict()
-    except Exception as error:  # of a class of somebody's own
+    except Exception as error:  # a program's own class may raise anything
         raise _Unsuitable from error
     facts = [cls.__module__, cls.__qualname__, getattr(config, "_name_or_path", None), said]
     return kwargs | {"config": facts}
 
 
 def _files(directory: str) -> tuple[list[str], int]:
-    """One line for each file that transformers may look at, and the time of the youngest."""
+    """Return a line for each file that transformers may read, and the time of the latest change."""
     lines, youngest = [], 0
     for place in (directory, os.path.join(directory, "additional_chat_templates")):
         try:
@@ -112,7 +113,7 @@ def _files(directory: str) -> tuple[list[str], int]:
 
 
 def _surroundings() -> str:
-    """What else decides in transformers: offline mode, the classes that somebody has registered, and their names."""
+    """Return the global state of transformers that matters: offline mode, registered classes, and their names."""
     from transformers.models.auto import tokenization_auto
     from transformers.utils import hub
 
@@ -133,10 +134,10 @@ def keep(
     messages: list[tuple[str, int, str]],
     vocabulary: Vocabulary | None = None,
 ) -> None:
-    """Write the snapshot of a tokenizer. It does without one when there is anything that it cannot hold.
+    """Write the snapshot of a tokenizer, unless it has a value that a snapshot cannot hold.
 
-    Attributes that are the `vocabulary` of its file or its merges are not written: the cartridge has them.
-    The tokenizer becomes what the snapshot will make, so that its pickle, and thus its hash, is the same each time.
+    Attributes equal to the `vocabulary` or merges of its file are not written: the cartridge has them. The tokenizer
+    itself becomes what the snapshot restores, so that its pickle, and its hash, are the same each time.
     """
     if not isinstance(type(tokenizer), CrayonMeta):
         return
@@ -151,7 +152,7 @@ def keep(
     if made_of.changed_ns + cache.SETTLED_NS <= time.time_ns():
         of_file = None if vocabulary is None else vocabulary.engine
         held = _write_snapshot(made_of, tokenizer, directory, messages, state, written, of_file)
-    # Equal objects are one object here and two there, which a pickle shows.
+    # Pickles differ if equal values are one object or two, so take the objects that restoring would make.
     tokenizer.__dict__.update((key, _decode(value)) for key, value in state)
     for key in late:
         del tokenizer.__dict__[key]
@@ -173,7 +174,7 @@ def _write_snapshot(
     late: dict[str, Any],
     of_file: _core.Engine | None,
 ) -> HeldFile | None:
-    """The file of the large attributes, if it is there."""
+    """Write the snapshot. Returns the file of large attributes, or None without any."""
     backend = tokenizer.__dict__.get("_tokenizer")
     if not isinstance(backend, Tokenizer):
         return None
@@ -237,7 +238,7 @@ def _write(path: str, value: Any) -> None:
 
 
 def restore(made_of: Fingerprint) -> Any:
-    """The tokenizer of a snapshot; None when there is none, or when it is not usable."""
+    """Return the tokenizer of a snapshot; None if it is missing or unusable."""
     directory = backends.cache_directory()
     path = os.path.join(directory, made_of.key)
     try:
@@ -248,7 +249,7 @@ def restore(made_of: Fingerprint) -> Any:
             return None
         snapshot = json.loads(data)
         module, name = snapshot["class"]
-        if not module.startswith("transformers."):  # before it is imported
+        if not module.startswith("transformers."):  # checked before the import
             return None
         stock = getattr(import_module(module), name)
         if not issubclass(stock, PreTrainedTokenizerFast) or not is_pristine(stock):
@@ -279,9 +280,10 @@ def restore(made_of: Fingerprint) -> Any:
 
 
 class Deferred:
-    """Large attributes of an instance, read when somebody asks for one of them. A pickle has their values.
+    """Large attributes of an instance, read at their first use. A pickle has their values.
 
-    They never go into the instance's ``__dict__``: ``datasets`` hashes that, and it is to be the same before and after.
+    They never enter the instance's ``__dict__``: ``datasets`` hashes it, and the hash must not change when they are
+    read.
     """
 
     __slots__ = ("_held", "_values", "_vocabulary", "names")
@@ -293,27 +295,27 @@ class Deferred:
         values: dict[str, Any] | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        """`values` are what the file `held` has, if that was read. It may name parts of the `vocabulary`."""
+        """`values` are the contents of the file `held`, if already read. It can refer to parts of the `vocabulary`."""
         self.names = names
         self._held = held
         self._values = values
         self._vocabulary = vocabulary
 
     def values(self) -> dict[str, Any]:
-        """The attributes by name."""
+        """Return the attributes by name."""
         held = self._held
         if self._values is None and held is not None:
             written = json.loads(held.read())
             self._values = {name: _decode_late(written[name], self._vocabulary) for name in self.names}
             self._held = self._vocabulary = None
-        assert self._values is not None  # it is set before `_held` goes, so any thread has one of them
+        assert self._values is not None  # set before `_held` is cleared, so each thread finds one of them
         return self._values
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Deferred, (self.names, None, self.values())
 
 
-# -- values as JSON: numbers, strings, None and lists as they are, anything else as {kind: contents}
+# -- values as JSON: numbers, strings, None and lists directly, other types as {kind: contents}
 
 _PLAIN = frozenset((type(None), str, int, float, bool))
 
@@ -335,7 +337,7 @@ def _are_plain(values: Iterable[Any]) -> bool:
 
 
 def _encode(value: Any) -> Any:
-    """What `json` writes. A vocabulary or a list of merges is not taken apart in Python: it may be the very object."""
+    """Return a value for `json`. Vocabularies and merges are passed through, not converted item by item in Python."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -347,7 +349,7 @@ def _encode(value: Any) -> Any:
     if kind is dict or kind is OrderedDict:
         if set(map(type, value)) <= {str}:
             if len(value) > _LARGE and _are_plain(value.values()):
-                # `json` would make a tuple of each item, which the collector of cycles would look through.
+                # For a dict `json` would make a tuple for each item, which garbage collection would scan.
                 return {f"{kind.__name__} columns": [list(value), list(value.values())]}
             return {kind.__name__: {key: _encode(item) for key, item in value.items()}}
         return {f"{kind.__name__} items": [[_encode(key), _encode(item)] for key, item in value.items()]}
@@ -363,7 +365,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: Any) -> Any:
-    if type(value) is list:  # a copy, to the last list
+    if type(value) is list:  # a deep copy
         return [_decode(item) if type(item) in (list, dict) else item for item in value]
     if type(value) is not dict:
         return value

@@ -16,12 +16,12 @@ _stock: Any = _home.DecodeStream
 
 
 class DecodeStream(OurStream):
-    """Ours for a tokenizer of ours, that of the reference for one of the reference's."""
+    """Our stream for our tokenizers, the reference's for its own."""
 
     __slots__ = ("_stock", "_stock_begun")
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> None:
-        self._stock: Any = _stock(ids, skip_special_tokens)  # which also says what is wrong with the arguments
+        self._stock: Any = _stock(ids, skip_special_tokens)  # also checks the arguments
         self._stock_begun = False
         super().__init__(ids, skip_special_tokens)
 
@@ -29,8 +29,8 @@ class DecodeStream(OurStream):
         is_ours = isinstance(tokenizer, Tokenizer)
         if self._stock_begun if is_ours else self.begun:
             raise TypeError(
-                f"this stream was begun with another kind of tokenizer than {type(tokenizer).__qualname__}, "
-                "and cannot go on with it"
+                f"this stream was begun with another kind of tokenizer than {type(tokenizer).__qualname__}: "
+                "use a new stream for each tokenizer"
             )
         if is_ours:
             return super()._step(tokenizer, id)

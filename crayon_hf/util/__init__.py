@@ -1,1 +1,1 @@
-"""Helpers that know nothing of tokenizers: files, memory, imports, warnings, the checks of arguments."""
+"""Helpers independent of tokenizers: files, memory, imports, warnings, argument checks."""

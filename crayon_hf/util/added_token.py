@@ -1,4 +1,4 @@
-"""`AddedToken`: that of the ``tokenizers`` library, and the same for its versions that have none (1.0)."""
+"""`AddedToken` of the ``tokenizers`` library, with a replacement for its versions that have none (1.0)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FLAGS = ("rstrip", "lstrip", "single_word", "normalized", "special")
 
 
 class _AddedToken:
-    """A token beside those of the model, and how it is looked for: as ``tokenizers.AddedToken`` of 0.23."""
+    """A token besides the model's, and how to match it: ``tokenizers.AddedToken`` of 0.23."""
 
     __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
 
@@ -22,7 +22,7 @@ class _AddedToken:
         normalized: bool | None = None,
         special: bool = False,
     ) -> None:
-        """It is looked for in normalized text when it is not special, or as `normalized` says."""
+        """By default `normalized` is the opposite of `special`."""
         if not isinstance(content, str):
             raise TypeError(f"content is {type(content).__name__}, expected str")
         self.content = content
@@ -31,7 +31,7 @@ class _AddedToken:
 
     @property
     def normalized(self) -> bool:
-        """Whether it is looked for in normalized text."""
+        """Whether it is matched in normalized text."""
         return not self.special if self._normalized is None else self._normalized
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class _AddedToken:
         return hash(self.content)
 
 
-_AddedToken.__name__ = _AddedToken.__qualname__ = "AddedToken"  # under which this module has it, for pickles
+_AddedToken.__name__ = _AddedToken.__qualname__ = "AddedToken"  # pickles look it up under this name
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken as AddedToken
@@ -59,5 +59,5 @@ else:
 
 
 def is_added_token(value: object) -> bool:
-    """True for an AddedToken; where that is ours, for one of another version of the library as well."""
+    """Whether this is an AddedToken; if that class is ours, also one of another version of the library."""
     return isinstance(value, AddedToken) or (AddedToken.__module__ == __name__ and type(value).__name__ == "AddedToken")

@@ -8,10 +8,10 @@ import threading
 
 
 class CollectorPause:
-    """The collector rests while such a block runs in some thread, and is then on again if it was on.
+    """Pauses the garbage collector while any thread is in such a block, then restores it.
 
-    A vocabulary becomes a hundred thousand tuples and strings. The collector would look through them again and again as
-    they are made, which takes as long as making them, and finds nothing. What others say to `gc` meanwhile is undone.
+    A vocabulary becomes a hundred thousand tuples and strings. The collector would scan them again and again, which
+    doubles the time and frees nothing. Calls of `gc.disable` during the pause are undone.
 
     Example:
         >>> with CollectorPause():
@@ -24,7 +24,7 @@ class CollectorPause:
 
     def __enter__(self) -> None:
         with CollectorPause._lock:
-            CollectorPause._running += 1  # before the collector is off: another thread may fork
+            CollectorPause._running += 1  # before gc.disable(): another thread may fork in between
             if CollectorPause._running == 1:
                 CollectorPause._was_on = gc.isenabled()
                 gc.disable()
@@ -32,14 +32,14 @@ class CollectorPause:
     def __exit__(self, *error: object) -> None:
         with CollectorPause._lock:
             if not CollectorPause._running:
-                return  # a block that a fork has cut
+                return  # a fork inside the block has reset the count
             if CollectorPause._running == 1 and CollectorPause._was_on:
                 gc.enable()
             CollectorPause._running -= 1
 
     @classmethod
     def _in_a_fork(cls) -> None:
-        """The threads that had such blocks are not in the child."""
+        """Reset the pause: the threads that had such blocks do not exist in the child."""
         cls._lock = threading.Lock()
         if cls._running and cls._was_on:
             gc.enable()

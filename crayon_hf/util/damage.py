@@ -1,4 +1,4 @@
-"""Recognises damaged downloads: a file that a server, a proxy or git put in the place of the wanted one."""
+"""Recognises damaged downloads: files that a server, a proxy or git wrote instead of the wanted one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 FIRST = 1 << 12
-"""So many bytes of a file say what it is."""
+"""Bytes at the beginning of a file that are examined."""
 
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 _PAGE = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -16,7 +16,7 @@ _SHOWN = 120
 
 
 def damage_of(data: bytes) -> str | None:
-    """What is wrong with a file that begins so, and what to do, to follow its name; None: nothing that is known here.
+    """Return the damage of a file with these first bytes and its remedy, as text that follows the file's name, or None.
 
     >>> damage_of(b"<!DOCTYPE html><title>Sign in</title>").partition(":")[0]
     'is an HTML page, not the file itself'
@@ -33,19 +33,19 @@ def damage_of(data: bytes) -> str | None:
     if _PAGE.match(head):
         return (
             "is an HTML page, not the file itself: download it again, from the address with /resolve/ in place of "
-            "/blob/, and logged in where the repository asks for that (hf auth login)"
+            "/blob/; if the repository needs a login, run hf auth login first"
         )
     said = _error(data) if len(data) < FIRST and head.lstrip()[:1] == b"{" else None
     if said is not None:
         return (
             f"is the error message of a server, not the file itself: {said}: check the name of the repository, log in "
-            "where it asks for that (hf auth login), and download it again"
+            "if it needs a login (hf auth login), and download it again"
         )
     return None
 
 
 def json_fault(error: Exception) -> str:
-    """What is wrong with a text that `json` does not read, to follow its name.
+    """Return why `json` refused a text, to follow its name in a message.
 
     >>> from json import JSONDecodeError
     >>> json_fault(JSONDecodeError("Expecting ',' delimiter", '{"a": [1, 2', 11))
@@ -61,7 +61,7 @@ def json_fault(error: Exception) -> str:
 
 
 def is_utf_16(head: bytes) -> bool:
-    """Whether a text that begins so has two bytes for each character, as some programs of Windows write it."""
+    """Whether a text with this beginning is UTF-16, which some Windows programs write."""
     pairs = head[: len(head) // 2 * 2]
     zeros = (pairs[::2].count(0), pairs[1::2].count(0))
     is_marked = head[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -69,12 +69,12 @@ def is_utf_16(head: bytes) -> bool:
 
 
 def is_pointer(path: str, size: int) -> bool:
-    """Whether a file of so many bytes is what Git LFS puts in the place of one that it did not fetch."""
+    """Whether a file of `size` bytes is a Git LFS pointer instead of the file's contents."""
     return len(_LFS) < size < 1024 and "Git LFS" in (damage_in(path) or "")
 
 
 def damage_in(path: str | os.PathLike[str]) -> str | None:
-    """`damage_of` a file; None, too, for what cannot be read."""
+    """`damage_of` a file; None if it cannot be read."""
     try:
         if not os.path.isfile(path):
             return None
@@ -85,8 +85,8 @@ def damage_in(path: str | os.PathLike[str]) -> str | None:
 
 
 def _error(data: bytes) -> str | None:
-    """What ``{"error": ...}`` says."""
-    import json  # which opening a good file need not wait for
+    """Return the message in ``{"error": ...}``."""
+    import json  # not at the top: opening an undamaged file does not need it
 
     try:
         document: Any = json.loads(data)

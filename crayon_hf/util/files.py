@@ -1,6 +1,6 @@
-"""Files that appear whole or not at all, and files that stay readable when their name is gone.
+"""Atomic writes, and files that stay readable after they are deleted or replaced.
 
-What is not whole yet has a temporary name, ``.NAME.PID-RANDOM.tmp``, beside what it is to become.
+An unfinished file has a temporary name, ``.NAME.PID-RANDOM.tmp``, beside its final one.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from crayon_hf import _core
 from crayon_hf.errors import CartridgeError, VocabularyError
 
 MOST_BYTES = 1 << 30
-"""What is read whole, a source of a vocabulary or a file beside one, has no more; the largest published tokenizer.json
-has some 30 million."""
+"""The largest file that is read whole: a vocabulary, or a file beside one. The largest published tokenizer.json has
+some 30 million bytes."""
 
 MOST_OF_CARTRIDGE = 1 << 32
-"""The engine maps no larger cartridge."""
+"""The largest cartridge, in bytes: the engine maps no larger one."""
 
 _MOST_HELD = 64
-"""How many files are held open: a process has few descriptors, and most of them are not ours to take."""
+"""The number of files held open at most: descriptors are few, and the program needs most of them."""
 
 _HELD = (errno.EACCES, errno.EDEADLK) if os.name == "nt" else (errno.EWOULDBLOCK, errno.EAGAIN)
 _TEMPORARY = re.compile(r"\.(.+)\.\d+-[0-9a-f]{12}", re.DOTALL)
 
 
 def temporary_path(path: str, ending: str = ".tmp") -> str:
-    """A new temporary name beside `path`."""
+    """Return a new temporary name beside `path`."""
     directory, name = os.path.split(path)
     return os.path.join(directory, f".{name}.{os.getpid()}-{os.urandom(6).hex()}{ending}")
 
 
 def final_name(name: str, ending: str = ".tmp") -> str | None:
-    """What a file of a temporary name was to be called; None for a name that is not a temporary one."""
+    """Return the final name for a temporary one; None for other names."""
     match = _TEMPORARY.fullmatch(name[: -len(ending)]) if name.endswith(ending) else None
     return match[1] if match else None
 
@@ -45,10 +45,15 @@ def final_name(name: str, ending: str = ".tmp") -> str | None:
 def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], private: bool = False) -> None:
     """Write `data`, or its parts, to a new file beside `path`, then rename it over `path`.
 
-    Nobody ever sees half a file, and a process that has the old file mapped keeps the old contents. A symbolic link at
-    `path` is followed. `private`, for caches, makes the file readable by its owner only, and replaces a link: in a
-    directory of several users it may lead to any file. A loss of power may take the new name of a private file back,
-    which costs no more than making it again, and saves the wait for the disk.
+    Other processes see the old or the new file, never a part. A process that has the old file mapped keeps its
+    contents. A symbolic link at `path` is followed.
+
+    Args:
+        path: The file.
+        data: The contents.
+        private: For caches. The file is readable by its owner only. A link is replaced, because in a shared directory
+            it could lead to any file. The rename is not synced: after a power loss the file may be missing and is made
+            again.
     """
     target = os.path.abspath(path) if private else os.path.realpath(path)
     temporary = temporary_path(target)
@@ -67,16 +72,18 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], privat
 
 
 def cache_root() -> str | None:
-    """The directory of everything that is kept for the user: ``$XDG_CACHE_HOME/xerv/crayon``, else
-    ``~/.cache/xerv/crayon``. None for a user without HOME and without an entry in the list of users."""
+    """Return the directory of the user's caches: ``$XDG_CACHE_HOME/xerv/crayon``, else ``~/.cache/xerv/crayon``.
+
+    None for a user without HOME and without an entry in the list of users.
+    """
     base = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", ""))
-    if not os.path.isabs(base):  # as XDG specifies
+    if not os.path.isabs(base):  # XDG says to ignore relative paths
         base = os.path.expanduser(os.path.join("~", ".cache"))
     return os.path.join(base, "xerv", "crayon") if os.path.isabs(base) else None
 
 
 def remove_files(paths: Iterable[str]) -> None:
-    """Remove files that may be there, durably."""
+    """Remove files durably. Missing ones are ignored."""
     directories = set()
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
@@ -87,9 +94,9 @@ def remove_files(paths: Iterable[str]) -> None:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file for this process and whoever inherits the descriptor; False when another has the lock.
+    """Lock an open file for this process and for children that inherit the descriptor.
 
-    True where the file system has no locks.
+    Returns False if another process has the lock; True if the file system has no locks.
     """
     try:
         if os.name == "nt":
@@ -106,13 +113,13 @@ def try_lock(descriptor: int) -> bool:
 
 
 def sync_directory(directory: str) -> None:
-    """Make a rename durable, where the system has a way to."""
+    """Make a rename durable, if the system can."""
     with contextlib.suppress(OSError):
         os.fsync(_core.HeldFile(directory, is_directory=True))
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file, to read it. A pipe, a socket or a device is an OSError: it could block, or never end."""
+    """Open a file for reading. OSError for a pipe, a socket or a device, which could block or never end."""
     if os.name == "nt":
         return open(path, "rb")
     try:
@@ -124,16 +131,16 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_source(path: str | os.PathLike[str]) -> bytes:
-    """A source of a vocabulary, or a file beside one, whole.
+    """Read a vocabulary source, or a file beside one.
 
-    VocabularyError for more than `MOST_BYTES`, which nobody's memory need hold; OSError as for `open_regular`.
+    VocabularyError for more than `MOST_BYTES`; OSError as for `open_regular`.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_BYTES:
             raise _too_large(path, size)
         data = file.read(size + 1)
-        if len(data) > size:  # it grows
+        if len(data) > size:  # another process is writing it
             data += file.read(MOST_BYTES + 1 - len(data))
             if len(data) > MOST_BYTES:
                 raise _too_large(path, len(data))
@@ -141,7 +148,7 @@ def read_source(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_cartridge(path: str | os.PathLike[str]) -> bytes:
-    """A cartridge as bytes. CartridgeError for one that is larger than any; OSError as for `open_regular`."""
+    """Read a cartridge. CartridgeError if it exceeds `MOST_OF_CARTRIDGE`; OSError as for `open_regular`."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_OF_CARTRIDGE:
@@ -157,15 +164,15 @@ def _too_large(path: str | os.PathLike[str], size: int) -> VocabularyError:
 
 
 class HeldFile:
-    """A file that is to be read later, though its name may be gone by then: it is held open.
+    """A file that is held open, so that it can be read later even if its name is gone.
 
-    Where that cannot be (Windows, too many held already) it is looked for by its name again.
+    If it cannot be held (Windows, or too many held files), `read` opens its path again.
     """
 
     __slots__ = ("_held", "path")
 
     def __init__(self, path: str) -> None:
-        """A `path` where nothing is yet is no error here, but one of `read`."""
+        """A missing `path` is not an error here, but in `read`."""
         self.path = path
         self._held: _core.HeldFile | None = None
         if _core.HeldFile.count() < _MOST_HELD:
@@ -174,18 +181,18 @@ class HeldFile:
 
     @property
     def is_there(self) -> bool:
-        """False when `read` would find nothing."""
+        """Whether `read` would find the file."""
         return (self._held is not None and self._held.is_ours()) or os.path.exists(self.path)
 
     def read(self) -> bytes:
-        """What the file contains now: the one that was held, whatever has its name since; errors of `read_source`."""
+        """Read the held file, or the one at its path if it is not held. Raises the errors of `read_source`."""
         if self._held is not None and self._held.is_ours():
-            with contextlib.suppress(OSError):  # a network may lose a file that is held
+            with contextlib.suppress(OSError):  # a network file system may lose an open file
                 return self._pread(self._held.fileno())
         return read_source(self.path)
 
     def _pread(self, descriptor: int) -> bytes:
-        """As `read_source`, but from no position that threads share."""
+        """`read_source` without the file position, which threads share."""
         size = os.fstat(descriptor).st_size
         parts, position = [], 0
         while position <= MOST_BYTES >= size and (part := os.pread(descriptor, 1 << 26, position)):

@@ -1,21 +1,23 @@
-"""The errors of the Hub's client. Which library carries its requests, and with it some classes, depends on its
-version, so those are known by the names of base classes."""
+"""Errors of the Hub's client, recognised by the names of their base classes.
+
+The library that carries its requests, and so some classes, depends on the client's version.
+"""
 
 from __future__ import annotations
 
 TRANSPORT = ("TransportError", "RequestException", "XetDownloadError")
-"""What a connection fails with, or a download on the way."""
+"""Base classes of errors of a connection or a download."""
 
 
 def is_unavailable(error: Exception) -> bool:
-    """True for a file that the client does not get: it is not there, may not be read, or cannot be reached.
+    """Whether the client cannot get a file: it does not exist, access is denied, or the Hub is unreachable.
 
-    A ValueError is its word for a name that no repository has. Some of its own errors derive from Exception alone.
+    The client raises ValueError for invalid repository names. Some of its own errors derive from Exception directly.
     """
     own = any(base.__module__.partition(".")[0] == "huggingface_hub" for base in type(error).__mro__)
     return own or isinstance(error, (OSError, ValueError)) or is_transport(error)
 
 
 def is_transport(error: BaseException) -> bool:
-    """True for an error of `TRANSPORT`."""
+    """Whether this is an error of `TRANSPORT`."""
     return any(base.__name__ in TRANSPORT for base in type(error).__mro__)

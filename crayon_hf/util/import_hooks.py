@@ -1,7 +1,7 @@
 """Runs functions when another library is imported, without importing it.
 
-A finder at the head of `sys.meta_path` waits for the module's name, lets the import go its usual way, acts when the
-module is complete, and goes away.
+A finder at the head of `sys.meta_path` waits for the module's name and lets the import proceed. When the module is
+complete, it acts and removes itself.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def when_imported(module: str, name: str, action: Callable[[], None]) -> None:
-    """Act now if `module` is there and has `name`, else when it is imported. Calling it again changes nothing.
+    """Run `action` now if `module` is imported and has `name`, else when it is imported. Idempotent.
 
-    `importlib.reload` of the module undoes what was done.
+    `importlib.reload` of the module undoes the action.
     """
     if hasattr(sys.modules.get(module), name):
         action()
         return
     finder = _waiting(module)
     if finder is None:
-        # What a copy of this package left that is dropped from sys.modules and imported again: it would act for that.
+        # Remove import finders left by a previous import of this package: they would act for its dropped modules.
         sys.meta_path[:] = [finder for finder in sys.meta_path if not _is_of_a_copy(finder, module)]
         sys.meta_path.insert(0, _Finder(module, action))
     elif action not in finder.actions:
@@ -35,7 +35,7 @@ def when_imported(module: str, name: str, action: Callable[[], None]) -> None:
 
 
 def no_longer(module: str, action: Callable[[], None]) -> None:
-    """Undo `when_imported`, if it still waits."""
+    """Cancel a waiting `when_imported`."""
     finder = _waiting(module)
     if finder is not None and action in finder.actions:
         finder.actions.remove(action)
@@ -52,7 +52,7 @@ def _is_of_a_copy(finder: Any, module: str) -> bool:
     return (kind.__module__, kind.__qualname__) == (__name__, _Finder.__qualname__) and finder.module == module
 
 
-# Not a subclass of importlib.abc.MetaPathFinder, whose module takes a third of the time of importing crayon_hf.
+# Not a subclass of importlib.abc.MetaPathFinder: importing that module would take a third of our import time.
 class _Finder:
     def __init__(self, module: str, action: Callable[[], None]) -> None:
         self.module = module
@@ -85,14 +85,14 @@ def _after_loading(loader: Any, finder: _Finder) -> None:
     load = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        vars(loader).pop("exec_module", None)  # the module keeps its loader, which somebody may pickle
+        vars(loader).pop("exec_module", None)  # the module keeps its loader, which may get pickled
         load(module)
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
         for action in finder.actions:
             try:
                 action()
-            except Exception as error:  # an unknown version of a library must not fail to import because of us
+            except Exception as error:  # an unknown version of the library must still be importable
                 import logging
 
                 logging.getLogger("crayon_hf").debug("after the import of %s: %r", finder.module, error)

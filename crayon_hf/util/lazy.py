@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Names of a package that are imported at their first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package: `homes` has the module of each name, or the name's own as ``package.name``.
+    """Return the ``__getattr__`` of a package. `homes` maps each name to its module; ``package.name`` is the module
+    itself.
 
     >>> __getattr__ = lazy(__name__, {"Chat": "crayon_hf.budgets.chat"})
     """

@@ -1,4 +1,4 @@
-"""Numbers as people write them: ``32k`` of tokens, ``16M`` of bytes."""
+"""Numbers with units: ``32k`` tokens, ``16M`` bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
 
 
 def count_of(text: str) -> int:
-    """A number of things; k, M and G (or B) are thousands, millions and billions. ValueError for anything else.
+    """Parse a count; k, M and G (or B) are thousands, millions and billions. ValueError if it is malformed.
 
     >>> count_of("32k"), count_of("1.5M"), count_of("50257")
     (32000, 1500000, 50257)
@@ -26,7 +26,7 @@ def count_of(text: str) -> int:
 
 
 def size_of(text: str) -> int:
-    """A number of bytes; K, M, G and T (KB, KiB, ...) are 1024 times more each. ValueError for anything else.
+    """Parse a number of bytes; K, M, G and T (KB, KiB, ...) are powers of 1024. ValueError if it is malformed.
 
     >>> size_of("16M"), size_of("2GiB"), size_of("512")
     (16777216, 2147483648, 512)
@@ -38,7 +38,7 @@ def size_of(text: str) -> int:
 
 
 def shown_size(size: float) -> str:
-    """A number of bytes for people: ``5.8 MiB``.
+    """Format a number of bytes: ``5.8 MiB``.
 
     >>> shown_size(6105472), shown_size(17)
     ('5.8 MiB', '17 bytes')

@@ -1,4 +1,4 @@
-"""The progress of a job on standard error, by tqdm: for terminals, notebooks and logs."""
+"""Progress of a job on standard error, with tqdm: for terminals, notebooks and logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 
 def is_notebook() -> bool:
-    """Whether this process shows its output in a notebook, where a line can be written over, though no terminal is."""
+    """Whether output appears in a notebook, where a line can be overwritten without a terminal."""
     shell = sys.modules.get("IPython")
     try:
         return shell is not None and "ipykernel" in sys.modules and shell.get_ipython() is not None
@@ -21,19 +21,19 @@ def is_notebook() -> bool:
 
 
 def is_watched(stream: TextIO | None) -> bool:
-    """Whether somebody sees what is written there while it is written."""
+    """Whether the stream is a terminal or a notebook, not a log."""
     return stream is not None and (stream.isatty() or is_notebook())
 
 
 def duration(seconds: float) -> str:
-    """As people read it: ``0:07``, ``1:02:03``."""
+    """Format seconds: ``0:07``, ``1:02:03``."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def time_left(begun: float, done: int, total: int) -> str:
-    """``, 0:12 left`` of a job that began at `begun` (``time.monotonic``), if it goes on so; empty where nobody knows.
+    """Return ``, 0:12 left`` for a job that began at `begun` (``time.monotonic``), or "" if it is too early to tell.
 
     >>> time_left(time.monotonic() - 10, 1, 2)
     ', 0:10 left'
@@ -43,21 +43,21 @@ def time_left(begun: float, done: int, total: int) -> str:
 
 
 class _Log:
-    """A stream that nobody watches: what tqdm writes over elsewhere is a line of its own."""
+    """A stream for logs: tqdm's updates become separate lines."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self.flush = stream, stream.flush
 
     def write(self, text: str) -> None:
-        """A line, if there is anything on it."""
+        """Write a line unless it is blank."""
         if line := text.strip():
             self._stream.write(f"{line}\n")
 
 
 def tqdm_bar(stream: TextIO | None = None, every: float = 2.0, **options: Any) -> Any:
-    """A bar of tqdm, drawn ten times a second where somebody watches; in a log a line after so many seconds.
+    """Return a tqdm bar that is drawn ten times a second on a terminal, and as a line every `every` seconds in a log.
 
-    It needs no thread and no lock between processes: those of a job may be forked beside it.
+    It uses no thread and no lock between processes, because jobs fork.
     """
     from tqdm.auto import tqdm
 
@@ -72,37 +72,37 @@ def tqdm_bar(stream: TextIO | None = None, every: float = 2.0, **options: Any) -
 
 
 class Bar:
-    """A bar for each stage of a job. Called with the stage, how much is done, and how much there is (0: unknown)."""
+    """A bar for each stage of a job. Call it with the stage, the amount done, and the total (0: unknown)."""
 
     def __init__(self, leave: bool = True) -> None:
-        """Finished bars stay where they are unless `leave` is false."""
+        """Finished bars stay visible unless `leave` is false."""
         self._leave, self._stage = leave, ""
         self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if self._bar is None or stage != self._stage:
-            if self._bar is not None and self._bar.total:  # a stage ends where the next one begins
+            if self._bar is not None and self._bar.total:  # the new stage completes the one before
                 self._bar.update(self._bar.total - self._bar.n)
             self.end()
             self._stage, self._bar = stage, tqdm_bar(desc=stage, total=total or None, leave=self._leave, unit="")
         self._bar.update(done - self._bar.n)
 
     def end(self) -> None:
-        """No more is said."""
+        """Close the bar."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None
 
 
 class FilesBar:
-    """How far a command is in several files, where somebody watches, once it has taken a second."""
+    """Progress of a command through several files: on terminals only, and after one second."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._begun, self._before, self._all = time.monotonic(), 0, sum(sizes)
         self._bar: Any = None
 
     def told(self, name: str, here: int) -> None:
-        """So many bytes of this file are done."""
+        """Show that the first `here` bytes of the file are done."""
         if self._bar is None:
             if time.monotonic() - self._begun < 1 or not is_watched(sys.stderr):
                 return
@@ -112,7 +112,7 @@ class FilesBar:
 
     @contextlib.contextmanager
     def file(self, size: int) -> Iterator[None]:
-        """While one of them is read; the line is empty behind it."""
+        """Context for one file; clears the line at its end."""
         try:
             yield
         finally:
@@ -122,22 +122,22 @@ class FilesBar:
 
 
 class Progress:
-    """What a job does, in one line where somebody watches; in a log a line every ten seconds."""
+    """The current state of a job: one line on a terminal, in a log a line every ten seconds."""
 
     SECONDS = 10.0
 
     def __init__(self, stream: TextIO | None = None, leave: bool = False) -> None:
-        """The last line stays if `leave` is true."""
+        """The last line stays visible if `leave` is true."""
         self.is_live = is_watched(sys.stderr if stream is None else stream)
         delay = 0 if self.is_live else self.SECONDS
         self._bar = tqdm_bar(stream, self.SECONDS, bar_format="{desc}", delay=delay, leave=leave)
 
     def __call__(self, message: str) -> None:
-        """Show this, when it is time."""
+        """Show a message at the next update."""
         room = get_terminal_size().columns - 1 if self.is_live else None
         self._bar.set_description_str(message[:room], refresh=False)
         self._bar.update(0)
 
     def end(self) -> None:
-        """No more is said."""
+        """Close the line."""
         self._bar.close()

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def reference_class() -> type[tokenizers.Tokenizer]:
-    """``tokenizers.Tokenizer`` as the library's own extension has it, of which its package only has the name."""
+    """Return ``tokenizers.Tokenizer`` of the library's extension module; programs may replace the name in its
+    package."""
     import tokenizers
 
     extension: Any = tokenizers.tokenizers
@@ -21,12 +22,12 @@ def reference_class() -> type[tokenizers.Tokenizer]:
 
 
 def has_components() -> bool:
-    """False from 1.0 on, where the library opens files and encodes, and no more."""
+    """Whether the library has components. From 1.0 on it only opens files and encodes."""
     return hasattr(reference_class(), "from_str")
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module with names of the library: it says what this version of it lacks."""
+    """Return the ``__getattr__`` of a module with names of the library: its error says which version has the name."""
 
     def find(name: str) -> Any:
         import tokenizers
@@ -42,7 +43,7 @@ def missing(module: str) -> Callable[[str], Any]:
 
 
 def need_components(what: str) -> None:
-    """UnsupportedError where the library has no components."""
+    """Raise UnsupportedError if the library has no components."""
     import tokenizers
 
     if not has_components():

@@ -1,4 +1,4 @@
-"""Replaces attributes of another library for a while."""
+"""Replaces attributes of another library temporarily."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _replaced: dict[tuple[int, str], Replacement] = {}
 
 
 class Replacement:
-    """What stands in the place of one attribute, from `put` to `take_back`.
+    """Replaces one attribute between `put` and `take_back`.
 
-    `module` is imported by whoever uses the library, now or later; never by us. `owner` is the name of a class in it,
-    or empty for the module's own attributes.
+    The program imports `module`, now or later; this class never does. `owner` is the name of a class in it, or empty
+    for the module's own attributes.
     """
 
     def __init__(self, module: str, owner: str, name: str, make: Callable[[Any, Replacement], Any]) -> None:
-        """`make` takes what stood there (as it lies in the ``__dict__``) and this, and gives what is to stand there.
+        """`make(original, self)` returns the replacement. It receives the original attribute as in ``__dict__``.
 
-        Who has taken what stands there by its name, or built on it, keeps it after `take_back`: while `is_wanted` is
-        false it has to do what stood there before.
+        Code that has imported or wrapped the replacement keeps it after `take_back`. So it must act like the original
+        while `is_wanted` is false.
         """
         self.module = module
         self.owner = owner
@@ -36,12 +36,12 @@ class Replacement:
         self._stock = self._ours = self._home = _ABSENT
 
     def put(self) -> None:
-        """Put it there now, or as soon as the module is imported. Twice is as once."""
+        """Replace the attribute now, or as soon as the module is imported. Idempotent."""
         self.is_wanted = True
         when_imported(self.module, self.owner or self.name, self._put)
 
     def take_back(self) -> None:
-        """Undo `put`. What somebody else has put there since stays."""
+        """Undo `put`, unless another library has replaced the attribute since."""
         self.is_wanted = False
         no_longer(self.module, self._put)
         with _lock:
@@ -56,7 +56,7 @@ class Replacement:
             self._stock = self._ours = self._home = _ABSENT
 
     def state(self) -> str:
-        """How far it is, in words."""
+        """Return the state in words."""
         if self.module not in sys.modules:
             return f"waits for the import of {self.module.partition('.')[0]}"
         if self._home is not _ABSENT and vars(self._home).get(self.name, _ABSENT) is self._ours:
@@ -64,7 +64,7 @@ class Replacement:
         home = sys.modules[self.module]
         if not hasattr(getattr(home, self.owner, None) if self.owner else home, self.name):
             return "not in this version"
-        return "not in place: something else stands there"
+        return "not in place: other code has replaced it"
 
     def _put(self) -> None:
         module = sys.modules[self.module]
@@ -76,14 +76,14 @@ class Replacement:
             bases = home.__mro__ if isinstance(home, type) else (home,)
             seen = next((vars(base)[self.name] for base in bases if self.name in vars(base)), _ABSENT)
             if seen is _ABSENT:
-                return  # this version of the library has none
+                return  # this version of the library lacks the attribute
             self._home, self._stock, self._ours = home, there, self._make(seen, self)
             _replaced[id(home), self.name] = self
             setattr(home, self.name, self._ours)
 
 
 def stock(home: Any, name: str) -> Any:
-    """The attribute `name` of a class or a module, as it is where nothing of ours stands in its place."""
+    """Return the attribute `name` of a class or a module without our replacement."""
     with _lock:
         replacement = _replaced.get((id(home), name))
         if replacement is None or replacement._stock is _ABSENT:
@@ -93,7 +93,7 @@ def stock(home: Any, name: str) -> Any:
 
 
 def like(seen: Any, ours: Callable[..., Any]) -> Any:
-    """`ours` with the name, the documentation and the signature of `seen`, and the same kind of method."""
+    """Give `ours` the name, documentation, signature and kind of method of `seen`."""
     kind = type(seen) if isinstance(seen, (classmethod, staticmethod)) else None
     named = wraps(seen.__func__ if kind else seen)(ours)
     return kind(named) if kind else named

@@ -1,4 +1,4 @@
-"""What is wrong with an input that a reference library refused, in the words of the native engine."""
+"""Argument checks: errors for inputs that a reference refused, in the words of the native engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 
 def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
-    """The error for one input of `encode`: text, or with `is_pretokenized` a list of texts. None when it is fine."""
+    """Return the error for one input of `encode`: text, or with `is_pretokenized` a list of texts. None if it is
+    valid."""
     if not is_pretokenized:
         return _text_refusal(value, what)
     if not isinstance(value, (list, tuple)):
@@ -17,20 +18,20 @@ def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
 
 
 def batch_refusal(inputs: Any, is_pretokenized: bool) -> TypeError | None:
-    """The error for the inputs of `encode_batch`: each is one input, or a pair of them."""
+    """Return the error for the inputs of `encode_batch`: each is one input, or a pair of them."""
     if not _is_list(inputs):
         return TypeError(f"input is {kind(inputs)}, expected a list")
     return _first(_item_refusal(item, is_pretokenized, f"item {i} of the batch") for i, item in enumerate(inputs))
 
 
 def check_list(texts: Any, what: str = "texts") -> None:
-    """Refuse what is not a list of texts: a str is a sequence of str to Python, and surely not meant."""
+    """Raise TypeError unless `texts` is a list of texts. A str, though a sequence of str, is an error."""
     if not _is_list(texts):
         raise TypeError(f"{what} is {kind(texts)}, expected a list")
 
 
 def kind_refusal(text: Any, what: str) -> TypeError | None:
-    """The error for what is not str."""
+    """Return the error for a value that is not a str."""
     if isinstance(text, str):
         return None
     hint = " (decode it, or use encode_bytes for bytes that are not text)" if isinstance(text, bytes) else ""
@@ -38,9 +39,9 @@ def kind_refusal(text: Any, what: str) -> TypeError | None:
 
 
 def plain(value: Any, depth: int = 3) -> Any:
-    """NumPy arrays, within lists and tuples, too, as lists: the native engine reads no others.
+    """Convert NumPy arrays, also inside lists and tuples, to lists for the native engine.
 
-    `value` itself when there are none. `depth` is that of a batch of pairs of lists of words.
+    Returns `value` itself if it has none. `depth` is enough for a batch of pairs of lists of words.
     """
     if type(value).__name__ == "ndarray":
         return value.tolist()
@@ -53,12 +54,12 @@ def plain(value: Any, depth: int = 3) -> Any:
 
 
 def is_empty_array(value: Any) -> bool:
-    """True for a NumPy array of nothing, whatever its type."""
+    """Whether this is a NumPy array without elements, of any type."""
     return type(value).__name__ == "ndarray" and value.shape == (0,)
 
 
 def unsigned(value: Any, name: str, bits: int) -> int:
-    """An integer of at most so many bits; else TypeError or OverflowError."""
+    """Return an integer of at most `bits` bits; TypeError or OverflowError otherwise."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -69,21 +70,21 @@ def unsigned(value: Any, name: str, bits: int) -> int:
 
 
 def ids_of_32_bits(ids: Sequence[int]) -> Sequence[int]:
-    """Ids as the references take them, known or not: OverflowError for one that no 32 bits hold."""
+    """Check ids, known or not, as the references do: OverflowError for one beyond 32 bits."""
     for id in ids:
         unsigned(id, "id", 32)
     return ids
 
 
 def is_strict(unknown_ids: str) -> bool:
-    """What to do about ids that the vocabulary does not have: True for "error", False for "skip"."""
+    """Whether unknown ids are an error: True for "error", False for "skip"."""
     if unknown_ids not in ("error", "skip"):
         raise ValueError(f"unknown_ids is {unknown_ids!r}, expected 'error' or 'skip'")
     return unknown_ids == "error"
 
 
 def flag(value: Any, name: str) -> bool:
-    """True or False, and nothing that only counts as one."""
+    """Return a bool; TypeError for other types, even if they are truthy."""
     if value is True or value is False:
         return bool(value)
     if type(value).__name__ in ("bool_", "bool"):  # NumPy's, by either of its names
@@ -92,13 +93,13 @@ def flag(value: Any, name: str) -> bool:
 
 
 def check_flags(**values: Any) -> None:
-    """`flag` for several arguments at once."""
+    """`flag` for several arguments."""
     for name, value in values.items():
         flag(value, name)
 
 
 def text(value: Any, name: str) -> str:
-    """A str that can be written as UTF-8."""
+    """Return a str. TypeError for other types, UnicodeEncodeError for lone surrogates."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is {kind(value)}, expected str")
     value.encode()
@@ -148,5 +149,5 @@ def _first(errors: Iterator[TypeError | None]) -> TypeError | None:
 
 
 def kind(value: Any) -> str:
-    """What an error calls a value that should have been something else."""
+    """Return the name of a value's type for an error message."""
     return "None" if value is None else type(value).__name__

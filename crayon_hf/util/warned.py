@@ -1,4 +1,4 @@
-"""Warnings that point at the code that calls this package."""
+"""Warnings attributed to the code that calls this package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, attributed to the first caller that is not of this package."""
+    """Warn at the first caller outside this package."""
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("crayon_hf."):
         depth, frame = depth + 1, frame.f_back

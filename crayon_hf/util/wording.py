@@ -1,4 +1,4 @@
-"""Numbers of things and lists, as sentences have them."""
+"""Numbers and lists in sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """A number of things; `nouns` is a plural other than with an s.
+    """Return a number with its noun; `nouns` is the plural if it does not end in s.
 
     >>> plural(1, "file"), plural(2000, "file"), plural(0, "box", "boxes")
     ('1 file', '2,000 files', '0 boxes')
@@ -15,7 +15,7 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def joined(words: Iterable[str], last: str = "and") -> str:
-    """A list with commas, and one word before its last item; at least one item.
+    """Join at least one word with commas, and `last` before the last.
 
     >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"], "or")
     ('a', 'a and b', 'a, b or c')

@@ -103,7 +103,7 @@ def test_what_is_covered() -> None:
         assert crayon_hf.installed() == dict.fromkeys(NAMES, "in place")
         AutoTokenizer.from_pretrained = classmethod(lambda cls: None)
         said = crayon_hf.installed()
-        assert said.pop("transformers.AutoTokenizer.from_pretrained") == "not in place: something else stands there"
+        assert said.pop("transformers.AutoTokenizer.from_pretrained") == "not in place: other code has replaced it"
         assert set(said.values()) == {"in place"}
     finally:
         crayon_hf.uninstall()

@@ -1,1 +1,1 @@
-"""One HTML page that holds all it needs: what reports for people are made of."""
+"""Self-contained HTML pages for reports."""

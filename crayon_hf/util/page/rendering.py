@@ -1,7 +1,7 @@
 """Pages from Jinja templates: no network, no script but their own, light and dark.
 
-`base.html` is the frame and `parts.html` has macros; a report has its template beside its code. Whatever a template
-prints is escaped, and characters that cannot be seen are spelled out.
+`base.html` is the frame and `parts.html` has macros; a report's template is beside its code. All output is escaped, and
+invisible characters are spelled out.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .words import count, large, visible
 __all__ = ["BREAKS", "render"]
 
 BREAKS = "\n\t"
-"""What a command may have besides text: it is shown, and copied, as it is."""
+"""White space that a command may have: it is shown and copied unchanged."""
 
 
 def render(package: str, template: str, **context: Any) -> str:
-    """A template of a package that extends `base.html`. MissingExtraError without jinja2.
+    """Render a template of a package that extends `base.html`. MissingExtraError without jinja2.
 
-    The context has `title`, `kind` (what the page calls itself) and `links`: (id, name) of the sections that it has.
-    Styles and script are inline, and named by digest in the Content-Security-Policy.
+    The context has `title`, `kind` (the page's own word for itself) and `links`: (id, name) of its sections. Styles and
+    script are inline; the Content-Security-Policy names their digests.
     """
     page: str = _environment(package).get_template(template).render(context)
     return page
@@ -41,14 +41,14 @@ def _environment(package: str) -> Any:
         from markupsafe import Markup, escape
 
     def literal(value: str) -> Markup:
-        """Text whose spaces matter: each is marked by the style sheet, and is a plain space when it is copied."""
+        """Text with visible spaces: the style sheet marks each, and copying gives a plain space."""
         if not value:
             return Markup("<i>the empty text</i>")
         spaced = escape(visible(value)).replace(" ", Markup("<span> </span>"))
         return Markup('<code class="literal">{}</code>').format(spaced)
 
     def arguments(command: str) -> Markup:
-        """Each argument in an element of its own, so that lines break between arguments and not at their hyphens."""
+        """Put each argument into an element of its own, so that lines break between arguments, not at hyphens."""
         parts = re.split(f"([ {BREAKS}]+)", command)
         return Markup("").join(
             escape(visible(part, keep=BREAKS))

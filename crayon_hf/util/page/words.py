@@ -1,11 +1,11 @@
-"""Words of pages and reports: numbers, and text in which everything can be seen."""
+"""Numbers for pages and reports, and text with every character visible."""
 
 from __future__ import annotations
 
 import re
 
-# Written out, since Python's own table changes with its version: controls, what has no width, what turns the direction
-# of the text around it, blanks that look like nothing, and what no file can hold.
+# Written out, since Python's own table changes with its version: controls, characters without width, direction marks,
+# blanks that look empty, and code points that no file can hold.
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff"
@@ -15,9 +15,9 @@ _INVISIBLE = re.compile(
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""The text with everything that cannot be seen, or changes what stands beside it, as ``\x..``, ``\u....``.
+    r"""Escape every character that is invisible, or that changes its neighbours, as ``\x..`` or ``\u....``.
 
-    A lone surrogate is among that, so the result has UTF-8. ``keep`` are characters to leave as they are.
+    Lone surrogates are escaped, so the result can be encoded as UTF-8. ``keep`` are characters to leave unchanged.
     """
 
     def escaped(match: re.Match[str]) -> str:
@@ -31,12 +31,12 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def count(number: int) -> str:
-    """``12,345``."""
+    """Format ``12,345``."""
     return f"{number:,}"
 
 
 def large(number: int) -> str:
-    """Four digits at most: ``9,213``, ``81.4 thousand`` is written ``81.4 k``, ``16.8 M``."""
+    """Format with four digits at most: ``9,213``, ``81.4 k``, ``16.8 M``."""
     for size, letter in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
         if number >= size:
             shown = number / (1000 if letter == "k" else size)
