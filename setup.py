@@ -33,7 +33,7 @@ import native_build
 from native_build import BuildError
 
 MSVC = sys.platform == "win32"
-# What is built for, which need not be what this runs on. A Python for both kinds of Mac builds for the one it is on.
+# The machine to build for, which can differ from this one. A universal Python of macOS builds for its own machine.
 MACHINE = sysconfig.get_platform().rpartition("-")[2]
 if MACHINE == "universal2":
     MACHINE = platform.machine()
@@ -48,8 +48,7 @@ def is_older(made: Path, *parts: Path) -> bool:
 
 
 def compile_profiles(core: str, target: Path) -> None:
-    """Compile the packaged profiles with the extension just built, so that the first opening only maps. Those that are
-    newer than it and their source stay."""
+    """Compile outdated packaged profiles with the extension just built, so that the first opening only maps."""
     pairs = [(source, target / f"{source.stem}.dat") for source in sorted(Path("crayon_hf/profiles").glob("*.json"))]
     outdated = [(source, profile) for source, profile in pairs if is_older(profile, Path(core), source)]
     if not outdated:
@@ -70,7 +69,7 @@ def compile_profiles(core: str, target: Path) -> None:
 
 
 def put(built: Path, target: Path) -> None:
-    """Replace the file at once, so that a process that has it mapped keeps its own; and only by another content."""
+    """Replace the file by a rename, if its contents differ: a process that has it mapped keeps the old one."""
     if target.exists() and filecmp.cmp(built, target, shallow=False):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +80,7 @@ def put(built: Path, target: Path) -> None:
 
 
 class GpuExtension(Extension):
-    """crayon_hf._cuda or crayon_hf._hip. Where it is `optional`, the package is complete without it."""
+    """crayon_hf._cuda or crayon_hf._hip. If it is `optional`, the build continues without it."""
 
     def __init__(self, runtime: gpu_build.Runtime, optional: bool):
         super().__init__(f"crayon_hf.{runtime.module}", [], optional=optional)
@@ -89,8 +88,10 @@ class GpuExtension(Extension):
 
 
 def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
-    """Those that CRAYON_BUILD names; without it, those that the machine has a GPU and a compiler for. A build for a
-    sanitizer is for the engine."""
+    """Return the engines that CRAYON_BUILD names; by default those for which the machine has a GPU and a compiler.
+
+    A build for a sanitizer has none by default.
+    """
     asked = os.environ.get("CRAYON_BUILD")
     try:
         runtimes, insists = gpu_build.wanted(asked)
@@ -114,7 +115,7 @@ def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
 
 
 def say_what_is_built(gpus: list[GpuExtension]) -> None:
-    """In one line. (pip shows it with -v.)"""
+    """Print it in one line. (pip shows it with -v.)"""
     minutes = max(1, round(CPU_MINUTES / (os.cpu_count() or 1)))
     parts = [f"the CPU engine ({minutes} minute{'s' if minutes > 1 else ''} the first time)"]
     parts += [f"{ext.name}, as an {ext.runtime.maker} GPU is here ({GPU_MINUTES} more)" for ext in gpus]
@@ -124,8 +125,10 @@ def say_what_is_built(gpus: list[GpuExtension]) -> None:
 
 class BuildExt(build_ext):
     def finalize_options(self):
-        """Without the environment's own include directory, which setuptools adds: no header of ours is there, and a
-        command that names another environment makes ninja compile everything."""
+        """Remove the environment's own include directory, which setuptools adds.
+
+        It has no headers of ours, and commands that name another environment make ninja compile everything.
+        """
         super().finalize_options()
         of_environment = str(Path(sys.exec_prefix, "include"))
         if sys.exec_prefix != sys.base_exec_prefix:
@@ -134,7 +137,7 @@ class BuildExt(build_ext):
     def run(self):
         gpus = [extension for extension in self.extensions if isinstance(extension, GpuExtension)]
         for extension in gpus:
-            self.need_compiler(extension.runtime)  # before anything else takes minutes
+            self.need_compiler(extension.runtime)  # fail before minutes of compiling
         if not os.environ.get("CRAYON_BUILD"):
             say_what_is_built(gpus)
         self.built: dict[str, Path] = {}
@@ -143,7 +146,7 @@ class BuildExt(build_ext):
         changed = not core.exists() or not filecmp.cmp(self.built["crayon_hf._core"], core, shallow=False)
         for runtime in gpu_build.RUNTIMES:
             name = f"crayon_hf.{runtime.module}"
-            if changed or name not in self.built:  # no kernels beside a _core that they were not built with
+            if changed or name not in self.built:  # remove kernels that were not built with this _core
                 Path(self.get_ext_fullpath(name)).unlink(missing_ok=True)
         for name, built in self.built.items():
             put(built, Path(self.get_ext_fullpath(name)))
@@ -152,7 +155,7 @@ class BuildExt(build_ext):
         compile_profiles(str(core), root / "crayon_hf" / "profiles")
 
     def copy_extensions_to_source(self):
-        """Nothing: `run` puts the modules where they belong."""
+        """Do nothing: `run` copies the modules."""
 
     def need_compiler(self, runtime):
         try:
@@ -162,7 +165,7 @@ class BuildExt(build_ext):
 
     @property
     def directory(self) -> Path:
-        """Where the objects stay. (setuptools has temporary ones for an editable installation.)"""
+        """The directory of the object files. (setuptools uses temporary ones for an editable installation.)"""
         abi = sysconfig.get_config_var("EXT_SUFFIX").lstrip(".").rpartition(".")[0]
         return Path(self.get_finalized_command("build").build_base, "engine", f"{abi}-{native_build.kind()}")
 
@@ -209,8 +212,8 @@ class BuildExt(build_ext):
             ninja.compile(built_by, unit.source, target, unit.files, prefix if uses else "")
             return target
 
-        # The bindings take longest, each of them: they start first. What is optimized less is linked last: of a
-        # function that several files have, the linker takes the first.
+        # Each binding compiles longer than an engine file, so they start first. Files with less optimization are
+        # linked last: if several files have a function, the linker takes the first.
         prefix = ""
         bindings = {unit: compile(unit, False) for unit in native_build.binding_units(MSVC)}
         engine = []
@@ -234,19 +237,19 @@ class BuildExt(build_ext):
         ninja.make(command, objects, module)
         native_build.write_compile_commands(ninja.commands)
         try:
-            ninja.run(call=getattr(self.compiler, self.runs))  # in the environment that its compilers need
+            ninja.run(call=getattr(self.compiler, self.runs))  # with the environment variables of its compilers
         except (BuildError, subprocess.CalledProcessError) as error:
             raise CompileError(str(error)) from None
         self.built[ext.name] = module
 
     @property
     def runs(self) -> str:
-        """The method by which setuptools' compilers run a command."""
+        """The method that setuptools' compilers run commands with."""
         return "call" if hasattr(self.compiler, "call") else "spawn"
 
     @contextmanager
     def recorded(self):
-        """The command that setuptools would run in this context, in a list; it is not run."""
+        """Yield a list of the words of the command that setuptools would run in this context. It is not run."""
         command = []
         self.compiler.force = True
         setattr(self.compiler, self.runs, lambda words, **_: command.extend(map(str, words)))
@@ -258,7 +261,7 @@ class BuildExt(build_ext):
 
 class Sdist(sdist):
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
-        """With SOURCE_DATE_EPOCH the same files give the same bytes, whoever packs them, where and when."""
+        """Make the same bytes of the same files everywhere, if SOURCE_DATE_EPOCH is set."""
         epoch = os.environ.get("SOURCE_DATE_EPOCH")
         if format != "gztar" or epoch is None:
             return super().make_archive(base_name, format, root_dir, base_dir, owner, group)

@@ -1,5 +1,6 @@
-"""What pip and other frontends call: setuptools, and one thing that it does not know. Where CRAYON_BUILD has cuda and
-the machine has no nvcc, the build's own environment gets the one of the packages that tools/nvcc.txt names.
+"""The build backend for pip and other frontends: setuptools, plus nvcc on demand.
+
+If CRAYON_BUILD has cuda and the machine has no nvcc, the build environment gets that of the packages in tools/nvcc.txt.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _Settings = Mapping[str, Any] | None
 
 
 def compiler_packages() -> list[str]:
-    """None where setup.py will say what is wrong with CRAYON_BUILD, or where a compiler is found."""
+    """Return the packages of nvcc if they are needed. Not if CRAYON_BUILD is wrong, which setup.py reports."""
     try:
         runtimes, insists = gpu_build.wanted(os.environ.get("CRAYON_BUILD"))
     except BuildError:

@@ -1,9 +1,10 @@
-"""Holds the order of the engine's folders: each may include those that stand before it in LAYERS, and no other.
+"""Checks the order of the engine's folders: each may include only itself and earlier ones in LAYERS.
 
     python tools/check_includes.py [ROOT]
 
 A header in ``cpp/include/crayon/NAME`` counts as ``NAME``, the folder of ``cpp/src`` that implements it. Prints each
-include that goes up, each file outside the folders and each include without a folder; exit status 1 if there is any.
+include of a later folder, each file outside the folders and each include without a folder. The exit status is 1 if it
+finds any.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ LAYERS = (
     "training",
     "trace",
     "gpu",
-    "gpu_simulator",  # for tests; no part of the package
-    "gpu_counter",  # for a tool; no part of the package
+    "gpu_simulator",  # for tests, not in the package
+    "gpu_counter",  # for a tool, not in the package
     "bindings",
     "device_module",
 )
 ABOVE_THE_ENGINE = LAYERS[LAYERS.index("gpu") :]  # folders of cpp itself
-PYTHON = ("bindings", "device_module")  # only these know Python
+PYTHON = ("bindings", "device_module")  # only these may include Python
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 _SUFFIXES = (".h", ".cpp", ".inc")
 
 
 def folder_of(path: Path) -> str | None:
-    """The folder of LAYERS that a path below ``cpp`` belongs to."""
+    """Return the folder of LAYERS that a path below ``cpp`` belongs to."""
     parts = path.parts[:-1]
     for prefix in (("src",), ("include", "crayon")):
         if parts[: len(prefix)] == prefix:
@@ -56,7 +57,7 @@ def folder_of(path: Path) -> str | None:
 
 
 def target_of(name: str, path: Path, cpp: Path) -> Path | None:
-    """What a quoted include names, below ``cpp``: it is beside the file, or named with its folder."""
+    """Return the file of a quoted include, below ``cpp``: beside the including file, or named with its folder."""
     for place in (path.parent, Path("src"), Path("include"), Path()):
         candidate = Path(*(place / name).parts)
         if ".." not in candidate.parts and (cpp / candidate).is_file():
@@ -65,7 +66,7 @@ def target_of(name: str, path: Path, cpp: Path) -> Path | None:
 
 
 def complaints(root: Path) -> Iterator[str]:
-    """One line for each include that breaks the order, and each file that is in no folder."""
+    """Yield a line for each include that breaks the order, and for each file outside the folders."""
     cpp = root / "cpp"
     for file in sorted(path for path in cpp.rglob("*") if path.suffix in _SUFFIXES):
         path = file.relative_to(cpp)
@@ -80,7 +81,7 @@ def complaints(root: Path) -> Iterator[str]:
                 continue
             target = target_of(name, path, cpp)
             if target is None:
-                yield f'cpp/{path}: includes "{name}", which is not there: name it with its folder'
+                yield f'cpp/{path}: includes "{name}", which is not found: name it with its folder'
             elif folder_of(target) not in LAYERS[: LAYERS.index(folder) + 1]:
                 yield f'cpp/{path}: includes "{name}", which is above {folder}'
 

@@ -1,7 +1,7 @@
-"""Whether the installed package works: one thing of each kind, with nothing but what it requires.
+"""Checks that the installed package works: one example of each feature, with only its required packages.
 
-Run it as ``python -I tools/check_installed.py``, so that the sources beside it are not what is imported. It needs no
-network and no compiler, prints one line, and ends with exit code 1 and the reason when something is wrong.
+Run it as ``python -I tools/check_installed.py``, so that Python does not import the sources beside it. It needs no
+network and no compiler. It prints one line; if something fails, it ends with exit status 1 and the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def check(directory: Path) -> list[str]:
-    """Raises AssertionError, or what went wrong; returns the instruction sets that agreed."""
+    """Return the instruction sets that agreed. Raises AssertionError or another exception for a fault."""
     import tokenizers
 
     import crayon_hf
@@ -73,7 +73,7 @@ def check(directory: Path) -> list[str]:
 
 
 def kernels_that_agree(source: Path, ids: list[int]) -> list[str]:
-    """Every instruction set of this CPU, each in a process of its own: it is chosen once."""
+    """Check every instruction set of this CPU, each in its own process: it is chosen once per process."""
     from crayon_hf import _core
 
     program = (

@@ -1,9 +1,9 @@
-"""Holds that no two files of the engine define a type or an inline function under one name.
+"""Checks that no two files of the engine define a type or an inline function of the same name.
 
     python tools/check_names.py [ROOT]
 
-The linker keeps one of them for both, whichever that is: C++ forbids it, and compilers do not say so. Names in
-namespaces without a name are a file's own. Prints each name that several files define; exit status 1 if there is any.
+The linker keeps one of the two definitions for both. C++ forbids that, but compilers do not report it. Names in unnamed
+namespaces do not count. Prints each name that several files define. The exit status is 1 if it finds any.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SUFFIXES = (".h", ".cpp", ".inc")
 
 
 def definitions(text: str) -> Iterator[str]:
-    """What a file defines for others to see: ``crayon::Name``, or ``crayon::name(types)``."""
-    scopes: list[str | None] = []  # names of namespaces; None: of something else, or without a name
+    """Yield a file's definitions with external linkage: ``crayon::Name``, or ``crayon::name(types)``."""
+    scopes: list[str | None] = []  # names of namespaces; None for unnamed ones and other blocks
     said = ""
     for part in re.split(r"([{};])", _NOISE.sub(" ", text)):
         if part == "{":
@@ -47,7 +47,7 @@ def definitions(text: str) -> Iterator[str]:
 
 
 def _name_of(head: str) -> str | None:
-    """Of what stands before a brace."""
+    """Return the name that the text before a brace defines."""
     if (kind := _TYPE.fullmatch(head)) is not None:
         return kind[1]
     function = _FUNCTION.match(head)
@@ -58,7 +58,7 @@ def _name_of(head: str) -> str | None:
 
 
 def several(root: Path) -> list[str]:
-    """A line for each name that more than one file defines."""
+    """Return a line for each name that more than one file defines."""
     files: dict[str, set[str]] = defaultdict(set)
     for path in sorted((root / "cpp").rglob("*")):
         if path.suffix in _SUFFIXES:

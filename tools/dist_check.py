@@ -1,8 +1,8 @@
-"""Whether dist/ is a release: ``python tools/dist_check.py`` after tools/dist.sh, with Python 3.11 or later.
+"""Checks that dist/ is a release: run ``python tools/dist_check.py`` after tools/dist.sh, with Python 3.11 or later.
 
-The sdist must hold what the commit holds and its metadata, the wheel what the package needs and nothing else. The wheel
-is installed where no compiler is found, into an environment with nothing but what it requires; tools/check_installed.py
-must work there. Then the wheel is built again from the sdist in another directory, and must be the same to the byte.
+The sdist must hold the files of the commit and its metadata, the wheel exactly the files of the package. The wheel is
+installed without a compiler, with only its requirements; tools/check_installed.py must work there. Then the wheel is
+built again from the sdist in another directory, and must be identical.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
         check_metadata(metadata, builder)
         check_installing(wheel, Path(directory))
         check_again(sdist, wheel, builder, Path(directory))
-    print(f"dist/{sdist.name} and dist/{wheel.name} are what they should be")
+    print(f"dist/{sdist.name} and dist/{wheel.name} pass all checks")
 
 
 def one(pattern: str) -> Path:
@@ -42,7 +42,7 @@ def one(pattern: str) -> Path:
 
 
 def tracked() -> set[str]:
-    """What the commit has."""
+    """Return the files of the commit."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return set(names.split("\0")) - {""}
 
@@ -55,7 +55,7 @@ def check_sdist(sdist: Path) -> None:
 
 
 def check_wheel(wheel: Path) -> bytes:
-    """Its metadata."""
+    """Check the files of a wheel and return its metadata."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     wanted = {f"crayon_hf/_core{suffix}", "crayon_hf/device/engines.json"}
     for name in tracked():
@@ -74,7 +74,7 @@ def check_wheel(wheel: Path) -> bytes:
 
 
 def make_builder(directory: Path) -> str:
-    """The Python of an environment with what tools/build.txt pins."""
+    """Return the Python of an environment with the packages that tools/build.txt pins."""
     return str(environment(directory / "build", ["--require-hashes", "-r", str(ROOT / "tools" / "build.txt")]))
 
 
@@ -90,11 +90,11 @@ def check_metadata(text: bytes, builder: str) -> None:
 
 
 def differs(what: str, has: set[str], wanted: set[str]) -> None:
-    assert has == wanted, f"{what} has {sorted(has - wanted)} too much, and {sorted(wanted - has)} not"
+    assert has == wanted, f"{what} has unexpected {sorted(has - wanted)} and lacks {sorted(wanted - has)}"
 
 
 def check_installing(wheel: Path, directory: Path) -> None:
-    """Into an environment of its own, where the only programs that are found are the environment's."""
+    """Install the wheel into an environment whose PATH has only its own programs."""
     python = environment(directory / "venv", [])
     variables = {**os.environ, "PATH": str(python.parent), "CC": "no-compiler", "CXX": "no-compiler"}
     for command in (
@@ -106,21 +106,21 @@ def check_installing(wheel: Path, directory: Path) -> None:
 
 
 def check_again(sdist: Path, wheel: Path, builder: str, directory: Path) -> None:
-    """From what the sdist holds, by what builds the release."""
+    """Build the wheel again from the sdist, with the release's build environment, and compare the bytes."""
     with tarfile.open(sdist) as archive:
         archive.extractall(directory / "elsewhere", filter="data")
     (source,) = (directory / "elsewhere").iterdir()
     epoch = str(int((source / "PKG-INFO").stat().st_mtime))
     variables = {**os.environ, "SOURCE_DATE_EPOCH": epoch, "CRAYON_BUILD": "cpu"}
     again = [builder, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory / "again"), str(source)]
-    # The modes of files are in a wheel: as tools/dist.sh has it.
+    # A wheel stores file modes, so use the umask of tools/dist.sh.
     subprocess.run(again, env=variables, stdout=subprocess.DEVNULL, check=True, umask=0o022)
     (built,) = (directory / "again").iterdir()
     assert built.name == wheel.name, built.name
     if built.read_bytes() != wheel.read_bytes():
         with zipfile.ZipFile(built) as first, zipfile.ZipFile(wheel) as second:
             other = [name for name in first.namelist() if first.read(name) != second.read(name)]
-        raise AssertionError(f"the wheel is another one when it is built again: {other or 'the archive itself'}")
+        raise AssertionError(f"building the wheel again gives other bytes: {other or 'the archive itself'}")
 
 
 if __name__ == "__main__":

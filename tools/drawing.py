@@ -44,7 +44,7 @@ DARK = Theme(
 
 
 class Drawing:
-    """SVG elements, and text that a reader of the screen can say."""
+    """SVG elements, and a title for screen readers."""
 
     def __init__(self, width: int, title: str, theme: Theme) -> None:
         self.width, self.title, self.theme = width, title, theme

@@ -1,9 +1,9 @@
-"""How the GPU engines are compiled: for setup.py, which makes modules of them, for `make gpu` and for the tests.
+"""Compiles the GPU engines: for setup.py, which makes modules of them, for `make gpu` and for the tests.
 
     python tools/gpu_build.py [cuda] [hip]
 
-compiles them for all default architectures with warnings as errors, and says what each kernel takes. Those that are not
-named are left out where they have no compiler. It needs no GPU.
+compiles them for all default architectures with warnings as errors, and prints the resources of each kernel. It skips
+unnamed engines without a compiler. It needs no GPU.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Runtime:
     module: str  # of crayon_hf
     source: str
     compiler: str
-    homes: tuple[str, ...]  # variables that name where the toolkit is installed
-    usual: str  # where its installers put it
-    variable: str  # that names architectures
-    architectures: tuple[str, ...]  # where there is no device to ask
+    homes: tuple[str, ...]  # variables that name the toolkit's directory
+    usual: str  # the directory of its installers
+    variable: str  # names architectures
+    architectures: tuple[str, ...]  # the default without a device
 
 
 CUDA = Runtime(
@@ -49,7 +49,7 @@ CUDA = Runtime(
     homes=("CUDA_HOME", "CUDA_PATH"),
     usual="/usr/local/cuda",
     variable="CRAYON_CUDA_ARCHS",
-    # The first of each generation, whose code its later devices run as well: T4, A100 (L4, RTX 4090), H100, B200, 5090.
+    # The first of each generation, whose code later devices run as well: T4, A100 (L4, RTX 4090), H100, B200, 5090.
     architectures=("75", "80", "90", "100", "120"),
 )
 HIP = Runtime(
@@ -68,7 +68,7 @@ RUNTIMES = (CUDA, HIP)
 
 
 def wanted(text: str | None) -> tuple[list[Runtime], bool]:
-    """What CRAYON_BUILD asks for: the runtimes, and whether each has to be built. Raises BuildError for other words."""
+    """Parse CRAYON_BUILD: return the runtimes, and whether they are required. Raises BuildError for unknown words."""
     words = {word.strip() for word in (text or "").split(",")} - {""}
     if not words:
         return list(RUNTIMES), False
@@ -79,7 +79,8 @@ def wanted(text: str | None) -> tuple[list[Runtime], bool]:
 
 
 def find_compiler(runtime: Runtime) -> str | None:
-    """Of the toolkit that a variable names; on PATH; where it is usually installed; for CUDA, of packages."""
+    """Look for the compiler in the toolkit that a variable names, on PATH, in the usual place and, for CUDA, in
+    packages."""
     homes = [*(home for variable in runtime.homes if (home := os.environ.get(variable))), runtime.usual]
     places = [str(Path(home) / "bin") for home in homes]
     places.insert(-1, os.environ.get("PATH", os.defpath))
@@ -88,8 +89,7 @@ def find_compiler(runtime: Runtime) -> str | None:
 
 
 def why_not_tried(runtime: Runtime) -> str:
-    """Why a build that was not asked for an engine leaves it out; empty where the machine has such a GPU and a compiler
-    for it."""
+    """Return why a default build leaves an engine out, or "" if the machine has such a GPU and a compiler."""
     compiler = find_compiler(runtime)
     has_device = gpu_toolchain.has_nvidia_device() if runtime is CUDA else bool(gpu_toolchain.amd_devices(compiler))
     if not has_device:
@@ -110,14 +110,18 @@ def need_compiler(runtime: Runtime) -> str:
 
 
 def invocation(runtime: Runtime, compiler: str) -> list[str]:
-    """How the compiler is called, whatever for. Where it sees an nvcc and no program called clang++, hipcc would be one
-    for NVIDIA."""
+    """Return the words that call the compiler.
+
+    Without HIP_PLATFORM, hipcc compiles for NVIDIA if it finds an nvcc and no program called clang++.
+    """
     return ["env", "HIP_PLATFORM=amd", compiler] if runtime is HIP else [compiler]
 
 
 def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> list[str]:
-    """What the variable names; else what this machine's devices run best; else, and unless `for_here`, the default
-    ones. Of those, what the compiler knows. Raises BuildError if that is nothing."""
+    """Return the architectures to compile for, as far as the compiler knows them. Raises BuildError if none is left.
+
+    The variable names them; else, with `for_here`, they are the best of this machine's devices; else the defaults.
+    """
     if named := [word.strip() for word in os.environ.get(runtime.variable, "").split(",") if word.strip()]:
         return named
     here = []
@@ -126,7 +130,7 @@ def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> lis
     wanted = here or list(runtime.architectures)
     if runtime is CUDA:
         known = gpu_toolchain.known_to_nvcc(compiler)
-        # A device that nvcc does not know runs the code of the one before it, or its PTX.
+        # A device that nvcc does not know runs the code of the previous architecture, or its PTX.
         numbers = {max((each for each in known if each <= int(number)), default=0) for number in wanted}
         chosen = [str(number) for number in sorted(numbers - {0})]
     else:
@@ -141,10 +145,10 @@ def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> lis
 
 
 def device_command(runtime: Runtime, path: str, archs: list[str], strict: bool, quick: bool) -> list[str]:
-    """The command but for its output. `strict`: warnings are errors. `quick`: code that is not optimized."""
+    """Return the command without its output. `strict`: warnings are errors. `quick`: little optimization."""
     if runtime is CUDA:
         targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in archs[:-1]]
-        # The newest also as PTX, which later devices compile for themselves.
+        # The newest also as PTX, which drivers compile for later devices.
         targets += [f"-gencode=arch=compute_{number},code=[sm_{number},compute_{number}]" for number in archs[-1:]]
         host = ",".join(HIDDEN + (WARNINGS if strict else []))
         flags = [*targets, "--threads=0", f"-Xcompiler={host}", *(["-Werror=all-warnings"] if strict else [])]
@@ -161,7 +165,7 @@ def link_flags(runtime: Runtime, compiler: str) -> list[str]:
         rpath = [f"-Wl,-rpath,{place}" for place in dict.fromkeys((library, Path(runtime.usual, "lib")))]
         where = [f"-L{library}", *rpath] if (library / "libamdhip64.so").exists() else []
         return [*where, "-lamdhip64"]
-    # CUDA's runtime is part of the module and hidden in it: PyTorch's, of another version, may be in the same process.
+    # CUDA's runtime is linked statically with hidden symbols: PyTorch may load another version into the process.
     said = _output([compiler, "--dryrun", "-c", str(ROOT / runtime.source)])
     top = re.search(r"^#\$ TOP=(.*)$", said, re.MULTILINE)
     root = Path(top[1]) if top else Path(compiler).resolve().parents[1]
@@ -182,8 +186,10 @@ def build_module(
     strict: bool = False,
     quick: bool = False,
 ) -> Path:
-    """The extension module for the running Python, in a directory where what is up to date stays as it is. Raises
-    BuildError with what the compiler said."""
+    """Build the extension module for the running Python in a directory, without rebuilding current targets.
+
+    Raises BuildError with the compiler's output.
+    """
     ninja = Ninja(directory)
     device, face = directory / "device.o", directory / "module.o"
     command = [*device_command(runtime, compiler, archs, strict, quick), "-o", str(device)]
@@ -202,7 +208,7 @@ def build_module(
 
 
 def run(command: list[str]) -> str:
-    """What the command wrote. Raises BuildError with that, should it fail."""
+    """Run a command and return its output. Raises BuildError with the output if it fails."""
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"{done.stdout}\nexit status {done.returncode}: {shlex.join(command)}")
@@ -215,7 +221,7 @@ def _output(command: list[str]) -> str:
 
 
 def resources(runtime: Runtime, compiler: str, arch: str) -> list[dict[str, str]]:
-    """Compiles for one architecture, strictly; what each kernel takes."""
+    """Compile for one architecture, with warnings as errors, and return the resources of each kernel."""
     command = device_command(runtime, compiler, [arch], strict=True, quick=False)
     command += ["-Xptxas=-v"] if runtime is CUDA else ["-Rpass-analysis=kernel-resource-usage"]
     said = run([*command, "-o", os.devnull])
@@ -273,7 +279,7 @@ def main() -> None:
     if found == 0:
         raise BuildError("neither nvcc nor hipcc is found")
     if slow:
-        raise BuildError(f"kept in local memory, which is slow, are values of {', '.join(slow)}")
+        raise BuildError(f"these kernels keep values in local memory, which is slow: {', '.join(slow)}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Builds the counter of a GPU's instructions (cpp/gpu_counter): kernels on the CPU that count what warps would issue.
+"""Builds the counter of GPU instructions (cpp/gpu_counter): kernels on the CPU that count the instructions of warps.
 
     python tools/gpu_counter.py
 
-prints where the extension module `_gpu_counter` is. It needs clang++, since it counts in LLVM's code. CRAYON_CLANG
-names another one.
+prints the path of the extension module `_gpu_counter`. It needs clang++, because it counts instructions in LLVM code.
+CRAYON_CLANG names another compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODEL = "cpp/gpu_counter/lock_step.cpp"
 KERNELS = "cpp/gpu_counter/counted_kernels.cpp"
 SOURCES = [MODEL, "cpp/gpu/host_device.cpp", "cpp/device_module/counter_module.cpp"]
 COMMON = ["-std=c++17", "-fPIC", "-fvisibility=hidden", "-g0", *WARNINGS]
-# Without vectors, which a GPU's lanes do not have, and without exceptions, which would be blocks of their own.
+# Without vectors, which a GPU's lanes do not have, and without exceptions, which would add basic blocks.
 SCALAR = ["-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-exceptions", "-S", "-emit-llvm"]
 
 _EACH = "for (uint32_t lane = 0; lane < {n}; ++lane) f(lane);"
@@ -47,14 +47,14 @@ _LEAST = (
     "        uint32_t least = values[0];\n"
     "        for (uint32_t lane = 1; lane < kWidth; ++lane) least = values[lane] < least ? values[lane] : least;\n"
 )
-# A shuffle and the smaller one of two for each halving.
+# One shuffle and one minimum for each halving.
 _COUNTED_LEAST = (
     "        crayon_count_pause();\n" + _LEAST + "        crayon_count_resume();\n"
     "        for (uint32_t lanes = kWidth / 2; lanes > 0; lanes /= 2) crayon_count_more(2);\n"
 )
 _SUM = "        uint32_t total = 0;\n        for (uint32_t lane = 0; lane < kThreads; ++lane) {\n"
-# Two sums in a warp of five steps with a shuffle, a comparison and an addition; two more shuffles, two barriers; and
-# shared memory, addresses and what is added to a lane's own.
+# Two sums in a warp, each of five steps with a shuffle, a comparison and an addition. Two more shuffles, two barriers,
+# accesses to shared memory with their addresses, and the final additions.
 _SUM_END, _COUNTED_SUM_END = (
     "        (void)shared;\n        return total;\n",
     "        (void)shared;\n        crayon_count_resume(), crayon_count_more(50);\n        return total;\n",
@@ -69,31 +69,31 @@ PATCHES: dict[str, str] = {
     _SUM: f"        crayon_count_pause();\n{_SUM}",
     _SUM_END: _COUNTED_SUM_END,
 }
-"""What stands in team.h, once, and what the counter has in its place."""
+"""Texts that team.h has once, with their replacements in the counter."""
 
 
 def patched(team: str) -> str:
-    """team.h with the marks of teams. Raises BuildError where it is not what the marks were made for."""
+    """Return team.h with marks for teams. Raises BuildError if a text to replace is missing or repeated."""
     for old, new in PATCHES.items():
         if team.count(old) != 1:
             raise BuildError(
-                f"cpp/gpu/team.h has this {team.count(old)} times, and the counter wants to change it once: mend "
-                f"tools/gpu_counter.py as well\n{old}"
+                f"cpp/gpu/team.h has this text {team.count(old)} times, expected once: update PATCHES in "
+                f"tools/gpu_counter.py\n{old}"
             )
         team = team.replace(old, new)
     return team
 
 
 def compiler() -> str:
-    """Raises BuildError where there is no clang++."""
+    """Return the path of clang++. Raises BuildError if it is missing."""
     wanted = os.environ.get("CRAYON_CLANG") or "clang++"
     if found := shutil.which(wanted):
         return found
-    raise BuildError(f"{wanted} is not found, which counts instructions: install clang, or name one in CRAYON_CLANG")
+    raise BuildError(f"{wanted}, which the counter needs, is not found: install clang, or name one in CRAYON_CLANG")
 
 
 def write_headers(directory: Path) -> Path:
-    """A copy of cpp/gpu with marks, below `directory`; what is the same stays as it is."""
+    """Copy cpp/gpu with marks below `directory`; unchanged files are not written again."""
     for path in sorted((ROOT / "cpp" / "gpu").glob("*.h")):
         text = path.read_text()
         copy = directory / "gpu" / path.name
@@ -109,8 +109,10 @@ def built_object(ninja: Ninja, source: str, built: Path, flags: list[str]) -> st
 
 
 def build() -> Path:
-    """The extension module for the running Python; what is up to date stays as it is. Raises BuildError with what the
-    compiler said."""
+    """Build the extension module for the running Python, without rebuilding current targets.
+
+    Raises BuildError with the compiler's output.
+    """
     ninja = Ninja(DIRECTORY)
     headers = write_headers(DIRECTORY / "headers")
     code, counted, kernels = DIRECTORY / "kernels.ll", DIRECTORY / "counted.ll", DIRECTORY / "kernels.o"

@@ -1,14 +1,14 @@
-"""What a byte of text costs on a GPU: the instructions of its warps, and the bytes of memory that move.
+"""What a byte of text costs on a GPU: the instructions of its warps, and the bytes of memory traffic.
 
     python tools/gpu_instructions.py VOCABULARY TEXT... [--bytes 16000000] [--warp 64]
 
-VOCABULARY is what `Tokenizer.from_file` opens; a text that ends in .xz is unpacked. The kernels run on the CPU, so no
-GPU is needed, but clang++ is. Their ids are compared with the engine's.
+VOCABULARY is a source that `Tokenizer.from_file` opens; texts that end in .xz are unpacked. The kernels run on the CPU,
+so it needs clang++ but no GPU. Their ids are compared with the engine's.
 
-It is a model. It counts instructions of LLVM's code for the CPU, weighted as a GPU has them (llvm_instructions.py),
-and not those of the GPU's own code. Lanes go in lock step: a warp is as slow as its slowest lane, and goes all ways
-that one of its lanes goes (cpp/gpu_counter/lock_step.h). Bytes are those of gpu_traffic.py. Texts are cut into
-documents of 2 KB.
+It is a model. It counts instructions of LLVM code for the CPU, weighted as on a GPU (llvm_instructions.py), not those
+of the GPU's own code. Lanes run in lock step: a warp is as slow as its slowest lane, and executes every branch that one
+of its lanes takes (cpp/gpu_counter/lock_step.h). Bytes are those of gpu_traffic.py. Texts are cut into documents of 2
+KB.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from crayon_hf import CrayonError, Tokenizer, _core
 
 DOCUMENT = 2048
 BUDGET = 1 << 36
-"""Bytes of memory that the device pretends to have."""
+"""Bytes of memory that the device claims to have."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Of a text, for each byte of it."""
+    """Costs of a text, for each byte."""
 
     instructions: dict[str, float]  # of warps, by kernel
-    lanes: dict[str, float]  # of all lanes, the share that had something to do, by kernel
+    lanes: dict[str, float]  # the share of active lanes, by kernel
     numbers: Numbers
 
 
 def documents(text: bytes) -> np.ndarray:
-    """Offsets that cut a text between characters."""
+    """Return offsets that cut a text between characters."""
     offsets = [0]
     while offsets[-1] < len(text):
         end = min(offsets[-1] + DOCUMENT, len(text))
@@ -53,14 +53,14 @@ def documents(text: bytes) -> np.ndarray:
 
 
 def read(path: Path, most: int | None) -> bytes:
-    """Up to so many bytes of a file, or one or two characters less."""
+    """Read at most `most` bytes of a file, cut after a whole character."""
     with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
         text = file.read(-1 if most is None else most)
     return text.decode(errors="ignore").encode() if most is not None else text
 
 
 def measure(counter: ModuleType, engine: _core.Engine, text: bytes, warp: int = 32) -> Costs:
-    """Raises ValueError where ids are not the engine's."""
+    """Return the costs of a text. Raises ValueError if ids differ from the engine's."""
     encoder = _core.DeviceEncoder(engine, counter.open(BUDGET, warp=warp))
     offsets = documents(text)
     counter.take()
@@ -114,7 +114,7 @@ def main() -> None:
     for path in given.texts:
         text = read(path, given.bytes)
         if not text:
-            sys.exit(f"{path}: there is no text")
+            sys.exit(f"{path} has no text")
         costs = measure(counter, engine, text, given.warp)
         n = costs.numbers
         print(

@@ -1,5 +1,6 @@
-"""What a build says of its GPU engines: crayon_hf/device/engines.json, which crayon_hf/device/engines.py reads. pip
-hides what a build prints, and a package that lacks an engine has to know why.
+"""The build's record of its GPU engines: crayon_hf/device/engines.json, which crayon_hf/device/engines.py reads.
+
+pip hides the output of a build, so this is how a package knows why it lacks an engine.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ _ERROR = re.compile(r"\berror(?: #[\w-]+)? ?:|\bfatal\s*:|\bld(?:\.\w+)?: (?!war
 
 
 def first_error(said: str) -> str:
-    """The line of a compiler's output that names the first error, shortened; the last line if none does."""
+    """Return the first error line of a compiler's output, shortened, or its last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("ninja: ")]
     line = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "it said nothing")
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
 
 
 class Record:
-    """For each device of `Tokenizer.to`: what its engine was built for, or why there is none."""
+    """For each device of `Tokenizer.to`: the architectures of its engine, or why it is missing."""
 
     def __init__(self) -> None:
         self._engines: dict[str, dict[str, Any]] = {}
@@ -32,15 +33,15 @@ class Record:
         self._engines[device] = {"architectures": architectures}
 
     def left_out(self, device: str, why: str, build_with: str) -> None:
-        """The build did not try it. `build_with` is what a build needs to have it."""
+        """The build did not try the engine. `build_with` says what a build needs for it."""
         self._engines[device] = {"left_out": why, "build_with": build_with}
 
     def failed(self, device: str, compiler: str, said: str) -> None:
-        """It should have been built."""
+        """The build of the engine failed."""
         self._engines[device] = {"failed": f"{compiler} failed: {first_error(said)}"}
 
     def write(self, root: Path) -> None:
-        """Into the package in `root`."""
+        """Write the record into the package in `root`."""
         path = root / NAME
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(self._engines, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -2,7 +2,8 @@
 
     python tools/gpu_simulator.py
 
-prints where the extension module `_gpu_simulator` is. It needs a C++ compiler of GCC's kind, and no GPU's.
+prints the path of the extension module `_gpu_simulator`. It needs a C++ compiler compatible with GCC, and no GPU
+compiler.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NAME = "_gpu_simulator"
 DIRECTORY = ROOT / "build" / "gpu-simulator"
 KERNELS = "cpp/gpu_simulator/simulated_kernels.cpp"
 RUNTIMES: dict[str, list[str]] = {"cuda": [], "hip": ["-DCRAYON_SIMULATES_HIP"]}
-"""Whose branches, and the flags that choose them."""
+"""The simulated runtimes, with the flags that choose their branches."""
 RUNNER = ["cpp/gpu_simulator/fiber.cpp", "cpp/gpu_simulator/block_runner.cpp"]
 SOURCES = [
     *RUNNER,
@@ -32,7 +33,7 @@ SOURCES = [
 ]
 COMMON = ["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 RACES = ["-g1", "-fsanitize=thread", "--param", "tsan-distinguish-volatile=1"]
-"""Volatile accesses are those that lanes may make at the same time (volatile_accesses.cpp)."""
+"""Lanes may make volatile accesses at the same time (volatile_accesses.cpp)."""
 
 
 def compiler() -> list[str]:
@@ -45,15 +46,17 @@ def built_object(ninja: Ninja, source: str, built: Path, flags: list[str]) -> st
 
 
 def shared_objects(ninja: Ninja, sources: list[str]) -> list[str]:
-    """What is the same in all builds."""
+    """Compile the objects that all builds share."""
     headers = [f"-I{path}" for path in (pybind11_headers(), sysconfig.get_path("include"))]
     flags = ["-g0", *INCLUDES, *headers]
     return [built_object(ninja, source, DIRECTORY / f"{Path(source).stem}.o", flags) for source in sources]
 
 
 def build(races: bool = False) -> Path:
-    """The extension module for the running Python; what is up to date stays as it is. `races` compiles the kernels for
-    ThreadSanitizer (GCC's). Raises BuildError with what the compiler said."""
+    """Build the extension module for the running Python, without rebuilding current targets.
+
+    `races` compiles the kernels for ThreadSanitizer (GCC's). Raises BuildError with the compiler's output.
+    """
     ninja = Ninja(DIRECTORY)
     directory = DIRECTORY / ("races" if races else "plain")
     return _linked(ninja, directory, [_kernels(ninja, runtime, directory, races) for runtime in RUNTIMES], races)
@@ -74,12 +77,14 @@ def _linked(ninja: Ninja, directory: Path, kernels: list[str], races: bool) -> P
 
 
 def race_launcher() -> tuple[list[str], dict[str, str]] | None:
-    """How a Python is started that loads a module built with `races`: words before its command, and variables. None
-    where the compiler has no ThreadSanitizer that is a library of its own, as GCC's is."""
+    """Return words and variables that start a Python able to load a module built with `races`.
+
+    None if the compiler has no ThreadSanitizer as a shared library, as GCC has.
+    """
     library = _output([*compiler(), "-print-file-name=libtsan.so"])
     if not os.path.isabs(library) or "clang" in _output([*compiler(), "--version"]):
         return None
-    # It wants addresses where it expects them.
+    # ThreadSanitizer fails if address randomization maps memory where it does not expect it.
     can_fix = shutil.which("setarch") and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0
     return (["setarch", "-R"] if can_fix else []), {"LD_PRELOAD": library}
 

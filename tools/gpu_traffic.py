@@ -1,7 +1,7 @@
-"""The bytes of a GPU's memory that each step of the kernels moves, for a byte of text: for tools/gpu_instructions.py.
+"""Memory traffic of each step of the GPU kernels, in bytes for a byte of text: for tools/gpu_instructions.py.
 
-A step's traffic is that of its arrays, each read or written once: a lower bound, as if what neighbours read again were
-in a cache, and with the vocabulary's tables in a cache, too.
+A step's traffic is that of its arrays, each read or written once. It is a lower bound: repeated reads by neighbours,
+and reads of the vocabulary's tables, count as cache hits.
 """
 
 from __future__ import annotations
@@ -12,31 +12,30 @@ from dataclasses import dataclass
 BITMAP = 1 / 8
 """Bytes of a bitmap for a byte of text."""
 CHUNK = 1 / 64
-"""Bytes of what has one for each chunk; a chunk's planes have 64."""
+"""Bytes of an array with a byte for each chunk; a chunk's planes have 64."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Of a batch, for each byte of text."""
+    """Counts of a batch, for each byte of text."""
 
     pretokens: float
     ids: float
-    merged: float  # pretokens that the device merged, each kind once
-    merged_bytes: float  # of these
+    merged: float  # distinct pretokens that the device merged
+    merged_bytes: float  # bytes of these
 
     @classmethod
     def of(cls, report: Mapping[str, int]) -> Numbers:
-        """Of what `DeviceEncoder.report` says."""
+        """Return the counts of a `DeviceEncoder.report`."""
         names = ("pretokens", "ids", "merged_pretokens", "merged_bytes")
         return cls(*(report[name] / report["bytes"] for name in names))
 
 
 def traffic(n: Numbers) -> dict[str, float]:
-    """Bytes that each step reads and writes, for a byte of text, by the name of its kernel. Arrays as in
-    cpp/gpu/work.h."""
+    """Return the bytes that each step reads and writes for a byte of text, by kernel. Arrays as in cpp/gpu/work.h."""
     return {
         "text from the host": 1,
-        # Four bitmaps, two arrays of chunks, and the table of misses, which has a place for two to four pretokens.
+        # Four bitmaps, two arrays of chunks, and the table of misses, which has a slot for two to four pretokens.
         "clearing": 4 * BITMAP + 2 * CHUNK + 1.5 * n.pretokens,
         "find_added": 1,
         "describe_chunks": 1 + 1 + BITMAP + 2 * CHUNK,  # text to planes
@@ -56,7 +55,7 @@ def traffic(n: Numbers) -> dict[str, float]:
 
 
 def step_of(kernel: str) -> str:
-    """The step of `traffic` that a kernel is part of; the kernel itself where it is of none."""
+    """Return the step of `traffic` that a kernel belongs to, or the kernel itself."""
     for step in ("boundaries", "merge"):
         if kernel.startswith(f"{step}_"):
             return step

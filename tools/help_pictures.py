@@ -1,4 +1,4 @@
-"""The help of each command as a colour terminal of 100 columns shows it: build/help/*.svg (`make help-pictures`)."""
+"""Pictures of each command's help on a colour terminal of 100 columns: build/help/*.svg (`make help-pictures`)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COLUMNS = 100
 
 
 def commands() -> list[list[str]]:
-    """The arguments of each picture: the help of all, and that of each command."""
+    """Return the arguments of each picture: the overall help, and that of each command."""
     from crayon_hf.cli.parser import COMMANDS
 
     return [["--help"], *([name, "--help"] for name in COMMANDS)]
 
 
 def shown(arguments: Sequence[str], **environment: str) -> str:
-    """What the command writes to a terminal, colours and all."""
+    """Return the command's output on a terminal, with colours."""
     main, terminal = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), **environment}
     if "NO_COLOR" not in environment:
@@ -39,7 +39,7 @@ def shown(arguments: Sequence[str], **environment: str) -> str:
     os.close(terminal)
     data = b"".join(_blocks(main))
     os.close(main)
-    if process.wait() != (0 if arguments else 2):  # 2: no command was named
+    if process.wait() != (0 if arguments else 2):  # 2: no command was given
         raise RuntimeError(f"crayon-hf {' '.join(arguments)} ends with {process.returncode}: {data.decode()}")
     return data.decode().replace("\r\n", "\n")
 
@@ -56,16 +56,16 @@ def _blocks(terminal: int) -> Iterator[bytes]:
 
 
 def picture(arguments: Sequence[str], text: str) -> str:
-    """An SVG of a terminal in which the command was run."""
+    """Return an SVG of a terminal with the command and its output."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="256")
     line = " ".join(["crayon-hf", *arguments])
     console.print(Text.from_ansi(f"$ {line}\n{text}"))
     drawn = console.export_svg(title=line, unique_id="help")
-    return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)  # these are of the network
+    return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)  # fonts would be loaded from the network
 
 
 def main() -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("directory", nargs="?", type=Path, default=ROOT / "build" / "help", help="default: %(default)s")
     directory: Path = parser.parse_args().directory

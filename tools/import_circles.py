@@ -1,7 +1,7 @@
-"""A contract for import-linter: no module imports itself by way of others. pyproject.toml has it as ``no_circles``.
+"""A contract for import-linter, ``no_circles`` in pyproject.toml: no module imports itself by way of others.
 
-The contracts of import-linter compare packages. This one compares modules, a package's ``__init__`` among them. It
-counts imports inside functions, and those for type checkers alone.
+The contracts of import-linter compare packages. This one compares modules, including a package's ``__init__``. Imports
+inside functions, and those for type checkers only, count.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class NoCircles(Contract):
-    """Kept when the graph of imports has no circle. ``from PACKAGE import EXTENSION`` is no import of the package."""
+    """Kept if the graph of imports has no circle. ``from PACKAGE import EXTENSION`` does not count as importing the
+    package."""
 
     type_name = "no_circles"
 
@@ -19,7 +20,7 @@ class NoCircles(Contract):
     extension = fields.StringField()
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """One circle for each import that closes one. The graph of the other contracts lacks imports for types."""
+        """Report a circle for each import that closes one. The graph of the other contracts lacks imports for types."""
         names: list[str] = list(self.packages)  # type: ignore[call-overload]
         graph = build_graph(*names, cache_dir=None)
         package, _, extension = str(self.extension).rpartition(".")
@@ -36,6 +37,6 @@ class NoCircles(Contract):
         return ContractCheck(kept=not circles, metadata={"circles": list(circles.values())})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Each circle in a line."""
+        """Print each circle in a line."""
         for circle in check.metadata["circles"]:
             output.print_error(" -> ".join(circle))

@@ -1,9 +1,9 @@
-"""How many instructions of a GPU the instructions of LLVM are, roughly; and a mark at each block of them, which counts.
+"""Estimates the GPU instructions of LLVM code, and marks each basic block with a call that counts it.
 
     python tools/llvm_instructions.py KERNELS.ll MARKED.ll
 
-`KERNELS.ll` is what `clang++ -S -emit-llvm` made. Each basic block calls `crayon_count_instructions` with its number
-(cpp/gpu_counter/marks.h), and a table says how many instructions a block has.
+`KERNELS.ll` is output of `clang++ -S -emit-llvm`. Each basic block calls `crayon_count_instructions` with its number
+(cpp/gpu_counter/marks.h). A table has the number of instructions of each block.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import sys
 from pathlib import Path
 
 WEIGHTS: dict[str, tuple[int, int]] = {
-    # A GPU has registers of 32 bits, and an instruction makes one of them: 64 bits are two instructions, and a carry or
-    # the bits that go from one half to the other make more. (32 bits and less, 64 bits.)
+    # (instructions for 32 bits and less, for 64 bits). GPU registers have 32 bits, and an instruction writes one: 64
+    # bits take two instructions, and more for a carry or for bits that move between the halves.
     **dict.fromkeys(("add", "sub", "and", "or", "xor"), (1, 2)),
     "shift": (1, 4),  # left, right, both halves, and whether it is by more than 32
     "shift by a constant": (1, 2),
     "mul": (1, 4),
-    **dict.fromkeys(("udiv", "urem", "sdiv", "srem"), (5, 10)),  # those by constants: a product, shifts, a correction
+    **dict.fromkeys(("udiv", "urem", "sdiv", "srem"), (5, 10)),  # by constants: a product, shifts, a correction
     "icmp": (1, 2),
     "select": (1, 2),
     "sext": (1, 1),
-    # An address has 64 bits. With constants it is part of the load.
+    # An address has 64 bits. Constant offsets are part of the load.
     "getelementptr": (2, 2),
     "getelementptr by constants": (0, 0),
     "load": (1, 1),
@@ -33,7 +33,7 @@ WEIGHTS: dict[str, tuple[int, int]] = {
     "conditional br": (1, 1),  # its predicate is the icmp
     "br": (0, 0),  # falls through, nearly always
     "switch": (4, 4),  # a table, or some comparisons
-    # What is no instruction: it names registers, or one is enough of two.
+    # Not instructions on a GPU: they name registers, or select one of two.
     **dict.fromkeys(("phi", "zext", "trunc", "bitcast", "freeze", "alloca", "ret", "unreachable"), (0, 0)),
     **dict.fromkeys(("extractvalue", "insertvalue", "inttoptr", "ptrtoint", "fence"), (0, 0)),
     # Functions that are instructions.
@@ -45,10 +45,10 @@ WEIGHTS: dict[str, tuple[int, int]] = {
     "llvm.fshl": (1, 4),
     "llvm.fshr": (1, 4),
     **dict.fromkeys(("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.experimental", "crayon_count"), (0, 0)),
-    "call": (3, 3),  # of anything else, such as a copy of a structure
+    "call": (3, 3),  # any other function, such as a copy of a structure
 }
 OTHER = (1, 1)
-"""Of an instruction that is not in the table."""
+"""The weight of instructions that are not in the table."""
 
 _INSTRUCTION = re.compile(r"\s+(?:%\S+ = )?(?:(?:tail|musttail|notail) )?([a-z]\w*) ?(.*)")
 _FUNCTION = re.compile(r"@(?:\"?)((?:llvm\.[a-z]+|crayon_count)?)")
@@ -56,7 +56,7 @@ _LABEL = re.compile(r'[\w.$"-]+:')
 
 
 def weight(line: str) -> int:
-    """How many instructions of a GPU one of LLVM's is, as a line of a function's body."""
+    """Return the number of GPU instructions of one line of a function's body."""
     found = _INSTRUCTION.match(line)
     if not found or re.match(r"\s+(?:i\d+ .*, label|\])", line):  # a switch's cases
         return 0
@@ -79,7 +79,7 @@ def _stays_first(line: str) -> bool:
 
 
 def marked(text: str) -> tuple[str, list[int]]:
-    """The module with its marks and its table, and what the table has."""
+    """Return the module with its marks and its table, and the table's values."""
     out: list[str] = []
     weights: list[int] = []
     block: list[str] = []

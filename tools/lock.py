@@ -2,11 +2,10 @@
 
     python tools/lock.py
 
-uv takes the newest versions that INPUTS and the package's own extras allow, for every Python from the oldest supported
-one and for every system, and writes a marker beside a version that only some of them take. The adapters' extras, which
-`make chunkers` installs, and `bench` are left out. The lock installs nothing by itself: with `-c tests/lock.txt`, pip
-takes its version of each package that it installs. It needs uv (`make lock` installs it) and the network, and takes
-seconds.
+uv takes the newest versions that INPUTS and the package's own extras allow, for every supported Python and every
+system. It adds a marker to versions that only some of them take. The adapters' extras, which `make chunkers` installs,
+and `bench` are left out. The lock installs nothing by itself: with `-c tests/lock.txt`, pip takes its versions of the
+packages that it installs. It needs uv (`make lock` installs it) and the network, and takes seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ TREE = Path(__file__).resolve().parents[1]
 LOCK = TREE / "tests" / "lock.txt"
 INPUTS = tuple(TREE / name for name in ("tests/requirements.txt", "tests/all.txt", "tools/lint.txt", "tools/docs.txt"))
 NO_DEPS = TREE / "tests" / "no-deps.txt"
-"""Packages that are installed beside requirements that they exclude."""
+"""Packages that are installed without their requirements, which conflict with ours."""
 EXTRAS = (
     *("tiktoken", "transformers", "hub", "report", "corpora", "s3", "gcs", "azure", "training", "chunks"),
     *("datatrove", "ray", "spark"),
@@ -38,7 +37,7 @@ HEADER = """\
 
 
 def requirements(path: Path) -> list[Requirement]:
-    """The requirements that a file lists, without those of the files that it includes.
+    """Return the requirements that a file lists, without those of the files that it includes.
 
     >>> [str(each) for each in requirements(NO_DEPS)][0]
     'mosaicml-streaming'
@@ -48,7 +47,7 @@ def requirements(path: Path) -> list[Requirement]:
 
 
 def pinned(path: Path = LOCK) -> dict[str, str]:
-    """The versions that the lock has for this Python on this system, by the canonical names of packages."""
+    """Return the lock's versions for this Python on this system, by the canonical names of packages."""
     return {
         canonicalize_name(each.name): str(each.specifier).removeprefix("==")
         for each in requirements(path)
@@ -57,7 +56,7 @@ def pinned(path: Path = LOCK) -> dict[str, str]:
 
 
 def installed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Those of the packages that are installed, each with its version."""
+    """Yield the installed ones of these packages, each with its version."""
     for name in names:
         try:
             yield name, importlib.metadata.version(name)
@@ -66,7 +65,7 @@ def installed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def compiled(*arguments: str) -> str:
-    """The lines of the lock that uv makes of requirements."""
+    """Return the lines of the lock that uv makes from requirements."""
     command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.10"]
     options = ("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
     done = subprocess.run([*command, *options, *arguments], cwd=TREE, check=True, stdout=subprocess.PIPE, text=True)

@@ -1,14 +1,14 @@
-"""How the C++ is built, said once: sources, include directories, flags; and ninja, which runs the compilers.
+"""The description of the C++ build: sources, include directories, flags; and ninja, which runs the compilers.
 
-setup.py, tools/gpu_build.py, tools/portable.py, the fuzz targets and the check of the scanners read it. All relative
-paths are relative to the repository, where every command runs.
+setup.py, tools/gpu_build.py, tools/portable.py, the fuzz targets and the check of the scanners use it. Relative paths
+are relative to the repository, where every command runs.
 
-    CRAYON_DEBUG=1        assertions, debug information and hardly any optimization
-    CRAYON_SANITIZE=NAMES the sanitizers of GCC and Clang (tools/sanitize.py)
-    CRAYON_WERROR=1       warnings are errors, but for a debug build
-    CRAYON_BUILD_JOBS=N   compilers at a time; otherwise as many as ninja takes
+- CRAYON_DEBUG=1: assertions, debug information and hardly any optimization
+- CRAYON_SANITIZE=NAMES: the sanitizers of GCC and Clang (tools/sanitize.py)
+- CRAYON_WERROR=1: warnings are errors, except in a debug build
+- CRAYON_BUILD_JOBS=N: compilers at a time; by default ninja decides
 
-Each of the first three has a build directory of its own.
+Each of the first three has its own build directory.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ CACHED_BY = (
     "crayon_hf/util/byte_level.py",
     "crayon_hf/util/reference.py",
 )
-"""The files that decide what the cache of compiled vocabularies holds: the compiler, the readers of formats, the choice
-among them, the comparison with a tokenizer.json, the snapshots of transformers."""
+"""The files that decide the contents of the cache of compiled vocabularies: the compiler, the readers of formats and
+the choice among them, the comparison with a tokenizer.json, the snapshots of transformers."""
 VERSIONED = "cpp/bindings/version.cpp"
-"""The only source that knows CRAYON_VERSION and CRAYON_BUILD_ID."""
+"""The only source that uses CRAYON_VERSION and CRAYON_BUILD_ID."""
 HOT = (
     *("convert.", "inputs.", "components/bind_normalize", "files/", "engine/bind_budgets", "engine/bind_columns"),
     *("engine/bind_decode", "engine/bind_enc", "engine/bind_engine", "engine/bind_quick", "engine/bind_tokens"),
     *("engine/bind_model_vocabulary", "engine/py_encoding"),
 )
-"""Bindings that work for each text, token or block, by the beginnings of their paths: optimized as the engine is."""
-UNIT_BYTES = 45_000  # of sources: more is fewer units, and more to compile after a change of one file
+"""Bindings that run for each text, token or block, by prefixes of their paths. They are optimized as the engine is."""
+UNIT_BYTES = 45_000  # of sources: larger units are fewer, but a changed file recompiles more
 PRECOMPILED = "cpp/src/support/precompiled.h"
-"""What most files of the engine include."""
+"""The headers that most files of the engine include."""
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
-# One source file per instruction set, compiled with that set's flags and nothing else.
+# Each instruction set has its own source files and flags.
 # (NEON needs no flags: every AArch64 has it.)
 _AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
 _AVX512 = [f"-mavx512{part}" for part in ("f", "bw", "vl", "dq", "vbmi", "vbmi2")]
@@ -68,11 +68,11 @@ _SIMD_MSVC = {"_avx2.cpp": ["/arch:AVX2"], "_avx512.cpp": ["/arch:AVX512"]}
 
 
 class BuildError(Exception):
-    """Something cannot be built; the message says why."""
+    """A build failed or is impossible; the message says why."""
 
 
 def simd_flags(source: str, msvc: bool = False) -> list[str]:
-    """Empty for what is for all processors."""
+    """Return the flags of a source's instruction set; none for portable sources."""
     known = _SIMD_MSVC if msvc else _SIMD
     return next((flags for suffix, flags in known.items() if source.endswith(suffix)), [])
 
@@ -82,14 +82,14 @@ def _sources(root: Path, *patterns: str) -> list[str]:
 
 
 def engine_sources(x86_64: bool, root: Path = ROOT) -> list[str]:
-    """The engine and its stand-in for a GPU, which know no Python."""
+    """Return the sources of the engine and of its GPU device on the CPU, which do not include Python."""
     found = _sources(root, "cpp/src/**/*.cpp", "cpp/gpu/*.cpp")
     return [path for path in found if x86_64 or not simd_flags(path)]
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Files of the bindings that are compiled as one."""
+    """Files of the bindings that are compiled together."""
 
     source: str  # includes each of them
     files: tuple[str, ...]
@@ -101,8 +101,11 @@ def binding_sources() -> list[str]:
 
 
 def binding_units(msvc: bool = False) -> list[Unit]:
-    """The files of the bindings, in units of at most `UNIT_BYTES`: each unit compiles pybind11's own functions again,
-    which takes longer than those of a small file. Hot files have units of their own."""
+    """Return the files of the bindings in units of at most `UNIT_BYTES`.
+
+    Each unit compiles pybind11's own functions again, which takes longer than a small file's functions. Hot files have
+    their own units.
+    """
     files = [path for path in binding_sources() if path != VERSIONED]
     hot = [path for path in files if _is_hot(path)]
     cold = [path for path in files if path not in hot]
@@ -135,8 +138,10 @@ def _parts(paths: Sequence[str]) -> Iterator[list[str]]:
 
 
 def build_id() -> str:
-    """A digest of all code that a cached vocabulary depends on: equal builds share a cache. Raises BuildError for a
-    pattern of `CACHED_BY` that matches no file."""
+    """Return a digest of all code that a cached vocabulary depends on. Equal builds share a cache.
+
+    BuildError for a pattern of `CACHED_BY` without a file.
+    """
     found = {pattern: [path for path in ROOT.glob(pattern) if path.is_file()] for pattern in CACHED_BY}
     if missing := [pattern for pattern, paths in found.items() if not paths]:
         raise BuildError(f"no file matches {', '.join(missing)}: correct CACHED_BY in tools/native_build.py")
@@ -151,41 +156,44 @@ def is_debug() -> bool:
 
 
 def is_strict() -> bool:
-    """A debug build is not: GCC's own intrinsics warn there."""
+    """Whether warnings are errors. Not in a debug build: GCC's own intrinsics warn there."""
     return bool(os.environ.get("CRAYON_WERROR")) and not is_debug()
 
 
 def kind() -> str:
-    """Of the build that the environment asks for: the name of its directory."""
+    """Return the name of the build directory for the environment's settings."""
     names = ["debug" if is_debug() else "release", os.environ.get("CRAYON_SANITIZE", "")]
     return "-".join(filter(None, [*names, "strict" if is_strict() else ""])).replace(",", "-")
 
 
 def flags(msvc: bool) -> tuple[list[str], list[str]]:
-    """What every file is compiled with, and what is linked with, after the flags that this Python was built with."""
+    """Return the flags for compiling and for linking. They follow the flags that this Python was built with."""
     debug, strict = is_debug(), is_strict()
     if msvc:
         compiling = ["/utf-8", *(["/Od", "/Z7", "/UNDEBUG"] if debug else ["/O2"]), *(["/W4", "/WX"] if strict else [])]
         return compiling, ["/DEBUG"] if debug else []
     compiling = ["-O3", "-fvisibility=hidden", "-fno-math-errno"]
     if "CFLAGS" not in os.environ:
-        compiling += ["-g0"]  # Python's own flags have -g: a third of the compiler's time, and nothing of the code
+        compiling += ["-g0"]  # Python's flags have -g, which takes a third of the compiler's time
     if debug:
         compiling += ["-Og", "-g"]
     if strict:
         compiling += WARNINGS
     sanitize = [f"-fsanitize={names}" for names in [os.environ.get("CRAYON_SANITIZE")] if names]
     if sanitize:
-        # Python's own flags make overflow defined; what is checked is the language.
+        # Python's flags have -fwrapv, which defines overflow and so hides it from the sanitizer.
         compiling += ["-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv", *sanitize, "-fno-sanitize-recover=all"]
     if debug or sanitize:
-        compiling += ["-UNDEBUG", "-D_GLIBCXX_ASSERTIONS"]  # Python's own flags make asserts vanish
+        compiling += ["-UNDEBUG", "-D_GLIBCXX_ASSERTIONS"]  # Python's flags have -DNDEBUG
     return compiling, sanitize
 
 
 def pybind11_headers() -> str:
-    """A copy of them. An isolated build gets its own in a new directory each time, and what names another directory is
-    another command, which makes ninja compile everything."""
+    """Return a copy of pybind11's headers.
+
+    An isolated build gets its own in a new directory each time. Commands that name another directory would make ninja
+    compile everything.
+    """
     import pybind11
 
     copy = ROOT / "build" / f"pybind11-{pybind11.__version__}"
@@ -200,7 +208,7 @@ def pybind11_headers() -> str:
 
 
 def cached(command: Sequence[str]) -> list[str]:
-    """By ccache where there is one. (CCACHE_DISABLE=1 turns it off.)"""
+    """Prefix a command with ccache if it is installed. (CCACHE_DISABLE=1 turns it off.)"""
     ccache, compiler = shutil.which("ccache"), shutil.which(command[0])
     if not ccache or not compiler or Path(compiler).resolve().stem in ("ccache", "sccache"):
         return list(command)
@@ -208,14 +216,17 @@ def cached(command: Sequence[str]) -> list[str]:
 
 
 def can_precompile(command: Sequence[str], msvc: bool) -> bool:
-    """False with MSVC; for two architectures at once, which Clang refuses; and with ccache, which would have to be told
-    to trust what is precompiled."""
+    """Whether a command can use precompiled headers.
+
+    Not with MSVC. Not for two architectures at once, which Clang refuses. Not with ccache, which needs extra settings
+    for them.
+    """
     return not msvc and command.count("-arch") < 2 and cached(command) == list(command)
 
 
 class Ninja:
-    """A directory with what ninja built there. A file is made again when its command, its source or any header that
-    the source included is another one than before."""
+    """A directory with ninja's targets. A target is rebuilt when its command, its source or an included header
+    changes."""
 
     def __init__(self, directory: Path, msvc: bool = False):
         self.directory = directory
@@ -229,8 +240,15 @@ class Ninja:
     def compile(
         self, command: Sequence[str], source: str, target: Path | str, files: Sequence[str] = (), prefix: str = ""
     ) -> str:
-        """`command` names the source and the target, too. `files` are those that the source includes, where it has
-        nothing else; `prefix` is what `precompile` gave for the same command."""
+        """Add a target. Returns its path.
+
+        Args:
+            command: The command, which names source and target, too.
+            source: The source.
+            target: The object file.
+            files: The files that the source includes, if it has only includes.
+            prefix: The result of `precompile` for the same command.
+        """
         for file in files or [source]:
             arguments = [file if word == source else word for word in command]
             entry = {"directory": str(ROOT), "file": file, "output": str(target), "arguments": arguments}
@@ -241,9 +259,11 @@ class Ninja:
         return self._edge("compile", [*command, *first, *deps], [source], target, needed)
 
     def precompile(self, command: Sequence[str], source: str, target: str, header: str) -> str:
-        """Compile a header that only includes others, with the command that makes `target` of `source`. A command of
-        the same flags reads the result in place of the headers, where it has the argument that this returns, after
-        ``-include``. GCC and Clang look for it beside that file, and read the file where it is not to their mind."""
+        """Add a precompiled header. Returns the argument for ``-include`` in commands with the same flags.
+
+        `header` only includes other headers. It is compiled with the command that makes `target` from `source`. GCC and
+        Clang look for the precompiled form beside the returned file, and read that file if they cannot use it.
+        """
         prefix = str(self.directory / Path(header).name)
         _write(ROOT / prefix, f'#include "{header.removeprefix("cpp/src/")}"\n')
         made = f"{prefix}.gch"
@@ -254,7 +274,7 @@ class Ninja:
         return prefix
 
     def make(self, command: Sequence[str] | str, inputs: Sequence[str], target: Path | str) -> str:
-        """What is made of files that are listed. A command that is a string is the shell's."""
+        """Add a target that is made from listed inputs. A str command is run by the shell."""
         return self._edge("make", command, inputs, target)
 
     def _edge(
@@ -272,7 +292,8 @@ class Ninja:
         return str(target)
 
     def run(self, jobs: str | int | None = None, call: Callable[[list[str]], Any] | None = None) -> None:
-        """Makes everything. `call` runs ninja instead of this, which raises BuildError with what a compiler said."""
+        """Build all targets. `call` runs ninja instead of this method, which raises BuildError with the compiler's
+        output."""
         directory = ROOT / self.directory
         directory.mkdir(parents=True, exist_ok=True)
         command = [_ninja(), "-f", str(self.directory / "build.ninja")]
@@ -289,20 +310,20 @@ class Ninja:
 
 
 def _write(path: Path, text: str) -> None:
-    """Leave a file alone that has this text: ninja goes by its time."""
+    """Write a file unless it has this text already: ninja compares modification times."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
 def write_compile_commands(commands: list[dict[str, Any]]) -> None:
-    """For clangd and clang-tidy."""
+    """Write compile_commands.json for clangd and clang-tidy."""
     _write(ROOT / "compile_commands.json", json.dumps(commands, indent=1))
 
 
 def load_extension(path: Path) -> ModuleType:
-    """An extension module that is no part of the package."""
-    # pybind11 gives the same module for the same name: another build has another one.
+    """Load an extension module from outside the package."""
+    # pybind11 returns the same module for the same name, so each build gets its own name.
     name = f"{str(path.parent).replace('.', '_')}.{path.name.partition('.')[0]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -332,7 +353,7 @@ def _ninja() -> str:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """One ninja at a time in a directory: tests run beside each other."""
+    """Allow one ninja at a time in a directory: tests run in parallel."""
     with (directory / ".lock").open("w") as lock:
         if sys.platform != "win32":
             import fcntl

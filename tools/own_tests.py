@@ -1,11 +1,11 @@
-"""Runs the tests of tokenizers and of tiktoken, as their source packages have them: with the library, and with ours.
+"""Runs the tests in the source packages of tokenizers and tiktoken, with the library and with ours.
 
     python tools/own_tests.py [DIRECTORY]
 
-The packages of the installed versions are downloaded from pip's index into DIRECTORY (``build/own-tests``). The second
-time, the imports of a copy of the tests name `crayon_hf` in the library's place, as a user's would. A table says how
-many tests pass with the library, and which of those do not with ours, and why. The exit status is 1 when one does not
-that must. Some tests download files from the Hub; without a network they fail with both, and do not count.
+The packages of the installed versions are downloaded from pip's index into DIRECTORY (``build/own-tests``). For the
+second run, the imports in a copy of the tests name `crayon_hf` instead of the library, as a user's would. A table says
+how many tests pass with the library, which of those fail with ours, and why. The exit status is 1 for an unexplained
+failure. Some tests download files from the Hub; without a network they fail with both, and do not count.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from xml.etree import ElementTree
 
 
 class Project(NamedTuple):
-    """A library, and its tests inside its source package."""
+    """A library, and its tests in its source package."""
 
     name: str
     ours: str
-    folder: str  # where its tests are run
+    folder: str  # the directory to run its tests in
     lost: dict[str, str]
     """The tests that cannot pass with ours, by a part of their names, and why."""
 
@@ -61,7 +61,9 @@ def main(arguments: list[str]) -> int:
         source = unpacked(project, directory)
         passed = []
         for name in (project.name, project.ours):
-            folder = directory / f"{source.name} with {name}" / "python"  # as the tests want their folder to be called
+            folder = (
+                directory / f"{source.name} with {name}" / "python"
+            )  # the tests expect this name of their directory
             copy_tests(source / project.folder, folder, project.name, name)
             passed.append({test for test, result in run(folder).items() if result == "passed"})
         failed |= report(project, source.name, *passed)
@@ -69,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 
 def unpacked(project: Project, directory: Path) -> Path:
-    """The directory of the source package, downloaded if it is not there."""
+    """Return the directory of the source package, downloading it if necessary."""
     name = f"{project.name}-{version(project.name)}"
     if not (directory / name).is_dir():
         directory.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,7 @@ def unpacked(project: Project, directory: Path) -> Path:
 
 
 def index() -> str:
-    """The address of pip's index."""
+    """Return the address of pip's index."""
     said = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True, check=False
     )
@@ -99,7 +101,7 @@ def index() -> str:
 
 
 def put_rank_files(directory: Path) -> None:
-    """Give tiktoken's cache the rank files that CRAYON_SHARED has, by the names that the library looks for."""
+    """Copy the rank files of CRAYON_SHARED into tiktoken's cache, under the names that the library looks for."""
     from tiktoken_ext import openai_public
 
     shared = os.environ.get("CRAYON_SHARED")
@@ -110,10 +112,10 @@ def put_rank_files(directory: Path) -> None:
 
 
 def copy_tests(source: Path, folder: Path, library: str, imported: str) -> None:
-    """Copy the tests, and nothing else that could be imported, with `imported` in the place of `library`."""
+    """Copy only the tests, and replace `library` with `imported` in their imports."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source / "tests", folder / "tests")
-    (folder / "pytest.ini").write_text("[pytest]\n")  # so that no other one counts
+    (folder / "pytest.ini").write_text("[pytest]\n")  # pytest would use one of a parent directory
     if (source / "conftest.py").is_file():
         shutil.copy(source / "conftest.py", folder)
     if imported == library:
@@ -128,7 +130,7 @@ def copy_tests(source: Path, folder: Path, library: str, imported: str) -> None:
 
 
 def run(folder: Path) -> dict[str, str]:
-    """What became of each test."""
+    """Return the result of each test."""
     written = folder / "results.xml"
     ranks = folder / "rank-files"
     ranks.mkdir(exist_ok=True)
@@ -146,7 +148,7 @@ def run(folder: Path) -> dict[str, str]:
 
 
 def report(project: Project, name: str, theirs: set[str], ours: set[str]) -> bool:
-    """Print what is lost; True when something is that must not be."""
+    """Print the failures with ours. Returns whether one is unexplained."""
     lost = sorted(theirs - ours)
     print(f"{name}: {len(theirs)} tests pass with the library, {len(theirs & ours)} of them with ours")
     unexplained = False

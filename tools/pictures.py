@@ -1,7 +1,7 @@
 """The pictures of README and docs, light and dark: `make pictures` writes docs/pictures.
 
-Each is made of what stands in the repository: a table of the documentation, what a packaged profile does to a text, or
-a report in docs/examples. Drawings are SVG; screenshots of pages are PNG and take a browser (see `screenshots`).
+Each shows contents of the repository: a table of the documentation, what a packaged profile does to a text, or a report
+in docs/examples. Drawings are SVG; screenshots of pages are PNG and need a browser (see `screenshots`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CALLS |= {"from_pretrained, again": "from_pretrained again"}
 
 
 def speed(theme: Theme) -> str:
-    """How many times as fast as stock transformers each call is: the brackets of a table in docs/performance.md."""
+    """Each call's speed relative to stock transformers: the brackets of a table in docs/performance.md."""
     titles, rows = table("performance.md", "## As a transformers tokenizer")
     calls = {title: [_bracket(row[at]) for row in rows] for at, title in enumerate(titles) if at > 1}
     drawing = Drawing(760, "Speed as a multiple of transformers with tokenizers", theme)
@@ -57,7 +57,7 @@ def _bracket(cell: str) -> float:
 
 
 def table(page: str, heading: str) -> tuple[list[str], list[list[str]]]:
-    """The titles and the rows of the first table below a heading of a page."""
+    """Return the titles and the rows of the first table below a heading of a page."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     lines = iter(text[text.index(heading) :].splitlines())
     cells = [line.strip("|").split("|") for line in _block(lines)]
@@ -77,7 +77,7 @@ def _block(lines: Iterator[str]) -> Iterator[str]:
 
 
 def way(theme: Theme) -> str:
-    """The way of a text to its ids, and of a vocabulary to the cartridge that the steps read."""
+    """The steps from a text to its ids, and from a vocabulary to the cartridge that the steps read."""
     drawing = Drawing(760, "How a text becomes ids", theme)
     steps = ("text", "added tokens", "normalizer", "pretokens", "model", "special tokens", "ids")
     width, gap, y = 98, 10, 118
@@ -103,7 +103,7 @@ def way(theme: Theme) -> str:
 
 
 def merges(theme: Theme) -> str:
-    """The pretokens of a sentence, and the merges of one of them, by the packaged profile ``lite``."""
+    """The pretokens of a sentence, and the merges of one of them, with the packaged profile ``lite``."""
     from crayon_hf import _core, profiles
 
     engine = _core.Engine.open(str(Path(profiles.__file__).parent / "lite.dat"))
@@ -132,7 +132,7 @@ def merges(theme: Theme) -> str:
 
 
 def _tokens(drawing: Drawing, x: float, y: float, tokens: list[bytes], fill: str) -> float:
-    """Boxes one after the other; where the last one ends."""
+    """Draw boxes in a row. Returns the end of the last."""
     for token in tokens:
         shown = token.decode().replace(" ", "\u00b7")
         width = 18 + 9.2 * len(shown)
@@ -166,7 +166,7 @@ def cartridge(theme: Theme) -> str:
 
 
 def inspect(theme: Theme) -> str:
-    """The inspector in a terminal."""
+    """Output of the inspector in a terminal."""
     return terminal(["inspect", "Reinstall na\u00efve caf\u00e9s, \u2603", "--mode", "both"], theme)
 
 
@@ -192,7 +192,7 @@ PICTURES: dict[str, Callable[[Theme], str]] = {
 
 
 def drawn() -> Iterator[tuple[Path, str]]:
-    """Each file and what belongs in it."""
+    """Yield each file with its contents."""
     for name, draw in PICTURES.items():
         yield TO / f"{name}.svg", draw(LIGHT)
         yield TO / f"{name}-dark.svg", draw(DARK)

@@ -1,11 +1,12 @@
-"""Whether the engine library is plain C++17: every file of it, compiled for systems that we have no machine of.
+"""Checks that the engine library is plain C++17: compiles every file for systems that we have no machine of.
 
-``python tools/portable.py [NAME ...]`` checks what its compilers are installed for (Debian: clang and libc++-dev,
-g++-mingw-w64-x86-64-posix, g++-aarch64-linux-gnu) and says what it left out; a name given must be there.
+``python tools/portable.py [NAME ...]`` runs the checks whose compilers are installed (Debian: clang and libc++-dev,
+g++-mingw-w64-x86-64-posix, g++-aarch64-linux-gnu) and names skipped ones. A check named on the command line fails
+without its compiler.
 
-- ``libc++``: Clang with the standard library of macOS, and whatever is no C++17 an error
-- ``windows``: MinGW, whose headers are those of Windows
-- ``msvc``: the same with what the sources say to MSVC, and without the built-in functions that MSVC has not
+- ``libc++``: Clang with the standard library of macOS; extensions of C++17 are errors
+- ``windows``: MinGW, with the headers of Windows
+- ``msvc``: MinGW with the sources' branches for MSVC, and without built-in functions that MSVC lacks
 - ``aarch64``: GCC for AArch64
 """
 
@@ -58,7 +59,7 @@ def main() -> int:
 
 
 def run(name: str, check: Check) -> int:
-    """The number of files that do not compile; what the compiler says of them is printed."""
+    """Print the compiler's errors, and return the number of files that do not compile."""
     with tempfile.TemporaryDirectory() as directory:
         root = as_msvc(Path(directory)) if name == "msvc" else ROOT
         sources = engine_sources(check.is_x86, root)
@@ -71,14 +72,14 @@ def run(name: str, check: Check) -> int:
 
 
 def compile_one(check: Check, root: Path, source: str) -> str:
-    """What the compiler says; nothing when all is well."""
+    """Return the compiler's output, or "" if the file compiles."""
     flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", *check.flags, *simd_flags(source)]
     done = subprocess.run([check.compiler, *flags, *INCLUDES, source], cwd=root, capture_output=True, text=True)
     return done.stderr if done.returncode else ""
 
 
 def as_msvc(directory: Path) -> Path:
-    """A copy of the sources in which a condition on the compiler has MSVC's answer."""
+    """Copy the sources with the answers of MSVC in conditions on the compiler."""
     for path in sorted((ROOT / "cpp").rglob("*")):
         if path.suffix in (".cpp", ".h", ".inc") and "bindings" not in path.parts:
             text = path.read_text(encoding="utf-8")

@@ -3,16 +3,16 @@
     python tools/sanitize.py asan|tsan [PYTEST ARGUMENT...]
 
 `asan` is AddressSanitizer with UndefinedBehaviorSanitizer and the assertions of libstdc++; `tsan` is ThreadSanitizer.
-The package is built from this tree with them, for a virtual environment in build/sanitize/ whose interpreter has their
-library (tests/sanitizers/python.cpp) and whose other packages are those of the Python that runs this. What the tests
-start as `sys.executable` is under them, too. Before the tests, a program with a fault of each kind shows that each is
-found.
+The package is built from this tree with them, for a virtual environment in build/sanitize/. Its interpreter is linked
+with the sanitizers (tests/sanitizers/python.cpp), and it sees the packages of the running Python. Programs that tests
+start with `sys.executable` use it, too. Before the tests, a program with a fault of each kind checks that the
+sanitizers find each.
 
-Reports go to build/sanitize/NAME/reports, from child processes as well. Any report fails the run, whatever the test
-said of it. Without arguments for pytest, all cores are used.
+Reports go to build/sanitize/NAME/reports, also from child processes. Any report fails the run, even if its test passes.
+Without arguments for pytest, all cores are used.
 
-Needs Linux, Clang, Python 3.11 or later with its headers and library, and what the tests need. CC and CXX name another
-compiler: `CC=gcc CXX=g++`.
+Needs Linux, Clang, Python 3.11 or later with its headers and library, and the requirements of the tests. CC and CXX
+name another compiler: `CC=gcc CXX=g++`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ HERE = ROOT / "tests" / "sanitizers"
 COMPILERS = {"CC": os.environ.get("CC", "clang"), "CXX": os.environ.get("CXX", "clang++")}
 SANITIZERS = {"asan": "address,undefined", "tsan": "thread"}
 UNFIT = "not measures_memory and not forks_from_threads"
-"""Markers. What measures a process's memory would measure the sanitizer's, which is several times ours. A child that is
-forked while another thread allocates hangs: no fork waits for the locks of the sanitizers' allocators (LLVM 14)."""
+"""Markers of tests that are skipped.
+
+Tests of a process's memory would measure the sanitizer's, which is several times ours. A child that is forked while
+another thread allocates hangs: fork does not wait for the locks of the sanitizers' allocators (LLVM 14).
+"""
 CHOSEN = {"asan": UNFIT, "tsan": f"concurrency and {UNFIT}"}
 
 FAULTS = {
@@ -50,13 +53,14 @@ FAULTS = {
 
 
 def options(kind: str, reports: Path) -> dict[str, str]:
-    """The sanitizers' settings, which are compiled into the interpreter: a child with an empty environment has them."""
-    # A test cuts a mapped file: the process dies of the signal, as it does without a sanitizer.
+    """Return the sanitizers' settings. They are compiled into the interpreter, so that a child with an empty
+    environment has them."""
+    # One test truncates a mapped file and expects that SIGBUS ends the process, as without a sanitizer.
     common = f"log_path={reports}/report:log_exe_name=1:handle_sigbus=0"
     suppressions = HERE / "tsan.txt"
     return {
-        # Leaks: Python frees little when it ends, and what it keeps cannot be told from what we leaked.
-        # A failed allocation is an exception for us, as without sanitizers.
+        # No leak detection: Python frees little when it ends, which looks like leaks of ours.
+        # A failed allocation raises an exception, as without sanitizers.
         "ASAN": f"{common}:detect_leaks=0:detect_stack_use_after_return=1:allocator_may_return_null=1",
         "UBSAN": f"{common}:print_stacktrace=1",
         # The tests fork while threads run, on purpose.
@@ -65,7 +69,8 @@ def options(kind: str, reports: Path) -> dict[str, str]:
 
 
 def make_interpreter(kind: str, place: Path, reports: Path) -> Path:
-    """The Python of a virtual environment that has the sanitizer, this Python's packages and, first, the built one."""
+    """Make the Python of a virtual environment with the sanitizer, the built package and this Python's other
+    packages."""
     scripts = place / "venv" / "bin"
     scripts.mkdir(parents=True, exist_ok=True)
     paths = sysconfig.get_paths()
@@ -83,7 +88,7 @@ def make_interpreter(kind: str, place: Path, reports: Path) -> Path:
     defines = [f'-D{name}="{value}"' for name, value in options(kind, reports).items()]
     command = [COMPILERS["CXX"], *defines, f"-fsanitize={SANITIZERS[kind]}", "-g1", str(HERE / "python.cpp")]
     command += [f"-I{paths['include']}", f"-L{library}", f"-Wl,-rpath,{library}", "-Wl,--export-dynamic"]
-    # libstdc++ from the start: the sanitizer looks for what throws exceptions when it starts itself.
+    # Link libstdc++ here: the sanitizer looks up its exception functions at startup.
     command += ["-Wl,--no-as-needed", f"-lpython{sysconfig.get_config_var('LDVERSION')}", "-lstdc++"]
     command += [*sysconfig.get_config_var("LIBS").split(), "-lm", "-o", str(python)]
     subprocess.run(command, check=True)
@@ -94,14 +99,14 @@ def make_interpreter(kind: str, place: Path, reports: Path) -> Path:
 
 
 def build(kind: str, place: Path, python: Path) -> None:
-    """The package, by that interpreter: compiling the profiles needs the extension loaded."""
+    """Build the package with that interpreter, which has to load the extension to compile the profiles."""
     environment = os.environ | COMPILERS | {"CRAYON_SANITIZE": SANITIZERS[kind]}
     command = [str(python), "setup.py", "-q", "build", f"--build-base={place}/temp", f"--build-lib={place}/lib"]
     subprocess.run(command, check=True, cwd=ROOT, env=environment)
 
 
 def unseen_faults(kind: str, place: Path, python: Path, reports: Path) -> Iterator[str]:
-    """The faults of faults.cpp that were not reported; and none, where no fault was but one was reported."""
+    """Yield the faults of faults.cpp without a report, and "none" if a program without a fault gets one."""
     library = place / "faults.so"
     flags = ["-O0", "-g1", "-fPIC", "-shared", "-D_GLIBCXX_ASSERTIONS", "-fno-sanitize-recover=all"]
     command = [COMPILERS["CXX"], *flags, f"-fsanitize={SANITIZERS[kind]}", str(HERE / "faults.cpp")]
@@ -126,7 +131,9 @@ def main() -> int:
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background, where tests of it would wait
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # shells ignore it in the background, where its tests would hang
     python = make_interpreter(kind, place, reports)
     unseen = list(unseen_faults(kind, place, python, reports))
     if unseen:
@@ -134,10 +141,10 @@ def main() -> int:
         return 2
     build(kind, place, python)
     command: list[str | Path] = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", CHOSEN[kind]]
-    # It starts bash, which would run with the sanitizer's library.
+    # This test starts bash, which would run with the sanitizer's library.
     command += ["--deselect", "tests/corpora/test_slurm.py"]
     command += arguments or ["-n", "auto", "--dist", "worksteal"]
-    # The reference's own threads, which are not built with the sanitizer, are full of what looks like races.
+    # The reference is built without the sanitizer, so its threads would cause false reports of races.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "TOKENIZERS_PARALLELISM": "false"}
     ran = subprocess.run(command, cwd=ROOT, env=environment)
     found = sorted(reports.iterdir())

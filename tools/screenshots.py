@@ -1,7 +1,7 @@
-"""Screenshots of pages, PNG of few colours: the parity report in docs/examples.
+"""Screenshots of pages, as PNG with few colours: the parity report in docs/examples.
 
-A screenshot says what it was taken of: a digest of the page, in its metadata. So a test can tell a stale one without a
-browser, whose fonts and bytes differ from machine to machine.
+A screenshot's metadata has a digest of its page. So a test can detect a stale one without a browser, whose fonts and
+bytes differ between machines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WIDTH, HEIGHT, SCALE, COLORS = 1000, 760, 1.5, 48
 
 
 def report() -> str:
-    """A report as a page; `tools/examples.sh report` makes it."""
+    """Return a report as a page; `tools/examples.sh report` makes it."""
     from crayon_hf.parity.report import Report
     from crayon_hf.parity.report.html import to_html
 
@@ -31,17 +31,17 @@ PAGES: dict[str, Callable[[], str]] = {"report": report}
 
 
 def paths(directory: Path) -> list[Path]:
-    """The screenshots, light and dark."""
+    """Return the paths of the screenshots, light and dark."""
     return [directory / f"{name}{end}.png" for name in PAGES for end in ("", "-dark")]
 
 
 def digest(name: str) -> str:
-    """What stands for a page in the metadata of a screenshot of that name."""
+    """Return the digest of a page for the metadata of its screenshots."""
     return sha256(PAGES[name.removesuffix("-dark")]().encode()).hexdigest()
 
 
 def digest_in(path: Path) -> str | None:
-    """What a screenshot says that it was taken of."""
+    """Return the digest in a screenshot's metadata."""
     from PIL import Image
 
     with Image.open(path) as picture:
@@ -50,7 +50,7 @@ def digest_in(path: Path) -> str | None:
 
 
 def take(directory: Path) -> Iterator[Path]:
-    """Write the screenshots that are missing or stale, whose paths it gives. RuntimeError without a browser."""
+    """Write missing or stale screenshots, and yield their paths. RuntimeError without a browser."""
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
 
@@ -70,7 +70,7 @@ def _taken(page: str, scheme: Literal["light", "dark"]) -> bytes:
 
     program = shutil.which(os.environ.get("CRAYON_BROWSER") or "chromium")
     if program is None:
-        raise RuntimeError("there is no Chromium: apt install chromium, or name a browser in CRAYON_BROWSER")
+        raise RuntimeError("Chromium is not found: apt install chromium, or name a browser in CRAYON_BROWSER")
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         path = Path(place, "page.html")
         path.write_text(page, encoding="utf-8")

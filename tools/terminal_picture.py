@@ -1,4 +1,4 @@
-"""What a command writes to a colour terminal, as a drawing."""
+"""Drawings of a command's output on a colour terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 
 
 def terminal(arguments: Sequence[str], theme: Theme) -> str:
-    """The command, and what it writes."""
+    """Draw the command and its output."""
     line = shlex.join(["crayon-hf", *arguments])
     lines = [f"$ {line}", "", *output(tuple(arguments)).splitlines()]
     height = 2 * MARGIN + LINE * len(lines)
@@ -54,7 +54,7 @@ def terminal(arguments: Sequence[str], theme: Theme) -> str:
 
 @cache
 def output(arguments: tuple[str, ...]) -> str:
-    """What the command writes where there are colours."""
+    """Return the command's output with colours."""
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "PYTHONIOENCODING": "utf-8"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "crayon_hf", *arguments, "--color", "always"]
@@ -62,7 +62,7 @@ def output(arguments: tuple[str, ...]) -> str:
 
 
 def parts(line: str) -> Iterator[tuple[int, int, str, Style]]:
-    """Each run of one style: its column, its columns, its text."""
+    """Yield each run of one style: column, width, text and style."""
     column = 0
     for part in Text.from_ansi(line).render(Console(color_system="256")):
         width = cell_len(part.text)
@@ -71,5 +71,5 @@ def parts(line: str) -> Iterator[tuple[int, int, str, Style]]:
 
 
 def color(wanted: Color, theme: Theme) -> str:
-    """One of the 256, or the page's red for the terminal's own."""
+    """Return one of the 256 colours, or the page's own red."""
     return theme.alert if wanted.number == RED else wanted.get_truecolor().hex

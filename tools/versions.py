@@ -1,12 +1,12 @@
-"""Runs the tests with other versions of libraries than those that tests/lock.txt has.
+"""Runs the tests with other versions of libraries than in tests/lock.txt.
 
     python tools/versions.py [NAME ...] [-- ARGUMENTS OF PYTEST]
 
-Each NAME of `ENVIRONMENTS` (all, where none is given) is a virtual environment below ``build/versions``, made of
-tests/requirements.txt and the lock, with its own versions in place of the locked ones. ``newest`` has everything that
-tests need, without the lock: its versions that differ from the lock are printed first, then what fails with them. The
-first time takes minutes, and gigabytes for ``newest``. The package is this tree, with its extension built in place, so
-all use this Python: 3.11 or later. The exit status is 1 when a test fails.
+Each NAME of `ENVIRONMENTS` (default: all) is a virtual environment below ``build/versions``. It has
+tests/requirements.txt and the lock, except for its own versions. ``newest`` has everything that tests need, without the
+lock: it first prints the versions that differ from the lock, then the failures. The first run takes minutes, and
+gigabytes for ``newest``. The package is this tree, with its extension built in place, so all use this Python: 3.11 or
+later. The exit status is 1 if a test fails.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ LIGHT, ALL = TREE / "tests" / "requirements.txt", TREE / "tests" / "all.txt"
 
 
 class Environment(NamedTuple):
-    """What takes the place of the locked versions."""
+    """Changes to the locked versions."""
 
     wanted: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Packages that cannot be installed beside those."""
+    """Packages that conflict with the wanted ones."""
     unlocked: tuple[str, ...] = ()
-    """Packages that those need in another version."""
+    """Packages that the wanted ones need in another version."""
     reference: str = ""
-    """What the tests compare with, where the version that is wanted cannot say what is right."""
+    """The reference for the tests, if the wanted version cannot be one."""
     is_newest: bool = False
-    """Everything that tests need, the newest of each that goes together."""
+    """Everything that tests need, in the newest compatible versions."""
 
 
 ENVIRONMENTS = {
@@ -63,7 +63,9 @@ def main(arguments: list[str]) -> int:
         names, options = arguments[:at], arguments[at + 1 :]
     unknown = [name for name in names if name not in ENVIRONMENTS]
     if unknown:
-        print(f"versions: no environment {', '.join(unknown)}; there are {', '.join(ENVIRONMENTS)}", file=sys.stderr)
+        print(
+            f"versions: unknown environment {', '.join(unknown)}; known are {', '.join(ENVIRONMENTS)}", file=sys.stderr
+        )
         return 2
     failed = []
     for name in names or ENVIRONMENTS:
@@ -75,7 +77,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run(name: str, environment: Environment, options: list[str]) -> int:
-    """The tests in one environment; what pytest exits with."""
+    """Run the tests in one environment. Returns pytest's exit status."""
     python = made(name, environment)
     if environment.is_newest:
         print(*different(python), sep="\n", flush=True)
@@ -91,7 +93,7 @@ def run(name: str, environment: Environment, options: list[str]) -> int:
 
 
 def requirements_of(environment: Environment) -> list[str]:
-    """What pip is asked for.
+    """Return the requirements for pip.
 
     >>> requirements_of(Environment(("tokenizers==0.22.2",), ("transformers",)))[0]
     'tokenizers==0.22.2'
@@ -107,23 +109,25 @@ def requirements_of(environment: Environment) -> list[str]:
 
 
 def constraints_of(environment: Environment) -> list[str]:
-    """The lock, without what the environment has in other versions."""
+    """Return the lock without the packages that the environment has in other versions."""
     other = {canonicalize_name(Requirement(one).name) for one in environment.wanted} | set(environment.unlocked)
     return [] if environment.is_newest else [str(one) for one in requirements(LOCK) if one.name not in other]
 
 
 def made(name: str, environment: Environment) -> Path:
-    """The Python of the virtual environment; beside it is the reference."""
+    """Make the virtual environment, with its reference, and return its Python."""
     directory = BUILD / name
     constraints = "\n".join(constraints_of(environment))
     if environment.is_newest:
         shutil.rmtree(directory, ignore_errors=True)
-    file = BUILD / f"{hashlib.sha256(constraints.encode()).hexdigest()[:16]}.txt"  # another lock is another environment
+    file = (
+        BUILD / f"{hashlib.sha256(constraints.encode()).hexdigest()[:16]}.txt"
+    )  # a changed lock makes a new environment
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(constraints)
     without = ["-r", str(NO_DEPS)] if environment.is_newest else []
     python = environments.environment(directory, [*requirements_of(environment), "-c", str(file)], without)
-    lines = [str(TREE)]  # also for programs that have a PYTHONPATH of their own
+    lines = [str(TREE)]  # also for programs with their own PYTHONPATH
     if environment.reference:
         support = str(TREE / "tests/support")
         begin = f"sys.path.append({support!r}), __import__('put_beside'), sys.path.remove({support!r})"
@@ -137,7 +141,7 @@ def made(name: str, environment: Environment) -> Path:
 
 
 def different(python: Path) -> list[str]:
-    """A line for each installed package whose version differs from the lock's."""
+    """Return a line for each installed package whose version differs from the lock's."""
     command = [str(python), "-m", "pip", "list", "--format", "json"]
     found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     locked = pinned()

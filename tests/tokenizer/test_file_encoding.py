@@ -260,5 +260,5 @@ class Giver:
 def test_a_file_that_lies_gives_no_bytes_of_another(gpt2: Tokenizer, count: int) -> None:
     list(gpt2.encode_file(io.BytesIO(b"SECRET" * 40), chunk_bytes=8))
     for file, said in ((Liar(count), count), (Giver(b"x" * 9), 9)):
-        with pytest.raises(OSError, match=f"read {said} bytes, of 8"):
+        with pytest.raises(OSError, match=f"read {said} bytes, but 8"):
             list(gpt2.encode_file(file, chunk_bytes=8))  # type: ignore[arg-type]

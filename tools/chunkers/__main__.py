@@ -1,8 +1,8 @@
-"""Chunkers beside ours, and our adapters in the libraries that they are for: `make chunkers`.
+"""Compares our chunker with others, and tests our adapters in their libraries: `make chunkers`.
 
-It installs the libraries in an environment below ``build/``, a gigabyte, runs ``tests/budgets/test_adapters.py`` in it,
-and then the comparison (``chunkers.comparison``), whose table it prints: its arguments are those of this command. The
-exit status is 1 when one fails.
+It installs the libraries in an environment below ``build/`` (a gigabyte), and runs ``tests/budgets/test_adapters.py``
+in it. Then it prints the table of ``chunkers.comparison``, to which it passes its arguments. The exit status is 1 if
+one of them fails.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OTHERS = [
 
 
 def main() -> int:
-    """The command."""
+    """Run the command."""
     python = str(environment(ROOT / "build" / "chunkers", [*VERSIONS, *OTHERS]))
     found = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tools")])}
     tests = ["pytest", "-p", "no:cacheprovider", "-rs", "tests/budgets/test_adapters.py"]

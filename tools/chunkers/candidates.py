@@ -1,6 +1,6 @@
-"""The chunkers that are compared, each as its documentation has it, with one tokenizer and one budget.
+"""The compared chunkers, each used as its documentation says, with one tokenizer and one budget.
 
-A chunker is a function of a text that gives its chunks: their texts, or from where to where they are.
+A chunker is a function from a text to its chunks: their texts, or (start, end) pairs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Chunker: TypeAlias = "Callable[[str], list[Any]]"
 
 
 def candidates(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """The names of all chunkers, and the chunkers; `path` is that of a tokenizer.json."""
+    """Yield the names of all chunkers, and the chunkers. `path` is that of a tokenizer.json."""
     from tokenizers import Tokenizer
 
     stock = Tokenizer.from_file(path)
@@ -28,7 +28,7 @@ def candidates(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def ours(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """`split_text`, by the kinds of boundaries."""
+    """`split_text`, for each kind of boundary."""
     from crayon_hf import Tokenizer
 
     tokenizer = Tokenizer.from_file(path)
@@ -41,7 +41,7 @@ def ours(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def of_semchunk(count: Callable[[str], int], budget: int) -> Iterator[tuple[str, Chunker]]:
-    """By a function that counts, and without the memory of what it counted, as a new text has it."""
+    """With a counting function, and without its cache of counts, which new texts would not hit."""
     import semchunk
 
     chunker = semchunk.chunkerify(count, budget, memoize=False)
@@ -49,7 +49,7 @@ def of_semchunk(count: Callable[[str], int], budget: int) -> Iterator[tuple[str,
 
 
 def of_semantic_text_splitter(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """In Rust, with the tokenizer in Rust."""
+    """Chunker and tokenizer in Rust."""
     from semantic_text_splitter import TextSplitter
 
     splitter = TextSplitter.from_huggingface_tokenizer(stock, budget, trim=False)
@@ -60,7 +60,7 @@ def of_semantic_text_splitter(stock: Any, budget: int) -> Iterator[tuple[str, Ch
 
 
 def of_chonkie(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """Its three chunkers by rules."""
+    """Its three rule-based chunkers."""
     from chonkie import RecursiveChunker, SentenceChunker, TokenChunker
 
     def chunking_by(chunker: Any) -> Chunker:
@@ -71,7 +71,7 @@ def of_chonkie(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def of_langchain(count: Callable[[str], int], budget: int) -> Iterator[tuple[str, Chunker]]:
-    """The splitter that it recommends, which keeps separators by default."""
+    """The splitter that its documentation recommends. It keeps separators by default."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     splitter = RecursiveCharacterTextSplitter(chunk_size=budget, chunk_overlap=0, length_function=count)

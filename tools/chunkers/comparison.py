@@ -1,7 +1,7 @@
-"""Chunkers beside ours: the same texts, tokenizer and budget. It prints a table in Markdown.
+"""Compares chunkers with ours on the same texts, tokenizer and budget. Prints a table in Markdown.
 
-Chunkers take turns, so that a busy machine is busy for all; times are processor time, the median of the rounds. A
-chunker sees each text once, since some keep what they counted. Tokens are counted anew by the library tokenizers.
+Chunkers take turns, so that load on the machine affects all alike. Times are processor time, the median of the rounds.
+A chunker sees each text once, since some cache their counts. The library tokenizers counts the tokens again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEAD = """\
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m chunkers.comparison", description=__doc__.partition("\n")[0])
     parser.add_argument("--tokenizer", help="a tokenizer.json (default: llama3 of CRAYON_SHARED)")
     parser.add_argument("--budget", type=int, default=512, help="tokens of a chunk (%(default)s)")
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def table(kind: str, rounds: list[list[str]], path: str, budget: int) -> str:
-    """The rows of one kind of texts."""
+    """Return the rows for one kind of texts."""
     from tokenizers import Tokenizer
 
     stock = Tokenizer.from_file(path)
@@ -61,7 +61,7 @@ def table(kind: str, rounds: list[list[str]], path: str, budget: int) -> str:
     measured = {name: Measured() for name in chunkers}
     seconds: dict[str, list[float]] = {name: [] for name in chunkers}
     for chunker in chunkers.values():
-        chunker("What a chunker imports and makes when it is first used. It is no part of its time.")
+        chunker("Warm up: the first call imports modules and makes tables, which is not timed.")
     for documents in rounds:
         for name, chunker in chunkers.items():
             begin = time.process_time()

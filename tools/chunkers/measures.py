@@ -1,4 +1,4 @@
-"""What is wrong with chunks: too many tokens, words and sentences cut, text that is not the text's."""
+"""Faults of chunks: too many tokens, words and sentences cut, altered text."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Span = tuple[int, int]
 
 @dataclass
 class Measured:
-    """Of all texts together."""
+    """Sums over all texts."""
 
     chunks: int = 0
     tokens: int = 0
     over: int = 0
     largest: int = 0
     words: int = 0
-    """Places between two chunks that are inside a word."""
+    """Borders between chunks that are inside a word."""
     sentences: int = 0
     altered: int = 0
-    """Chunks whose text is not in the text."""
+    """Chunks that do not occur in the text."""
 
 
 def measure(into: Measured, text: str, made: list[Any], count: Callable[[str], int], budget: int) -> None:
-    """Add what holds of the chunks of a text."""
+    """Add the measures of one text's chunks."""
     spans = _located(text, made)
     into.altered += len(made) - len(spans)
     sizes = [count(each if isinstance(each, str) else text[each[0] : each[1]]) for each in made]
@@ -41,7 +41,7 @@ def measure(into: Measured, text: str, made: list[Any], count: Callable[[str], i
 
 
 def boundaries(text: str) -> tuple[set[int], set[int]]:
-    """Unicode's boundaries of words and of sentences, as ICU finds them."""
+    """Return Unicode's boundaries of words and of sentences, as ICU finds them."""
     from icu4py.breakers import SentenceBreaker, WordBreaker
 
     return tuple(  # type: ignore[return-value]
@@ -50,7 +50,7 @@ def boundaries(text: str) -> tuple[set[int], set[int]]:
 
 
 def _located(text: str, made: list[Any]) -> list[Span]:
-    """Where chunks are, each behind the one before, but those that are nowhere."""
+    """Return the positions of chunks, each after the one before, without chunks that are not found."""
     spans: list[Span] = []
     end = 0
     for each in made:

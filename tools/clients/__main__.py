@@ -1,9 +1,9 @@
 """Runs libraries that use tokenizers with stock and with ours, and writes docs/compatibility.md: `make clients`.
 
-Each client is a script in ``tools/clients/scripts``: a `CLIENT` that says what pip installs and how ours is put in, and
-``tasks(kit)``, which gives names and calls. Environments, results and logs are in a cache directory; what is there
-is not made again, and the page is written from all results there. The exit status is 1 when a row is not the same, when
-it is slower, or when it could not be run.
+Each client is a script in ``tools/clients/scripts``. Its `CLIENT` says what pip installs and how ours is used instead
+of stock; its ``tasks(kit)`` yields names and calls. Environments, results and logs are kept in a cache directory and
+reused. The page is written from all results there. The exit status is 1 if results differ, or if ours is slower, or if
+a client could not be run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clients.measuring import Outcome, measure
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m clients", description=__doc__.partition("\n")[0])
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="names of scripts; default: all of them")
     parser.add_argument("--cache", type=Path, default=_cache(), help="where environments are kept (%(default)s)")
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _write(target: Path, results: Path, scripts: list[str]) -> None:
-    """The page, of all results there are."""
+    """Write the page from all kept results."""
     kept = {script: results / f"{script}.json" for script in scripts}
     outcomes = [Outcome.load(path) for path in kept.values() if path.exists()]
     missing = [script for script, path in kept.items() if not path.exists()]

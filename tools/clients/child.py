@@ -1,8 +1,8 @@
-"""A client's script in a process of its own, with stock or with ours: `python -m clients.child SCRIPT SIDE CACHE`.
+"""Runs a client's script in its own process, with stock or with ours: `python -m clients.child SCRIPT SIDE CACHE`.
 
-It makes the tasks, does them once, writes their results to ``SIDE.json`` in its working directory, and says so. From
-then on each line that it reads is a round: it does all tasks and answers with the seconds of the processor that each
-took, of all threads and of children that have ended.
+It makes the tasks, runs them once, writes their results to ``SIDE.json`` in its working directory, and prints that it
+is ready. Then each line of input is a round: it runs all tasks and answers with the processor seconds of each, of all
+threads and of finished children.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from clients.client import Client, Kit
 from clients.comparison import digest, failure, plain
 
 LEAST_SECONDS = 0.03
-"""A task that takes less is done several times in a round."""
+"""Tasks that take less are repeated within a round."""
 
 
 def main(script: str, side: str, cache: str) -> None:
     """Serve until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries goes to stderr, not among the answers
 
     def answer(**said: Any) -> None:
         print(json.dumps(said), file=answers, flush=True)
@@ -64,7 +64,7 @@ def main(script: str, side: str, cache: str) -> None:
         tasks=list(tasks),
     )
     gc.collect()
-    gc.freeze()  # what libraries have made is not looked through in each round
+    gc.freeze()  # later collections skip the libraries' objects
     for line in sys.stdin:
         times = {}
         unsteady = []
@@ -103,12 +103,12 @@ def _seconds() -> float:
 
 
 def _engines() -> dict[str, int]:
-    """How many open tokenizers of ours there are, by what encodes: none means that ours was not used."""
+    """Return the number of open tokenizers of ours, by engine. None means that ours was not used."""
     from crayon_hf import Tokenizer
 
     found: dict[str, int] = {}
     for it in gc.get_objects():
-        if issubclass(type(it), Tokenizer):  # a proxy whose object is gone cannot be asked for its class
+        if issubclass(type(it), Tokenizer):  # not isinstance, which fails for a dead weak proxy
             found[it.engine] = found.get(it.engine, 0) + 1
     return found
 

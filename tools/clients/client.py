@@ -1,4 +1,4 @@
-"""What a client's script says of itself, and what it is given: tokenizers, texts, a directory."""
+"""The description of a client's script, and the kit that it receives: tokenizers, texts, a directory."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from clients import texts
 __all__ = ["Client", "Kit", "Tasks"]
 
 Tasks = Iterator[tuple[str, Callable[[], object]]]
-"""What a script's ``tasks(kit)`` gives: names, and calls whose results are compared and whose time is taken."""
+"""The results of a script's ``tasks(kit)``: names, and calls whose results are compared and whose time is measured."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """A library that uses tokenizers, and how ours is put in."""
+    """A library that uses tokenizers, and how it gets ours."""
 
     packages: tuple[str, ...]
-    """What pip installs, the library first."""
+    """Requirements for pip, the library first."""
     no_deps: tuple[str, ...] = ()
-    """What pip installs without its requirements: too large, or nothing that this machine can have."""
+    """Requirements installed without their own: those are too large, or impossible on this machine."""
     install: tuple[str, ...] = ("transformers",)
-    """The arguments of `crayon_hf.install` that are true. None: the script puts ours in itself."""
+    """The arguments of `crayon_hf.install` that are true. Empty if the script itself uses ours."""
     how: str = ""
-    """How ours is put in, where that is not `install` alone."""
+    """How the library gets ours, if not by `install` alone."""
     note: str = ""
-    """What a reader has to know of the row: what is stubbed, what takes the time."""
+    """Notes for readers of the row: stubs, and where the time goes."""
     environ: dict[str, str] = field(default_factory=dict)
-    """Variables of the environment, beside those that every client has."""
+    """Additional environment variables of this client."""
     library: str = ""
-    """The library that the row is of, where that is not the first that pip installs."""
+    """The library of the row, if it is not the first that pip installs."""
     row: str = ""
-    """What the row is called, where a library has several."""
+    """The name of the row, if a library has several."""
     rounds: int = 5
 
     @property
     def distribution(self) -> str:
-        """The name of the library, without the version that pip is asked for."""
+        """The name of the library, without the version requirement."""
         return self.library or re.split(r"[\[<>=]", (self.packages + self.no_deps)[0])[0]
 
     @property
     def name(self) -> str:
-        """What the row is called."""
+        """The name of the row."""
         return self.row or self.distribution
 
     @property
     def put_in(self) -> str:
-        """How ours is put in, in Markdown."""
+        """How the library gets ours, in Markdown."""
         if self.how:
             return self.how
         return f"`install({', '.join(f'{name}=True' for name in self.install if name != 'transformers')})`"
@@ -58,31 +58,31 @@ class Client:
 
 @dataclass(frozen=True)
 class Kit:
-    """What a script is given. It is the same on both sides but for `ours`."""
+    """The argument of a script, the same on both sides except for `ours`."""
 
     ours: bool
     cache: Path
     work: Path
-    """An empty directory that the process runs in."""
+    """The process's working directory, empty at the start."""
 
     def directory(self, name: str) -> str:
-        """A directory with a tokenizer.json, its configuration and a config.json."""
+        """Return a directory with a tokenizer.json, its configuration and a config.json."""
         return str(self.cache / "vocabularies" / name)
 
     def file(self, name: str) -> str:
-        """The tokenizer.json of that directory."""
+        """Return the tokenizer.json of that directory."""
         return f"{self.directory(name)}/tokenizer.json"
 
     def model(self, name: str) -> str:
-        """A directory with a small random model, as `clients.models` makes them, and its tokenizer."""
+        """Return a directory with a small random model of `clients.models` and its tokenizer."""
         return str(self.cache / "models" / name)
 
     def texts(self, count: int, size: int = 2048, kind: str = "english") -> list[str]:
-        """Different documents of so many bytes or some less: ``english``, ``code`` or ``multi``."""
+        """Return different documents of at most `size` bytes: ``english``, ``code`` or ``multi``."""
         return texts.documents(kind, count, size)
 
     def tokenizer_class(self) -> Any:
-        """``tokenizers.Tokenizer``, or ours: for scripts whose only difference is that import."""
+        """Return ``tokenizers.Tokenizer``, or ours: for scripts whose only difference is that import."""
         if self.ours:
             import crayon_hf as tokenizers
         else:

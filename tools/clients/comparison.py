@@ -1,4 +1,4 @@
-"""Results of any library as plain values, and where two of them differ first."""
+"""Converts results of any library to plain values, and finds the first difference between two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["digest", "first_difference", "plain"]
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON has it, nothing rounded. A TypeError for what has no such form: a script has to say it."""
+    """Convert a value to JSON types without rounding. TypeError for other types: a script has to convert them."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -24,7 +24,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(each) for key, each in value.items()}
     if hasattr(value, "detach"):  # a tensor
         value = value.detach().cpu().numpy() if "bfloat16" not in str(value.dtype) else value.float().numpy()
-    if hasattr(value, "dtype"):  # of NumPy
+    if hasattr(value, "dtype"):  # NumPy's
         return {"dtype": str(value.dtype), "values": plain(value.tolist())}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
@@ -38,18 +38,18 @@ def plain(value: Any) -> Any:
 
 
 def failure(error: BaseException) -> dict[str, str]:
-    """What a call raised. Addresses of objects are left out: they differ between two runs of anything."""
+    """Return an exception as a plain value, without addresses of objects, which differ between runs."""
     text = re.sub(r"0x[0-9a-f]+", "0x", f"{type(error).__qualname__}: {error}")
     return {"raised": text[:2000]}
 
 
 def digest(value: Any) -> str:
-    """A short name for a plain value."""
+    """Return a digest of a plain value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def first_difference(stock: Any, ours: Any, place: str = "") -> str | None:
-    """Where two plain values differ first, and how; None where they do not."""
+    """Return the first difference between two plain values as text; None if they are equal."""
     if type(stock) is not type(ours):
         return f"{place or 'it'}: {_short(stock)} with stock, {_short(ours)} with ours"
     if isinstance(stock, dict):

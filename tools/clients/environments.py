@@ -1,4 +1,4 @@
-"""Environments of clients: what is large they share, what pip resolves for a client is its own."""
+"""Environments of clients: large packages are shared, the others belong to one client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ROOT", "environment", "shared_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ("torch==2.13.0",)
-"""The build for CPUs: what else pip chooses brings gigabytes for GPUs."""
+"""The build for CPUs: pip's default brings gigabytes for GPUs."""
 SHARED = (
     *CONSTRAINTS,
     "transformers==5.23.0",
@@ -32,18 +32,18 @@ SHARED = (
     "scipy",
     "sentencepiece",
 )
-"""What most clients require. Where a client requires another version, it has that one in its own environment."""
+"""Packages that most clients require. A client that requires another version has it in its own environment."""
 
 
 def shared_environment(cache: Path) -> Path:
-    """The Python of the environment that all others see."""
+    """Return the Python of the environment that all others see."""
     return environments.environment(cache / "base", [*SHARED, *_constraints(cache)], sees=[ROOT, ROOT / "tools"])
 
 
 def environment(client: Client, cache: Path) -> Path:
-    """The Python of the client's own environment, made if it is not there. OSError where it cannot be."""
+    """Make the client's environment if necessary, and return its Python. OSError if pip fails."""
     shared = environments.packages_of(shared_environment(cache))
-    # transformers, so that what a client requires fits what transformers does
+    # transformers, so that pip resolves the client's requirements together with those of transformers
     besides = [] if any(each.startswith("transformers") for each in client.packages) else ["transformers"]
     wanted = [*client.packages, *besides, *_constraints(cache)] if client.packages else []
     home = cache / "environments" / client.distribution

@@ -1,4 +1,4 @@
-"""A client's script with stock and with ours, in two processes that take turns."""
+"""Measures a client's script with stock and with ours, in two processes that take turns."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from own_tests import put_rank_files
 __all__ = ["Outcome", "Task", "measure"]
 
 MOST_SECONDS = 40
-"""No further round begins after so long."""
+"""No further round begins after this time."""
 NOISE = 0.05
-"""A ratio this near to 1 is called level."""
+"""A ratio this close to 1 is called level."""
 
 
 @dataclass
 class Task:
-    """What one call of a script gave."""
+    """The results of one call of a script."""
 
     name: str
     difference: str | None = None
     failed: str | None = None
-    """What both sides raise."""
+    """The exception that both sides raise."""
     unsteady: bool = False
-    """Whether the result changes from one call to the next, in one process: only the first ones are compared."""
+    """Whether the result changes between calls in one process: then only the first results are compared."""
     ratio: float = 0.0
-    """How many times as long stock takes: the median of the rounds' ratios."""
+    """Speedup over stock: the median of the rounds' ratios."""
     spread: tuple[float, float] = (0.0, 0.0)
-    """The lowest and the highest of these."""
+    """The lowest and the highest ratio."""
 
     @property
     def is_slower(self) -> bool:
-        """Whether ours takes longer by more than noise: so it must have been in each round, not in the median alone."""
+        """Whether ours is slower by more than noise: in the median, and not faster in any round."""
         return 0 < self.ratio < 1 - NOISE and self.spread[1] < 1 + NOISE
 
 
@@ -60,13 +60,13 @@ class Outcome:
     tasks: list[Task] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
-        """Keep it, so that a later run of other clients writes the whole page."""
+        """Keep the outcome, so that a later run of other clients can write the whole page."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Outcome:
-        """What `save` wrote."""
+        """Read an outcome that `save` wrote."""
         said = json.loads(path.read_text(encoding="utf-8"))
         return cls(**said | {"tasks": [Task(**task) for task in said["tasks"]]})
 
@@ -127,11 +127,11 @@ class _Child:
 
 
 class ChildError(Exception):
-    """A process of a script ended before it answered."""
+    """The process of a script ended before it answered."""
 
 
 def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:
-    """Run the script on both sides; compare what they give, and time them in turn."""
+    """Run the script on both sides, compare the results, and time the sides in turn."""
     (cache / "logs").mkdir(exist_ok=True)
     outcome = Outcome(client.name, client.put_in, client.note)
     count = client.rounds if rounds is None else rounds
@@ -152,7 +152,7 @@ def measure(client: Client, script: str, python: Path, cache: Path, rounds: int 
 
 @contextmanager
 def _pair(client: Client, script: str, python: Path, cache: Path) -> Iterator[tuple[_Child, _Child, Path]]:
-    """A process with stock, one with ours, and the directory that has theirs."""
+    """Start a process with stock and one with ours. Yields both and their directory."""
     with tempfile.TemporaryDirectory() as work:
         children: list[_Child] = []
         try:
@@ -175,13 +175,13 @@ def _compared(name: str, stock: dict[str, Any], ours: dict[str, Any], work: str)
 
 
 def _same_paths(value: Any, directory: str) -> Any:
-    """The value, with the working directory, which differs, called by a dot."""
+    """Replace the working directory, which differs between the sides, with a dot."""
     text = json.dumps(value)
     return json.loads(text.replace(directory, ".")) if directory in text else value
 
 
 def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What both sides say of each round."""
+    """Return the answers of both sides in each round."""
     names = [task.name for task in tasks]
     begin = time.monotonic()
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -195,7 +195,7 @@ def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> list[t
 
 
 def _sum_up(tasks: list[Task], seen: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    """Write into the tasks what all rounds say."""
+    """Store the ratios of all rounds in the tasks."""
     for task in tasks if seen else ():
         pairs = [(theirs["times"][task.name], mine["times"][task.name]) for theirs, mine in seen]
         task.unsteady = any(task.name in each["unsteady"] for both in seen for each in both)
@@ -204,7 +204,7 @@ def _sum_up(tasks: list[Task], seen: list[tuple[dict[str, Any], dict[str, Any]]]
 
 
 def _rank_files(cache: Path) -> str:
-    """A cache of tiktoken's, with the rank files of CRAYON_SHARED."""
+    """Return a tiktoken cache with the rank files of CRAYON_SHARED."""
     directory = cache / "rank-files"
     directory.mkdir(exist_ok=True)
     put_rank_files(directory)

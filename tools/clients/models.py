@@ -1,4 +1,4 @@
-"""Small models with random weights, beside their tokenizers: `python -m clients.models DIRECTORY VOCABULARIES`."""
+"""Makes small models with random weights, with tokenizers: `python -m clients.models DIRECTORY VOCABULARIES`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LABELS = ("O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC")
 
 
 def make(directory: Path, vocabularies: Path) -> None:
-    """Make the models that are not there yet."""
+    """Make the models that do not exist yet."""
     import torch
     import transformers as library
 

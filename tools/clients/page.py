@@ -1,4 +1,4 @@
-"""docs/compatibility.md: the rows, and what a reader has to know of them."""
+"""docs/compatibility.md: its rows and its introduction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ scripts are in `tools/clients/scripts/`.
 
 
 def verdict(outcome: Outcome) -> str:
-    """In a word or a line: the same or what differs."""
+    """Return "same" or the difference, in a word or a line."""
     if outcome.not_run:
         return "not run"
     different = [task.name for task in outcome.tasks if task.difference]
@@ -43,7 +43,7 @@ def verdict(outcome: Outcome) -> str:
 
 
 def speed(task: Task) -> str:
-    """How many times as fast, or level."""
+    """Return the speedup over stock, or "level"."""
     if abs(task.ratio - 1) <= NOISE or (task.ratio < 1 and not task.is_slower):
         return "level"
     text = f"{task.ratio:.2f}" if task.ratio < 1 else f"{task.ratio:.1f}" if task.ratio < 10 else f"{task.ratio:.0f}"
@@ -51,7 +51,7 @@ def speed(task: Task) -> str:
 
 
 def row(outcome: Outcome) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     speeds = "; ".join(f"{task.name} {speed(task)}" for task in outcome.tasks if task.ratio)
     notes = [outcome.note] if outcome.note else []
     if outcome.not_run:
@@ -66,21 +66,21 @@ def row(outcome: Outcome) -> str:
 
 
 def page(outcomes: Sequence[Outcome], machine: str, missing: Sequence[str] = ()) -> str:
-    """The whole page."""
+    """Return the whole page."""
     head = HEAD.format(noise=NOISE, machine=machine)
     rows = "".join(f"{row(outcome)}\n" for outcome in sorted(outcomes, key=lambda it: it.name.lower()))
     return head + rows + (f"\nScripts without a result yet: {', '.join(missing)}.\n" if missing else "")
 
 
 def machine(versions: str) -> str:
-    """What it was measured on."""
+    """Return the machine and the versions of the measurement."""
     from crayon_hf.parity.speed.machine import cpu_model
 
     return f"{cpu_model()}; Python {platform.python_version()}, {versions} where a client asks for no other."
 
 
 def problems(outcome: Outcome) -> list[str]:
-    """What must not be in the row."""
+    """Return the faults of a row, each of which makes the command fail."""
     found = [f"{task.name}: {task.difference}" for task in outcome.tasks if task.difference]
     found += [f"{task.name}: {task.ratio:.2f} times as fast" for task in outcome.tasks if task.is_slower]
     found += [outcome.not_run] if outcome.not_run else [] if outcome.used else ["no tokenizer of ours was open"]

@@ -1,4 +1,4 @@
-"""Our entry points as pip leaves them, for servers that look for plugins: the repository is not installed here."""
+"""Writes our entry points as pip does, for servers that look for plugins: the repository is not installed here."""
 
 from __future__ import annotations
 

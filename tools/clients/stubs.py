@@ -1,4 +1,4 @@
-"""Modules that are not here: what a wheel imports at its top and does not need for its tokenizers."""
+"""Empty modules for imports at a wheel's top that its tokenizers do not need."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["put"]
 
 
 def put(*names: str) -> None:
-    """Make `import` give an empty module for these names and all below them."""
+    """Make `import` return an empty module for these names and all below them."""
     sys.meta_path.append(_Finder(names))
 
 
 class _Anything:
-    """An attribute of such a module: a class, a function or a decorator, whatever it is used as."""
+    """An attribute of an empty module: usable as a class, a function or a decorator."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -1,4 +1,4 @@
-"""The texts that clients are given: the shared corpus."""
+"""Texts for clients, from the shared corpus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST = 4_000_000
 
 
 def documents(kind: str, count: int, size: int) -> list[str]:
-    """`count` documents, cut where a line ends, of at most `size` bytes each if lines are no longer."""
+    """Return `count` documents of at most `size` characters, cut at line ends if lines are short enough."""
     data = _data(kind)
     found: list[str] = []
     begin = 0

@@ -1,6 +1,6 @@
-"""Directories with tokenizers, as repositories on the Hub are: `python -m clients.vocabularies DIRECTORY`.
+"""Makes directories with tokenizers, like repositories on the Hub: `python -m clients.vocabularies DIRECTORY`.
 
-They come from CRAYON_SHARED.
+The tokenizers come from CRAYON_SHARED.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>"),
     },
 }
-"""Of those that CRAYON_SHARED has no tokenizer_config.json of: as they are on the Hub."""
+"""The Hub's tokenizer_config.json of vocabularies that have none in CRAYON_SHARED."""
 
 
 def make(directory: Path) -> None:
-    """Make the directories that are not there yet."""
+    """Make the directories that do not exist yet."""
     shared = os.environ["CRAYON_SHARED"]
     for name, model_type in MODEL_TYPES.items():
         home = directory / name

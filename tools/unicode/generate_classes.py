@@ -1,7 +1,7 @@
 """Measures the character classes of the reference tokenizers and writes cpp/src/unicode/unicode_classes.inc.
 
-Each library carries its own Unicode version, so nothing here comes from Python's tables: every class is read off the
-behaviour of the installed `tokenizers` and `tiktoken`, for every code point.
+Each library has its own Unicode version, so Python's tables are not used. Every class is measured on the installed
+`tokenizers` and `tiktoken`, for every code point.
 
     python tools/unicode/generate_classes.py [--check]
 """

@@ -1,9 +1,8 @@
 """Measures NFC, NFD, NFKC and NFKD of the installed ``tokenizers`` and writes ``cpp/src/unicode/nfc_tables.inc``.
 
-The reference carries Unicode tables of its own version, so nothing here is taken from a Unicode data file: every
-decomposition is the NFD or NFKD of a code point, every composition is one that the reference performs, and every
-combining class is observed by what it reorders with. Python's ``unicodedata`` only lends names (the numbers) to the
-classes.
+The reference has Unicode tables of its own version, so no Unicode data file is used. Every decomposition is the NFD or
+NFKD of a code point. Every composition is one that the reference performs. Every combining class follows from the marks
+that it reorders with; Python's ``unicodedata`` only supplies the numbers of the classes.
 
     python tools/unicode/generate_nfc.py            # rewrites the tables
     python tools/unicode/generate_nfc.py --check    # exit status 1 when they differ
@@ -41,7 +40,7 @@ def all_code_points() -> Iterable[int]:
 
 
 def measure_decompositions() -> dict[int, str]:
-    """Full canonical decompositions, Hangul syllables apart (they are checked to follow the algorithm)."""
+    """Return the full canonical decompositions, without Hangul syllables, which are checked to follow the algorithm."""
     found = {cp: nfd(chr(cp)) for cp in all_code_points() if nfd(chr(cp)) != chr(cp)}
     for cp in HANGUL:
         index = cp - 0xAC00
@@ -52,7 +51,7 @@ def measure_decompositions() -> dict[int, str]:
 
 
 def measure_compatibility(decompositions: dict[int, str]) -> dict[int, str]:
-    """Full compatibility decompositions that differ from the canonical ones."""
+    """Return the full compatibility decompositions that differ from the canonical ones."""
     found = {}
     for cp in all_code_points():
         full = nfkd(chr(cp))
@@ -67,14 +66,14 @@ def measure_compatibility(decompositions: dict[int, str]) -> dict[int, str]:
 
 
 def measure_classes(decompositions: dict[int, str]) -> dict[int, int]:
-    """Combining classes other than 0 of the code points that do not decompose.
+    """Return the combining classes other than 0 of code points that do not decompose.
 
-    x reorders behind y in "xy" exactly when class(x) > class(y) > 0."""
+    In "xy", x moves after y exactly if class(x) > class(y) > 0."""
 
     def swaps(x: int, y: int) -> bool:
         return nfd(chr(x) + chr(y)) != chr(x) + chr(y)
 
-    # Two marks that every version knows, of the least and the greatest class, find every other one.
+    # Two marks that every version has, of the least and the greatest class, find all others.
     least, greatest = 0x0334, 0x0345
     candidates = [cp for cp in all_code_points() if cp not in decompositions and cp not in HANGUL]
     marks = [cp for cp in candidates if swaps(cp, least) or swaps(greatest, cp)]
@@ -97,7 +96,7 @@ def measure_classes(decompositions: dict[int, str]) -> dict[int, int]:
 
 
 def measure_compositions(decompositions: dict[int, str]) -> list[tuple[int, int, int]]:
-    """(first, second, composite), Hangul apart."""
+    """Return (first, second, composite), without Hangul."""
     pairs = []
     for cp, full in decompositions.items():
         if nfc(chr(cp)) != chr(cp):
@@ -129,12 +128,12 @@ def properties(
     classes: dict[int, int],
     compositions: Sequence[tuple[int, int, int]],
 ) -> dict[int, int]:
-    """For every code point that is not inert: its class and some bits.
+    """Return class and bits of every code point that is not inert.
 
-    NEEDS_WORK: NFC may change it or the character before it, whatever stands around (NFC_QC is No or Maybe); the other
-    forms have a bit each.
-    JOINS_BEFORE: it may move before, or combine with, the character before it, so no stretch can be cut there; the
-    compatibility forms have a bit of their own."""
+    NEEDS_WORK: NFC may change it or the character before it in some context (NFC_QC: No or Maybe). Each other form has
+    its own bit.
+    JOINS_BEFORE: it may move before, or combine with, the character before it, so a text cannot be cut there. The
+    compatibility forms have their own bit."""
     seconds = {second for _, second, _ in compositions} | set(JAMO_V) | set(JAMO_T)
     found: dict[int, int] = {}
     for cp in sorted(set(classes) | set(decompositions) | set(compatibility) | set(HANGUL) | seconds):
@@ -160,7 +159,7 @@ def properties(
 
 
 def lines(name: str, kind: str, values: Sequence[int], width: int = 120) -> list[str]:
-    """A C++ array definition, wrapped."""
+    """Return a C++ array definition, wrapped."""
     out, line = [f"constexpr {kind} {name}[{len(values)}] = {{"], "   "
     for value in values:
         item = f" {value:#x}," if value > 9 else f" {value},"

@@ -1,7 +1,8 @@
-"""Measures what the normalizers of the installed ``tokenizers`` do to each character: ``char_kind_tables.inc``.
+"""Measures the effect of the normalizers of the installed ``tokenizers`` on each character: ``char_kind_tables.inc``.
 
-Canonical and compatibility forms are in ``generate_nfc.py``. Here: lower case, what Bert, Nmt and StripAccents remove
-or make a space, and the grapheme cluster classes that Precompiled cuts by. Nothing is taken from a Unicode data file.
+Canonical and compatibility forms are in ``generate_nfc.py``. This file has lower case, the characters that Bert, Nmt
+and StripAccents remove or replace with a space, and the grapheme cluster classes of Precompiled. No Unicode data file
+is used.
 
     python tools/unicode/generate_normalize.py            # rewrites the tables
     python tools/unicode/generate_normalize.py --check    # exit status 1 when they differ
@@ -25,10 +26,10 @@ GRAPHEME = ["other", "control", "extend", "zwj", "spacing_mark", "prepend", "l",
 GRAPHEME += ["consonant"]
 LINKER, CLUSTER_EXTEND = 1 << 4, 1 << 5
 BERT_REMOVED, BERT_SPACE, CHINESE, NONSPACING, COMBINING, NMT_REMOVED, NMT_SPACE = (1 << bit for bit in range(6, 13))
-SEVERAL = 255  # in place of a difference: the lower case is not one character
+SEVERAL = 255  # instead of a difference: the lower case is several characters
 
 ACUTE, ZWJ, KA, VIRAMA, L, V, T = map(chr, (0x301, 0x200D, 0x915, 0x94D, 0x1100, 0x1161, 0x11A8))
-# By the size of a character: the mark that, with `a` between, makes six bytes or more with it and less without.
+# By size of a character: a mark that, with `a` between them, makes a cluster of six bytes or more with it, fewer alone.
 FILLERS = {1: "\U000e0100", 2: "\u20d0", 3: "\u0301", 4: "\u0301"}
 PROBES = {"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", L: "L", V: "V", T: "T"}
 
@@ -38,7 +39,7 @@ def code_points() -> list[int]:
 
 
 def each(normalizer: normalizers.Normalizer, probe: Callable[[str], str], separator: str = "\n") -> dict[int, str]:
-    """What the normalizer makes of probe(c) for every c but the separator and CR, many of them in one call."""
+    """Return the normalized probe(c) for every c except the separator and CR. One call normalizes many."""
     points = [cp for cp in code_points() if chr(cp) not in separator + "\r"]
     found: dict[int, str] = {}
     for start in range(0, len(points), 4096):
@@ -55,7 +56,7 @@ def bert(clean: bool = False, chinese: bool = False, strip: bool = False) -> nor
 
 
 def flags() -> list[int]:
-    """The removals and replacements of every code point."""
+    """Return the removals and replacements of every code point."""
     table = [0] * CODE_POINTS
 
     def take(bit: int, normalizer: normalizers.Normalizer, result: Callable[[str], str]) -> None:
@@ -77,7 +78,7 @@ def flags() -> list[int]:
 
 
 def graphemes(table: list[int]) -> None:
-    """The cluster class of every code point, from which clusters of less than six bytes are replaced whole."""
+    """Add the cluster class of every code point. Precompiled replaces whole clusters of less than six bytes."""
     normalizer = normalizers.Precompiled(charsmap(PROBES))
 
     def members(probe: Callable[[str], str], test: Callable[[int, str], bool]) -> set[int]:
@@ -135,7 +136,7 @@ def graphemes(table: list[int]) -> None:
 
 
 def lowercase() -> tuple[list[int], list[int]]:
-    """(number of the difference for every code point, the differences)."""
+    """Return the index of the difference for every code point, and the differences."""
     table, differences = [0] * CODE_POINTS, [0]
     lower = each(normalizers.Lowercase(), lambda c: c)
     for cp, text in lower.items():

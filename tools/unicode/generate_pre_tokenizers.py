@@ -1,7 +1,7 @@
 """Measures the character sets of the reference's pre-tokenizers and writes cpp/src/unicode/pre_tokenizer_classes.inc.
 
-`Whitespace`, `WhitespaceSplit`, `Punctuation`, `Digits` and `UnicodeScripts` of the installed `tokenizers` each carry a
-Unicode version of their own, so every set is read off their behaviour, for every code point.
+`Whitespace`, `WhitespaceSplit`, `Punctuation`, `Digits` and `UnicodeScripts` of the installed `tokenizers` each have
+their own Unicode version, so every set is measured on them, for every code point.
 
     python tools/unicode/generate_pre_tokenizers.py [--check]
 """
@@ -28,7 +28,7 @@ SPACE = 0x10  # \s of Whitespace
 
 
 def flag_table() -> bytearray:
-    """The flags of every code point."""
+    """Return the flags of every code point."""
     table = bytearray(CODE_POINTS)
     white_split = pre_tokenizers.WhitespaceSplit()
     punctuation = pre_tokenizers.Punctuation("isolated")
@@ -38,7 +38,7 @@ def flag_table() -> bytearray:
         for char in batch:
             if char not in kept:
                 table[ord(char)] |= WHITE
-        # Between letters, what is isolated is a piece of its own.
+        # Between letters, an isolated character is a piece.
         between = "a" + "a".join(batch) + "a"
         for flag, isolating in ((PUNCTUATION, punctuation), (NUMERIC, digits)):
             for piece, _ in isolating.pre_tokenize_str(between):
@@ -55,20 +55,20 @@ def flag_table() -> bytearray:
 
 
 def cuts(text: str) -> set[int]:
-    """Where UnicodeScripts begins a piece."""
+    """Return the positions where UnicodeScripts begins a piece."""
     return {start for _, (start, _) in pre_tokenizers.UnicodeScripts().pre_tokenize_str(text)}
 
 
 def script_table(cuts: Callable[[str], set[int]] = cuts) -> bytearray:
-    """A number per code point: equal where one script is seen, 0 where none of its own is ("Any").
+    """Return a number for each code point: equal for the same script, 0 for "Any".
 
-    `cuts` says where pieces of a text begin; scripts are numbered in the order of their first code points.
+    `cuts` returns where the pieces of a text begin. Scripts are numbered in order of their first code points.
     """
     table = bytearray(CODE_POINTS)
     representatives: list[str] = []  # of the scripts numbered 1, 2, ...
     current = 0
     for batch in batches():
-        # "Any" joins whatever stands before it: Latin, and Han too. Most of the code points do.
+        # "Any" joins the script before it: Latin, and Han too. Most code points are "Any".
         cut = cuts("".join(f"a{char}" for char in batch))
         joined = [char for i, char in enumerate(batch) if 2 * i + 1 not in cut]
         if len(cuts("漢" + "".join(joined))) > 1:
@@ -91,7 +91,7 @@ def script_table(cuts: Callable[[str], set[int]] = cuts) -> bytearray:
 
 
 def script_ranges(table: bytearray) -> list[tuple[int, int]]:
-    """The first code point of each run of equal numbers, and the number."""
+    """Return (first code point, number) of each run of equal numbers."""
     return [(c, table[c]) for c in range(CODE_POINTS) if c == 0 or table[c] != table[c - 1]]
 
 

@@ -1,8 +1,7 @@
-r"""Measures the character properties and the case folding of Oniguruma as the installed `tokenizers` carries it, and
-writes cpp/src/unicode/unicode_properties.inc: every name that \p{...} and [[:...:]] know, with the code points it
-stands for.
+r"""Measures the character properties and the case folding of the Oniguruma in the installed `tokenizers`, and writes
+cpp/src/unicode/unicode_properties.inc: every name for \p{...} and [[:...:]], with its code points.
 
-The names come from the strings of the compiled library; Oniguruma itself says which of them it knows.
+The names are those strings of the compiled library that Oniguruma accepts as properties.
 
     python tools/unicode/properties.py [--check]
 """
@@ -24,14 +23,14 @@ SURROGATES = range(0xD800, 0xE000)
 EVERYTHING = "".join(chr(c) for c in range(0x110000) if c not in SURROGATES)
 POSIX = ["alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph"]
 POSIX += ["lower", "print", "punct", "space", "upper", "word", "xdigit"]
-# Their complements inside a class are not what they are outside.
+# Inside a class their complements differ from those outside.
 ODD = (r"\p{any}", r"\p{assigned}", r"\p{word}", r"\w", "[[:word:]]")
 
 Ranges = tuple[tuple[int, int], ...]
 
 
 def matches(pattern: str, text: str) -> list[tuple[int, int]]:
-    """Where `pattern`, which matches no empty string, matches in `text`."""
+    """Return the matches of `pattern`, which does not match the empty string, in `text`."""
     split = Split(Regex(pattern), behavior="removed", invert=True)
     return [span for _, span in split.pre_tokenize_str(text)]
 
@@ -39,7 +38,7 @@ def matches(pattern: str, text: str) -> list[tuple[int, int]]:
 def accepted(pattern: str) -> bool:
     try:
         Regex(pattern)
-    except Exception:  # the library raises nothing narrower
+    except Exception:  # the library raises plain Exception
         return False
     return True
 
@@ -49,12 +48,14 @@ def code_point(offset: int) -> int:
 
 
 def ranges(pattern: str) -> Ranges:
-    """The code points that the one-character pattern matches; surrogates join what is on both sides of them."""
+    """Return the code points that a one-character pattern matches. Ranges on both sides of the surrogates are
+    joined."""
     return tuple((code_point(a), code_point(b - 1)) for a, b in matches(f"{pattern}+", EVERYTHING))
 
 
 def sample() -> str:
-    """Enough code points to tell all properties apart: inside the vast uniform areas, only where blocks may begin."""
+    """Return enough code points to distinguish all properties; in large uniform areas only possible borders of
+    blocks."""
     areas = [area for name in ("cn", "co", "han", "hangul", "tangut") for area in ranges(rf"\p{{{name}}}")]
     sparse = {c for a, b in areas for c in range(a + 1, b)}
 
@@ -68,7 +69,7 @@ def sample() -> str:
 
 
 def sampled_ranges(pattern: str, text: str) -> Ranges:
-    """As ranges(), from a sample; a range that ends between two samples is looked up among all code points."""
+    """`ranges` from a sample. If a range ends between two samples, all code points are tested."""
     found = []
     for a, b in matches(f"{pattern}+", text):
         for inside, outside in ((a, a - 1), (b - 1, b)):
@@ -85,7 +86,7 @@ def as_class(points: Ranges) -> str:
 
 
 def verify(measured: dict[str, Ranges]) -> None:
-    """Every measured set equals its pattern over all code points: what only one of the two has is empty."""
+    """Check every measured set against its pattern on all code points: their differences must be empty."""
     pieces = []
     for pattern, points in measured.items():
         if pattern in ODD:
@@ -102,7 +103,7 @@ def verify(measured: dict[str, Ranges]) -> None:
 
 
 def property_names() -> list[str]:
-    """Every name for \\p{...} that stands in the library."""
+    """Return every name for \\p{...} in the library."""
     names: set[str] = set()
     for library in sorted(Path(tokenizers.__file__).parent.glob("tokenizers*.so")):
         found = re.findall(rb"(?<=\x00)[A-Za-z][A-Za-z0-9=.]{0,60}(?=\x00)", library.read_bytes())
@@ -111,7 +112,7 @@ def property_names() -> list[str]:
 
 
 def measure_properties() -> tuple[list[tuple[str, int]], list[Ranges]]:
-    """The names, sorted, each with the number of its set; and the distinct sets."""
+    """Return the names, sorted, each with the number of its set, and the distinct sets."""
     patterns = {name: rf"\p{{{name}}}" for name in property_names()}
     patterns |= {f"[:{name}:]": f"[[:{name}:]]" for name in POSIX}
     patterns |= {f"\\{letter}": f"\\{letter}" for letter in "dhsw"}
@@ -124,9 +125,9 @@ def measure_properties() -> tuple[list[tuple[str, int]], list[Ranges]]:
 
 
 def measure_folds() -> dict[int, tuple[int, ...]]:
-    """For each character that case folding changes: what it becomes. Two strings are equal when what they become is."""
+    """Return the case folding of each character that it changes. Strings are equal if their foldings are."""
     cased = sorted({c for name in ("cwcf", "cwcm") for a, b in ranges(rf"\p{{{name}}}") for c in range(a, b + 1)})
-    # Runs of characters that fold to several take part only through those: each member is compared on its own line.
+    # Separate lines: foldings to several characters would otherwise match across members.
     text = "".join(f"\n{chr(c)}" for c in cased)
     folds: dict[int, tuple[int, ...]] = {}
     for c in cased:
@@ -165,7 +166,7 @@ def leb128(number: int) -> list[int]:
 
 
 def packed(points: Ranges) -> list[int]:
-    """The gaps before and the lengths less one of the ranges, after their count."""
+    """Return the count of the ranges, then the gap before each and its length minus one."""
     out = leb128(len(points))
     previous = 0
     for first, last in points:

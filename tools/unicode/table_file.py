@@ -1,4 +1,4 @@
-"""What the generators of tables do on the command line: write the file, or with ``--check`` compare it."""
+"""Command line of the table generators: write the file, or with ``--check`` compare it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main(description: str | None, render: Callable[[], str], output: Path) -> int:
-    """Run a generator. 1 when the file to check is not what the installed references give."""
+    """Run a generator. Returns 1 if a checked file differs from its result."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
     check = parser.parse_args().check

@@ -107,7 +107,7 @@ def tasks(kit: Kit) -> Tasks:
 
 
 def _streams(manager, ports, rows):
-    """A call that sends all batches of ids to a detokenizer, as a scheduler does, and gives what comes back."""
+    """A call that sends batches of ids to a detokenizer, as a scheduler does, and returns its answers."""
     from array import array
     from threading import Thread
 
@@ -149,7 +149,7 @@ def _streams(manager, ports, rows):
 
 
 def _masks(grammar, tokenizer):
-    """What a grammar lets through before each id of an answer."""
+    """The ids that a grammar allows before each id of an answer."""
     import torch
 
     seen = []
@@ -162,7 +162,7 @@ def _masks(grammar, tokenizer):
 
 
 def _tool_calls(tokenizer):
-    """What a parser of tool calls gives while an answer streams."""
+    """The results of a tool-call parser while an answer streams."""
     from sglang.srt.entrypoints.openai.protocol import Function, Tool
     from sglang.srt.function_call.function_call_parser import FunctionCallParser
 

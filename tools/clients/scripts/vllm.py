@@ -163,7 +163,7 @@ def _structured(config):
 
 
 def _tool_calls(tokenizer):
-    """What a parser of tool calls gives while an answer streams."""
+    """The results of a tool-call parser while an answer streams."""
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.tool_parsers import ToolParserManager
 
