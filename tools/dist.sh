@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dist/: the sdist, and the wheel that is built from it, with what tools/build.txt pins and the commit's time as theirs.
+# Builds the sdist, and the wheel from it, into dist/: with the pins of tools/build.txt and the commit's time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ if [ -n "$(git status --porcelain)" ]; then
 fi
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
-export CRAYON_BUILD=cpu # whatever this machine has: GPU engines are built where they are installed
+export CRAYON_BUILD=cpu # even with a GPU here: GPU engines are built at installation
 umask 022
 
 room=$(mktemp -d)

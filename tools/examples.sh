@@ -14,7 +14,7 @@ for part in $parts; do
     tokenizers)
         for directory in "$CRAYON_SHARED"/vocab/*/; do
             name=$(basename "$directory")
-            # gguf has two vocabularies, and vectors of llama.cpp instead of a tokenizer of the library.
+            # gguf has two vocabularies, with vectors of llama.cpp instead of a tokenizer of the library.
             [ "$name" = gguf ] || crayon parity "$name" --against tokenizers --no-speed --markdown "$name-tokenizers.md"
         done
         ;;

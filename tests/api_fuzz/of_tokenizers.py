@@ -1,4 +1,4 @@
-"""`crayon_hf.Tokenizer` beside `tokenizers.Tokenizer`: any sequence of changes and calls leaves the two the same."""
+"""`crayon_hf.Tokenizer` against `tokenizers.Tokenizer`: they stay equal in any sequence of changes and calls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ added = st.one_of(
 
 
 class BothTokenizers(RuleBasedStateMachine):
-    """Each rule does one thing to both."""
+    """Each rule makes one change or call on both."""
 
     @initialize(kind=st.sampled_from(KINDS))
     def begin(self, kind: str) -> None:
@@ -143,7 +143,7 @@ class BothTokenizers(RuleBasedStateMachine):
             for id in ids:
                 try:
                     found.append(stream.step(tokenizer, id))
-                except Exception:  # the reference's is of no other kind
+                except Exception:  # the reference raises plain Exception
                     return [*found, "refused"]
             return found
 
@@ -168,12 +168,12 @@ class BothTokenizers(RuleBasedStateMachine):
         self.agree(processed)
 
     def agree(self, call: Callable[[Any], Any]) -> None:
-        """Both give the same, or both refuse."""
+        """Both return the same, or both raise."""
         expected, said = (outcome(lambda: call(tokenizer)) for tokenizer in self.both())  # noqa: B023
         assert said == expected
 
     def lenient(self, tokenizer: Any) -> dict[str, str]:
-        """What has ours leave out unknown ids, as the reference does."""
+        """The argument that makes ours skip unknown ids, as the reference does."""
         return {"unknown_ids": "skip"} if tokenizer is self.ours else {}
 
     @invariant()

@@ -1,4 +1,4 @@
-"""`crayon_hf.AutoTokenizer` beside transformers' own: any sequence of changes and calls leaves the two the same."""
+"""`crayon_hf.AutoTokenizer` against transformers' own: they stay equal in any sequence of changes and calls."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ ATTRIBUTES: dict[str, tuple[Any, ...]] = {
     "add_bos_token": (True, False),
     "add_eos_token": (True, False),
     **{f"{name}_token": ("the", "[NEW]", "<pad>") for name in ("pad", "eos", "bos", "mask", "sep")},
-    "unk_token": ("<pad>",),  # transformers looks for one that is not in the vocabulary until the stack is full
+    "unk_token": (
+        "<pad>",
+    ),  # for an unknown token missing in the vocabulary, transformers recurses until the stack overflows
 }
 QUESTIONS = (
     *("vocab_size", "special_tokens_map", "all_special_tokens", "all_special_ids", "added_tokens_decoder"),
@@ -103,7 +105,7 @@ def repositories() -> dict[str, Path]:
 
 @cache
 def opened(name: str) -> tuple[Any, Any]:
-    """The tokenizers of a directory, stock and ours. Copies of them are changed."""
+    """The tokenizers of a directory, stock and ours. Tests change copies of them."""
     directory = repositories()[name]
     return tuple(
         module.AutoTokenizer.from_pretrained(directory)  # type: ignore[attr-defined]
@@ -112,12 +114,12 @@ def opened(name: str) -> tuple[Any, Any]:
 
 
 def document(text: str) -> Any:
-    """A saved file. The library reads scores back as neighbours of what it wrote, so a copy of its own has others."""
+    """A saved file. The library reads some scores as neighbouring doubles, so a file saved by a copy can differ."""
     return json.loads(text, parse_float=lambda number: f"{float(number):.12g}")
 
 
 class BothFast(RuleBasedStateMachine):
-    """Each rule does one thing to both: to stock's, and to ours."""
+    """Each rule makes one change or call on both, stock and ours."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,14 +132,14 @@ class BothFast(RuleBasedStateMachine):
         self.both = [copy.deepcopy(tokenizer) for tokenizer in opened(name)]
 
     def agree(self, call: Callable[[Any], Any]) -> None:
-        """Both give the same, or both refuse."""
+        """Both return the same, or both raise."""
         stock, ours = self.both
         try:
             expected = outcome(lambda: call(stock))
         except BaseException as error:
             if type(error).__name__ != "PanicException":
                 raise
-            expected = None  # it ends a thread of the library: ours may say what it likes
+            expected = None  # it panics in a thread of the library: any result of ours is right
         said = outcome(lambda: call(ours))
         assert expected is None or said == expected
 
@@ -251,7 +253,7 @@ class BothFast(RuleBasedStateMachine):
 
     @rule(crossed=st.booleans())
     def saved(self, crossed: bool) -> None:
-        """What each saves is the same, and may be opened by the other."""
+        """Both save the same files, and either can open the other's."""
         self.roots.append(tempfile.mkdtemp())
         directories = [os.path.join(self.roots[-1], name) for name in ("stock", "ours")]
         for tokenizer, directory in zip(self.both, directories, strict=True):

@@ -1,7 +1,7 @@
-"""Random sequences of calls and changes, ours beside the library's own, for each face.
+"""Random sequences of calls and changes on ours and on the library's own, for each interface.
 
-CRAYON_API_FUZZ says how many: `make api-fuzz` has some thousand, with another seed each time. A difference is made as
-small as possible.
+CRAYON_API_FUZZ sets their number: `make api-fuzz` runs several thousand, each time with another seed. Failures are
+shrunk.
 """
 
 from __future__ import annotations

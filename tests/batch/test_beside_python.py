@@ -1,4 +1,4 @@
-"""Beside other threads of Python: who has the GIL, and when the cyclic collector runs."""
+"""Effects on other Python threads: who holds the GIL, and when the garbage collector runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tokenizer() -> Tokenizer:
 
 @contextmanager
 def others_never_asked() -> Iterator[None]:
-    """Nobody has to give the GIL away: who loses it did so by himself."""
+    """Disable requests for the GIL by other threads: only our own releases count."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     try:
@@ -37,7 +37,7 @@ def others_never_asked() -> Iterator[None]:
 
 
 def gives_the_gil_away(call: Callable[[], Any], calls: int) -> bool:
-    """Whether a thread that waits for nothing but the GIL gets it during so many calls."""
+    """Whether a thread that waits only for the GIL gets it during `calls` calls."""
     gate, ran = threading.Lock(), []
     gate.acquire()
 
@@ -87,7 +87,7 @@ def test_large_texts_give_it_away(tokenizer: Tokenizer, name: str) -> None:
 
 @contextmanager
 def collections() -> Iterator[list[int]]:
-    """The generations that the collector went through."""
+    """The generations that the garbage collector collected."""
     found: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -120,5 +120,5 @@ def test_the_collector_waits(tokenizer: Tokenizer, call: Callable[[Tokenizer], A
         kept = call(tokenizer)
     assert kept
     assert gc.isenabled()
-    # Once before each part of the call, at most; it went through thousands of new lists hundreds of times.
+    # At most once before each part of the call, not hundreds of times over thousands of new lists.
     assert len(found) <= 20

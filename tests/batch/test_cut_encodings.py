@@ -1,4 +1,4 @@
-"""Encodings of large texts, which threads make in parts, are those that one thread makes of the whole."""
+"""Encodings of large texts, which several threads make in parts, equal those of one thread."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ OPTIONS: list[dict[str, Any]] = [
     {"add_special_tokens": False, "special_as_text": True},
 ]
 LARGE = 540_000
-"""Characters: more than two parts of a text are long."""
+"""Characters. Texts of this length have more than two parts."""
 
 
 def large_text(seed: int) -> str:
-    """With added tokens, other scripts, and characters of all sizes."""
+    """A text with added tokens, several scripts, and characters of all sizes."""
     rng = random.Random(seed)
     pieces = [reference_impl.generated_text(rng, 2000) for _ in range(40)]
     pieces += ["<end> ", "naïve 東京 😀 ", "1234567 ", "\n\n", "  spaces  "]

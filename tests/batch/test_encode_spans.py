@@ -1,4 +1,4 @@
-"""Texts as spans of one buffer: the ids of `encode_ragged`, from wherever they lie."""
+"""Texts as spans of one buffer get the ids of `encode_ragged`, wherever they are in it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def spans_of(texts: list[bytes], between: bytes = b"") -> Spans:
 
 @functools.cache
 def many_texts() -> list[bytes]:
-    """Empty ones, pieces with special tokens, and more than a task's."""
+    """Empty texts, texts with special tokens, and more texts than a task has."""
     rng = random.Random(4)
     small = ["".join(rng.choices(encode_shapes.PIECES, k=rng.randint(0, 12))) for _ in range(150)]
     small += [" ", "<|end|>", "x<|begin|><|end|>\n", "a\u0301\u0000", *[""] * 3]
@@ -50,7 +50,7 @@ def rows(ids: Any, splits: Any) -> list[list[int]]:
 
 
 def check(engine: _core.Engine, spans: Spans, **arguments: Any) -> None:
-    """Against encode_ragged of the same bytes, with every dtype and a suffix, on one thread and on four."""
+    """Compare with encode_ragged of the same bytes, with every dtype and a suffix, on one thread and on four."""
     data, begins, ends = spans
     texts = [data[begin:end] for begin, end in zip(begins, ends, strict=True)]
     want = rows(*engine.encode_ragged(texts, threads=1, **arguments))
@@ -145,7 +145,7 @@ def test_spans_that_are_none(begin: int, end: int) -> None:
 
 @pytest.mark.parametrize(("dtype", "largest"), [("int32", 2**31 - 1), ("uint32", 2**32 - 1), ("uint16", 2**16 - 1)])
 def test_ids_at_the_limits_of_a_dtype(dtype: str, largest: int) -> None:
-    """Of a text, which is named, and of the suffix."""
+    """Ids of a text, which the error names, and of the suffix."""
     engine = opened("gpt2")
     data, begins, ends = spans_of([b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"] * 3000)
     for id in (65_535, 70_000):
@@ -173,7 +173,7 @@ INVALID = [b"\x80", b"\xc0\xaf", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", 
 @pytest.mark.parametrize("bad", INVALID, ids=bytes.hex)
 def test_invalid_utf8(bad: bytes) -> None:
     texts = [b"fine", "\u00e9t\u00e9 ".encode() * 5 + bad + b" x" + bad, b"", bad]
-    data, begins, ends = spans_of(texts * 2000, b"\xc3")  # what stands between them is nobody's business
+    data, begins, ends = spans_of(texts * 2000, b"\xc3")  # bytes between texts need not be UTF-8
     engine = opened("gpt2")
     for threads in (1, 4):
         with pytest.raises(InvalidUtf8Error, match=r"^text 1 is not UTF-8: invalid byte at offset 30$"):
@@ -208,7 +208,7 @@ def test_split_as_python_does(data: bytes, separator: st.DataObject) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("separator", [b"\n", b"\n\n\n\n\n", b"<|endoftext|>"])
 def test_split_of_more_than_a_task(separator: bytes) -> None:
-    """Separators that overlap, and that lie on the border of two tasks."""
+    """Separators that overlap, and that cross the border of two tasks."""
     check_split(separator[:1] * 2_200_001, separator)
     for shift in range(len(separator) + 1):
         check_split(b"y" * ((1 << 20) - shift) + separator + b"y" * 10, separator)

@@ -1,4 +1,4 @@
-"""A signal's handler is called soon, however long the batch is, and what it raises ends the call."""
+"""A signal's handler runs soon, however long the batch is, and its exception ends the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of JSON: where the engine is sure, Python's json says the same; where it is not, nothing was touched."""
+"""Lines of JSON: where the engine is sure, Python's json agrees; other lines are unchanged."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.support.json_line_cases import HALVES, UNSURE_LINES
 STRINGS, BLANK, UNSURE = 0, 1, 2
 
 READERS = [level for level in _core.cpu_levels() if level != "avx512"]
-"""The instruction sets that have a reader of their own."""
+"""The instruction sets that have their own reader."""
 
 
 @pytest.fixture(params=READERS, scope="module", autouse=True)
 def _cpu(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Each test runs on each."""
+    """Run each test on each instruction set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CRAYON_CPU", request.param)
         yield
@@ -36,7 +36,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def read(data: bytes, columns: list[str], threads: int = 1, around: bytes = b"") -> list[list[str] | int]:
-    """Of each line its strings, or its status; checked against Python's json."""
+    """Return the strings or the status of each line, after checking them against Python's json."""
     block = bytearray(data + around)
     found = _core.read_json_lines(block, len(data), columns, threads=threads)
     lines = lines_of(data)
@@ -73,7 +73,7 @@ def status_of(line: bytes, column: str = "text") -> int:
     return got if isinstance(got, int) else STRINGS
 
 
-# -- what is usual is not left to Python
+# -- usual lines, which the engine reads itself
 
 KEYS = st.sampled_from(["text", "a", "b", "textt", "tex", "", "\u6587\U0001f642", 'a"\n\0'])
 STRINGS_OF_ALL = st.text() | st.sampled_from(
@@ -137,7 +137,7 @@ def test_lines_that_are_left_to_python(at: int) -> None:
 
 @pytest.mark.parametrize("escape", HALVES)
 def test_half_a_surrogate_pair(escape: str) -> None:
-    """It makes a str that is no text; elsewhere in the record it is nobody's business."""
+    """In a column it would make a str that is not valid text. Elsewhere in the record it does not matter."""
     assert read(f'{{"b": "{escape}", "text": "\\u0041", "c": ["{escape}"]}}'.encode(), ["text"]) == [["A"]]
 
 
@@ -172,7 +172,7 @@ MARKS = list(b'{}[]":,\\ \t\r\nu0dDeE+-.tfn\x00\x1f\x7f\x80\xbf\xc3\xed\xf0\xff'
 
 
 def test_mutated_lines() -> None:
-    """Bytes of good lines changed, taken out, doubled and put in."""
+    """Bytes of good lines, changed, removed, repeated and inserted."""
     rng = random.Random(1)
     sure = 0
     for _ in range(200):
@@ -186,7 +186,7 @@ def test_mutated_lines() -> None:
                 line[at : at + size] = rng.choice((with_, b"", with_ + line[at : at + 1]))
             lines.append(bytes(line))
         sure += sum(isinstance(got, list) for got in read(b"\n".join(lines), ["text"], around=rng.randbytes(5)))
-    assert sure > 800  # of 4000: both ways are met often
+    assert sure > 800  # of 4000: both outcomes occur often
 
 
 _TOKENS = """

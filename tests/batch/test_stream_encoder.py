@@ -1,4 +1,4 @@
-"""StreamEncoder: whatever the windows, the ids and offsets are those of the whole text."""
+"""StreamEncoder: for any windows, ids and offsets are those of the whole text."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ TEXT_SHAPES: dict[str, dict[str, Any]] = {
     ),
     "first": assemble("unigram, byte_fallback", pre_tokenizer=_first(METASPACE)),
 }
-"""Published shapes of text tables."""
+"""Published types of vocabularies with text tables."""
 
 
 @functools.cache
 def engine_of(shape: str) -> _core.Engine:
-    """An engine of one of the shapes, of text tables or of byte tables."""
+    """An engine of one of the shapes, with text or byte tables."""
     if shape in TEXT_SHAPES:
         return reference_impl.open_engine(TEXT_SHAPES[shape])
     return reference_impl.open_engine(encode_shapes.vocabulary(shape))
@@ -118,7 +118,7 @@ def _check_case(document: str, rng: random.Random, texts: int) -> int:
     try:
         engine = reference_impl.open_engine(document)
     except VocabularyError:
-        return 0  # what the reference refuses, too
+        return 0  # the reference refuses it, too
     tried = 0
     for _ in range(texts):
         text, offsets = text_of(rng, rng.choice([3, 10, 30])), rng.random() < 0.6
@@ -135,7 +135,8 @@ def _check_case(document: str, rng: random.Random, texts: int) -> int:
 
 
 def _pairs_engine(family: str) -> tuple[_core.Engine, str]:
-    """One that joins any two neighbouring bytes of some characters, so that each end of a pretoken shows in the ids."""
+    """An engine that merges any two neighbouring bytes of some characters, so that ids show every border of a
+    pretoken."""
     characters = "aZ\u4e2d\u01c51'sr \n\r\t/.\u0301"
     known = sorted(set(characters.encode()))
     merges = [(bytes([a]), bytes([b])) for a, b in itertools.product(known, known)]
@@ -162,7 +163,7 @@ def test_all_neighbours(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_endless_pretokens_have_seams(family: str) -> None:
-    """What is cut into pretokens by counting, or only at punctuation and line breaks, needs no large windows."""
+    """Texts that are cut by counting, or only at punctuation and line breaks, need no large windows."""
     engine, _ = _pairs_engine(family)
     texts = ["\u4e2d" * 9 + "\u3002", "\u4e2d\n", "\u4e2d\u3002\n", "aZ.", "a\r\n", "'r1", "x\n\n\n\ty"]
     if family != "gpt2":
@@ -231,7 +232,7 @@ def test_without_proof_there_are_no_seams(document: dict[str, Any]) -> None:
     assert_streams_alike(engine, data.decode(), 100, True, True)
 
 
-# -- text that is none
+# -- invalid text
 
 
 @pytest.mark.parametrize("window", [1, 3, 100])
@@ -287,7 +288,7 @@ def test_living_arrays_share_no_memory() -> None:
             assert not any(np.shares_memory(array, other) for other, _ in kept)
         reused += ids.ctypes.data in seen
         seen.add(ids.ctypes.data)
-        # Sometimes the whole array, sometimes no more than a view of it.
+        # Sometimes the whole array, sometimes only a view of it.
         kept += [(array, array.copy()) for array in arrays if rng.random() < 0.3]
         del ids, spans, arrays
         while len(kept) > 40:

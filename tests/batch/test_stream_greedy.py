@@ -1,4 +1,4 @@
-"""StreamEncoder on greedy engines and on tables of longest match: windows do not show there either."""
+"""StreamEncoder on greedy engines and on tables of longest match: windows do not change ids there either."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.streams import PIECES, assert_streams_alike
 from tests.support.version_2_files import WORDS, write_version_2
 
 SHORT = [word for word in WORDS if len(word) < 20]
-"""So that windows of some ten bytes have seams."""
+"""Short tokens, so that windows of about ten bytes have seams."""
 
 BYTE_SHAPES = ("gpt2", "llama3", "qwen", "roberta", "prefixed", "whole")
 

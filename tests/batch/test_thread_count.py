@@ -1,4 +1,4 @@
-"""How many threads a call has: by its text, the cores, and the quotas of the control groups."""
+"""The number of threads of a call: by its text, the cores, and the quotas of the control groups."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DEEP = "/a.slice/b.scope"
         (v2("/", {"": "max 100000\n"}), None),
         (v2("/", {"": ""}), None),
         (v2("/", {"": "-1"}), None),
-        # The least of all groups above counts.
+        # The smallest quota of all parent groups counts.
         (v2(DEEP, {"/a.slice": "200000 100000\n", DEEP: "400000 100000\n"}), 2),
         (v2(DEEP, {"/a.slice": "200000 100000\n", DEEP: "50000 100000\n"}), 0.5),
         (v1("/box", "/", "/box", "300000"), 3),

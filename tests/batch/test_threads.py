@@ -1,4 +1,4 @@
-"""Many threads on one engine, engines side by side, and forks in the middle of it all."""
+"""Many threads on one engine, several engines at once, and forks during calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ cpu = reference_impl.cpu
 
 @functools.cache
 def vocabulary(seed: int) -> str:
-    """A trained vocabulary; each seed has one of its own."""
+    """A trained vocabulary, another one for each seed."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     text = reference_impl.generated_text(random.Random(seed), 60_000).split("\n")
@@ -41,7 +41,7 @@ def vocabulary(seed: int) -> str:
 
 @functools.cache
 def documents() -> list[str]:
-    """Many small texts, some empty, and one that is larger than all of them."""
+    """Many small texts, some empty, and one that is larger than all others together."""
     rng = random.Random(5)
     text = reference_impl.generated_text(rng, 400_000)
     out = []
@@ -96,7 +96,7 @@ def test_the_number_of_threads_from_outside(engine: _core.Engine, monkeypatch: p
 
 
 def in_threads(count: int, work: Callable[[int], None]) -> None:
-    """Runs work(0) to work(count - 1) at once; raises what one of them raised."""
+    """Run work(0) to work(count - 1) in threads that start together. Raises an exception of one of them."""
     with ThreadPoolExecutor(count) as pool:
         barrier = threading.Barrier(count)
 
@@ -129,7 +129,7 @@ def test_eight_threads_on_one_engine(engine: _core.Engine) -> None:
 
 @pytest.mark.parametrize("threads", [1, 8])
 def test_an_error_in_the_middle(cpu: str, threads: int) -> None:
-    """In one item, and one that only encoding finds: the call ends with it, the engine goes on working."""
+    """Errors of an item's type, and errors found while encoding, end the call. The engine stays usable."""
     tokenizer = Tokenizer.from_str(vocabulary(1))
     tokenizer.add_tokens([AddedToken("<r>", rstrip=True), AddedToken(" ", lstrip=True, single_word=True)])
     engine = reference_impl.open_engine(tokenizer.to_str())
@@ -146,7 +146,7 @@ def test_an_error_in_the_middle(cpu: str, threads: int) -> None:
 
 
 def test_a_list_that_changes_meanwhile(engine: _core.Engine) -> None:
-    """Another thread empties and fills the list whose texts are being encoded; they are as they were at the call."""
+    """Another thread empties and fills the list during the call, which encodes the texts of its beginning."""
     first = [bytes(text, "utf-8") for text in documents()]
     stop = threading.Event()
     texts: list[Any] = []
@@ -237,7 +237,7 @@ print(json.dumps({"failed": failed, "again": again}))
 @pytest.mark.forks_from_threads
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forks_while_threads_encode(tmp_path: Path, cpu: str) -> None:
-    """A child has one thread, and whatever the others held when it was made; it encodes all the same, and soon."""
+    """A child has one thread, while others of the parent may have held locks. It encodes soon nevertheless."""
     cartridge = tmp_path / "vocabulary.dat"
     cartridge.write_bytes(reference_impl.compiled(vocabulary(1)))
     texts = tmp_path / "texts.json"

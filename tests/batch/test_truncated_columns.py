@@ -1,4 +1,4 @@
-"""Truncation of large texts reads only what gives the tokens that stay, and leaves the same ones."""
+"""Truncation of large texts reads only as much text as the kept tokens need, and keeps the same tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def a_text(rng: random.Random, size: int) -> str:
 
 
 def kept(first: int, second: int, most: int, strategy: str) -> tuple[int, int] | None:
-    """How many tokens of each are left, by the rules of ``tokenizers``; None where it refuses."""
+    """The number of kept tokens of each text, by the rules of ``tokenizers``; None where it refuses."""
     if most == 0:
         return 0, 0
     excess = first + second - most
@@ -58,7 +58,7 @@ def kept(first: int, second: int, most: int, strategy: str) -> tuple[int, int] |
 
 
 def plain_row(engine: _core.Engine, first: str, second: str | None, truncation: tuple[Any, ...]) -> list[int] | None:
-    """Of ids of whole texts. (Whole encodings keep what is cut off, of pairs each piece with each.)"""
+    """The row from ids of whole texts. (Whole encodings of pairs would keep the rest, each piece with each.)"""
     length, _, strategy, side = truncation
     end = engine.token_to_id("<end>")
     assert end is not None
@@ -110,14 +110,14 @@ def test_little_of_a_large_text_is_encoded() -> None:
     assert read(512, 0, "longest_first", "right") < 50_000
     assert read(512, 0, "longest_first", "left") < 50_000
     assert read(513, 0, "longest_first", "right", second=[text]) < 100_000
-    # An odd number of ids is left: the longer of the two, which only all of both tells, gets one more.
+    # An odd number of ids is left. The longer text gets one more, so both must be encoded whole.
     assert read(512, 0, "longest_first", "right", second=[text]) > 2 * size
     assert read(10**9, 0, "longest_first", "right") == size
 
 
 @pytest.mark.parametrize("kind", ["word_piece", "unigram", "word_level", "llama"])
 def test_texts_that_may_be_an_error_at_their_end_are_read_whole(kind: str) -> None:
-    """For Llama no text is one."""
+    """Not for Llama, which has no such texts."""
     engine = reference_impl.open_engine(trained(kind))
     text = "some words of a text " * 5000
     truncation = (16, 0, "longest_first", "right")

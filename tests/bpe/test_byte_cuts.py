@@ -1,4 +1,4 @@
-"""Pretokens cut before they are merged: never between characters that a merge joins, and to the same ids."""
+"""Pretokens are cut before merging, never between characters that a merge joins, and with the same ids."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.support import reference_impl
 
 Way = _core._testing.MergeWay
 
-# Characters of each length whose bytes have ends and begins in common, and bytes that are no character.
+# Characters of each length that share first and last bytes, and bytes that are not UTF-8.
 CHARACTERS = "ab éèЖ の子か本語 😀😁🂀"
 BYTES = [bytes([b]) for b in sorted({*CHARACTERS.encode(), 0x00, 0xBF, 0xC0, 0xFF})]
 BROKEN = [b"\x80", b"\xe3\x81", b"\xf0\x9f\x98", b"\xc3", b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xf8\x88\x80"]
 
 
 def random_document(seed: int) -> reference_impl.Document:
-    """Merges of bytes and characters: tokens begin and end inside characters."""
+    """A vocabulary with merges of bytes and characters: tokens begin and end inside characters."""
     rng = random.Random(seed)
     letters = rng.sample(BYTES, rng.randrange(2, 13))
     merges = reference_impl.random_merges(rng, letters, rng.randrange(40), longest=9, ordered=rng.random() < 0.5)
@@ -38,7 +38,7 @@ TEXTS = st.lists(st.sampled_from([*CHARACTERS, *"aの子"]).map(str.encode) | st
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32).map(random_document), st.lists(TEXTS.map(b"".join), min_size=1, max_size=6))
 def test_random_vocabularies(document: reference_impl.Document, texts: list[bytes]) -> None:
-    """The parts merge to what the whole merges to."""
+    """Merging the parts equals merging the whole."""
     engine = reference_impl.open_engine(document)
     for data in filter(None, texts):
         want = reference_impl.merge(document, data)[0]
@@ -49,7 +49,7 @@ def test_random_vocabularies(document: reference_impl.Document, texts: list[byte
 
 
 def test_next_to_what_is_no_character() -> None:
-    """Nothing is cut there, nor between ASCII, nor before the first character or after the last."""
+    """No cut next to invalid bytes, between ASCII characters, before the first or after the last character."""
     engine = reference_impl.open_engine(reference_impl.byte_level_document())
     assert (
         _core._testing.cuts(engine, b"")
@@ -65,13 +65,14 @@ def test_next_to_what_is_no_character() -> None:
             data = before.encode() + bad + "の子".encode()
             assert _core._testing.cuts(engine, data) == [len(data) - 3], bad
             assert _core._testing.cuts(engine, data[: len(before.encode()) + len(bad)]) == [], bad
-    for size in range(1, 5):  # a character that the end cuts off
+    for size in range(1, 5):  # a character cut off by the end of the text
         assert _core._testing.cuts(engine, "a😀".encode()[: 1 + size]) == ([1] if size == 4 else [])
 
 
 def test_a_part_is_not_what_ignore_merges_makes_of_a_pretoken() -> None:
-    """A token that merges never make is a pretoken's id, but no part's; the cache keeps the two apart."""
-    # The merge that would make "の" comes too late: its second half is taken before.
+    """With `ignore_merges` a token that merges never make can be the id of a pretoken, but not of a part. The cache
+    keeps the two apart."""
+    # The merge that would make "の" comes too late: an earlier merge takes its second half.
     merges = [(b"\x81", b"\xae"), (b"\xe3", b"\x81"), (b"\xe3\x81", b"\xae"), (b"\xc3", b"\xa9"), (b"\xe5", b"\xad")]
     unmade = ["の", "子", "éé", "é"]
     document = reference_impl.byte_level_document(merges, more=[reference_impl.spell(text.encode()) for text in unmade])

@@ -1,4 +1,4 @@
-"""Longest match over bytes: as a tokenizer.json can ask for it, and alone."""
+"""Longest match over bytes: as a tokenizer.json can request it, and on its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.greedy_reference import ON_BYTES, component, word_piece
 cpu = reference_impl.cpu
 
 
-# -- the shape of tokenizer.json that asks for longest match
+# -- the form of tokenizer.json that requests longest match
 
 
 SHAPES = {
@@ -56,7 +56,7 @@ def test_the_shape_is_what_the_reference_makes_of_it(both: reference_impl.Both, 
 
 
 def test_what_does_not_fit_stays_text() -> None:
-    """And is the same as in the reference all the same."""
+    """Other forms use text tables, with the reference's ids."""
     fits = word_piece([b"ab"])
     model, vocab = fits["model"], fits["model"]["vocab"]
     less = {token: i for token, i in vocab.items() if token != "z"}
@@ -106,7 +106,7 @@ print("done")
 
 
 def test_arrays_that_were_never_verified_are_not_left(longest: bytes, tmp_path: Path) -> None:
-    """Whatever the trie says: no walk leaves it, and none is without end."""
+    """For any contents of the trie, a walk stays inside and ends."""
     rng = np.random.default_rng(9)
     size = len(sections_of(longest)[3]) // 12
     paths = []

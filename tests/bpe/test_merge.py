@@ -1,4 +1,4 @@
-"""Merging one pretoken: every way equals the plain twin, and the reference, on vocabularies of every order."""
+"""Merging one pretoken: every algorithm equals the plain twin and the reference, for merges in every order."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Way = _core._testing.MergeWay
 WAYS = (Way.usual, Way.short_arrays, Way.together, Way.sweeps, Way.heap)
 LONGEST_TOGETHER = 15
 LONGEST_SHORT = 64
-MOST_PREEMPTIONS = 8  # after more of them the sweeps give way to the heap
+MOST_PREEMPTIONS = 8  # with more of them the heap replaces the sweeps
 
 ALPHABETS = ([b"a"], [b"a", b"b"], [b"a", b"b", b"c", b" "], [b"\x00", b"\xff", b"\xe4", b"\xb8", b"\xad"])
-# Merges that make a pair of lower rank each time: (a, b) comes last, and what it makes is wanted by all before it.
+# Each merge makes a pair of lower rank: (a, b) comes last, and all merges before it need its product.
 PREEMPTING = [(b"ab", b"c"), (b"abc", b"ab"), (b"c", b"abc"), (b"b", b"abc"), (b"ab", b"ab"), (b"a", b"b")]
 
 
@@ -33,7 +33,8 @@ def ways_for(data: bytes) -> tuple[_core._testing.MergeWay, ...]:
 
 
 def check_all(both: reference_impl.Both, document: reference_impl.Document, data: bytes) -> list[int]:
-    """All ways equal the twin; on text the whole engine equals the reference. The ranks of the merges, in order."""
+    """All algorithms equal the twin; for text the whole engine equals the reference. Returns the ranks of the merges,
+    in order."""
     want, applied = reference_impl.merge(document, data)
     for way in ways_for(data):
         assert _core._testing.merge_pretoken(both.engine, data, way) == want, way
@@ -52,9 +53,9 @@ def vocabularies(draw: st.DrawFn) -> tuple[reference_impl.Document, list[bytes]]
     rng = random.Random(draw(st.integers(0, 2**32)))
     merges = reference_impl.random_merges(rng, letters, draw(st.integers(0, 40)), ordered=draw(st.booleans()))
     if draw(st.booleans()):
-        merges += rng.choices(merges, k=len(merges) // 2)  # twice in the list: the later rank counts
+        merges += rng.choices(merges, k=len(merges) // 2)  # repeated in the list: the later rank counts
     document = reference_impl.byte_level_document(merges, seed=draw(st.integers(0, 9)), more=["\u4e2d", "a ", ""])
-    if draw(st.booleans()):  # of tokens that no bytes spell: they take ranks and are never used
+    if draw(st.booleans()):  # tokens outside the byte alphabet: they have ranks and are never used
         document["model"]["merges"][:0] = [["", "\u4e2d"], ["", "a "]]
     return document, letters
 
@@ -62,7 +63,7 @@ def vocabularies(draw: st.DrawFn) -> tuple[reference_impl.Document, list[bytes]]
 @settings(max_examples=100, deadline=None)
 @given(vocabularies(), st.data())
 def test_random_vocabularies(vocabulary: tuple[reference_impl.Document, list[bytes]], data: st.DataObject) -> None:
-    """One engine after the other takes several texts, so that what a text leaves behind meets the next."""
+    """Each engine takes several texts in turn, so that leftovers of one text would affect the next."""
     document, letters = vocabulary
     both = reference_impl.Both(document)
     texts = st.lists(st.sampled_from(letters), max_size=150).map(b"".join)
@@ -93,7 +94,7 @@ def test_around_the_limits_of_the_ways(size: int) -> None:
 
 @pytest.mark.parametrize("order", range(6))
 def test_preempted_sweeps(order: int) -> None:
-    """Few preemptions stay with the sweeps, many fall back to the heap, and what follows finds clean tables."""
+    """Few preemptions stay with the sweeps, many fall back to the heap. The next pretoken finds clean tables."""
     merges = PREEMPTING[order:] + PREEMPTING[:order]
     document = reference_impl.byte_level_document(merges, seed=order)
     both = reference_impl.Both(document)
@@ -109,7 +110,7 @@ def test_preempted_sweeps(order: int) -> None:
 
 
 def with_all_splits(merges: list[reference_impl.Merge]) -> list[reference_impl.Merge]:
-    """Every way to make each product of two tokens, in the order of the products, as converters of ranks list them."""
+    """All splits of each product into two tokens, in order of products, as converters of ranks list them."""
     tokens = {bytes([b]) for b in range(256)} | {a + b for a, b in merges}
     out: dict[reference_impl.Merge, None] = {}
     for token in dict.fromkeys(a + b for a, b in merges):
@@ -120,7 +121,7 @@ def with_all_splits(merges: list[reference_impl.Merge]) -> list[reference_impl.M
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_merges_that_never_happen(ordered: bool) -> None:
-    """The table of merges that happen has less than the list, and words merged together are what the twin makes."""
+    """The table leaves out merges that never happen. Pretokens merged together equal the twin."""
     rng = random.Random(31)
     fewer = 0
     for seed in range(12):
@@ -142,7 +143,7 @@ def test_merges_that_never_happen(ordered: bool) -> None:
 
 
 def test_a_token_that_its_merges_do_not_make() -> None:
-    """The entry abc is there, and nothing leads to it; with `ignore_merges` a whole pretoken is looked up first."""
+    """No merge makes the token abc. With `ignore_merges` whole pretokens are looked up first."""
     document = reference_impl.byte_level_document([(b"a", b"b")], more=["abc", "ca", "abcab" * 5, "b" * 15, "b" * 16])
     both = reference_impl.Both(document)
     check_all(both, document, b"abc")
@@ -180,7 +181,8 @@ def test_around_the_borders_of_windows(ordered: bool) -> None:
 
 @pytest.mark.parametrize("longest", [OVERLAP, WINDOW * 4])
 def test_runs_of_one_letter(longest: int) -> None:
-    """A power of two of letters is a token, up to longer ones than windows share; so is one that ends in another."""
+    """Runs of a power of two are tokens, beyond the length that windows share, and so is a run that ends in another
+    letter."""
     runs = [b"a" * (1 << i) for i in range(longest.bit_length())]
     merges = [(run, run) for run in runs[:-1]] + [(run, b"b") for run in runs]
     for order in (merges, merges[::-1]):
@@ -198,7 +200,7 @@ def test_runs_of_one_letter(longest: int) -> None:
 def test_a_choice_that_reaches_back_through_many_windows() -> None:
     """Every pair of letters once, in falling rank: the last pair merges first, and each merge decides the one before.
 
-    A letter less at the end changes all tokens, so windows have nothing in common until they reach it.
+    One letter less at the end changes all tokens, so windows have nothing in common until they reach it.
     """
     letters = [bytes([c]) for c in range(1, 0x7F)]
     walk = [b for i, a in enumerate(letters) for b in [a, *(x for c in letters[i + 1 :] for x in (a, c))]]

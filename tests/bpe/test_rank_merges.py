@@ -1,4 +1,4 @@
-"""Merges from tiktoken's ranks, against merging each token's own bytes with all ranks."""
+"""Merges from tiktoken's ranks, against merging each token's bytes with all ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BYTES = [bytes([b]) for b in range(256)]
 
 
 def bpe(text: bytes, ranks: dict[bytes, int], stop_at: int = 1) -> list[bytes]:
-    """tiktoken's rule: join the neighbours whose bytes have the lowest rank, the leftmost such, until none has one."""
+    """tiktoken's rule: join the leftmost neighbours of lowest rank, until no neighbours have a rank."""
     parts = [text[i : i + 1] for i in range(len(text))]
     while len(parts) > stop_at:
         joined = [ranks.get(a + b, len(ranks)) for a, b in pairwise(parts)]
@@ -28,7 +28,7 @@ def bpe(text: bytes, ranks: dict[bytes, int], stop_at: int = 1) -> list[bytes]:
 
 
 def twin(tokens: list[bytes], some: list[int]) -> list[tuple[int, int, int]]:
-    """The entries for the tokens of these ranks, by the definition."""
+    """The merges for the tokens of these ranks, by the definition."""
     ranks = {token: rank for rank, token in enumerate(tokens)}
     merges = []
     for rank in some:
@@ -41,7 +41,7 @@ def twin(tokens: list[bytes], some: list[int]) -> list[tuple[int, int, int]]:
 
 @st.composite
 def rank_sets(draw: st.DrawFn, alphabet: bytes = b"ab", longest: int = 7) -> list[bytes]:
-    """Few letters and short tokens in any order, so that most contain others, of higher and of lower rank."""
+    """Short tokens of few letters in any order, so that most contain others, of higher and of lower rank."""
     letters = st.sampled_from([bytes([b]) for b in alphabet])
     longer = st.lists(letters, min_size=2, max_size=longest).map(b"".join)
     tokens = draw(st.lists(longer, unique=True, max_size=25)) + BYTES
@@ -58,7 +58,7 @@ def test_equals_the_definition(tokens: list[bytes]) -> None:
 
 
 def test_long_tokens_do_not_take_quadratic_time() -> None:
-    """Powers of two of one letter, up to a megabyte; quadratic merging would take hours."""
+    """Powers of two of one letter, up to a megabyte. Quadratic merging would take hours."""
     tokens = [*BYTES, *(b"a" * 2**k for k in range(1, 21))]
     assert _core.merges_from_ranks(tokens) == [
         (97 if i == 256 else i - 1, 97 if i == 256 else i - 1, i) for i in range(256, 276)

@@ -1,7 +1,7 @@
-"""A thread's caches of pretokens: whatever falls together, leaves or comes again, ids are those of merging alone.
+"""A thread's caches of pretokens: whatever collides, is evicted or returns, ids are those of merging alone.
 
-The oracle is ``merge_pretoken`` by sweeps, which no cache serves (test_merge.py holds it to the plain twin), and the
-reference itself.
+The oracle is ``merge_pretoken`` by sweeps, which no cache serves (test_merge.py compares it with the plain twin), and
+the reference itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support import reference_impl
 cpu = reference_impl.cpu
 pytestmark = pytest.mark.usefixtures("cpu")
 
-# word_cache.h: the hash, and the number of buckets at first and at most, as powers of two.
+# word_cache.h: the hash, and the least and the greatest number of buckets, as powers of two.
 FACTORS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 FIRST, MOST = 10, 17
 BLOCK = 256  # scratch.h: pretokens looked up together
@@ -64,9 +64,9 @@ def buckets(words: np.ndarray, bits: int) -> np.ndarray:
 
 
 def colliding(bits: int, count: int, seed: int = 1) -> list[bytes]:
-    """Words of a blank and seven letters that have one bucket, or the bucket beside it, in a table of that size.
+    """Words of a space and seven letters that share a bucket, or its neighbour, in a table of that size.
 
-    Those that share upper bits share the buckets of smaller tables, too.
+    Words that share upper bits share the buckets of smaller tables, too.
     """
     rng = np.random.default_rng(seed)
     found: list[bytes] = []
@@ -84,7 +84,7 @@ def check(engine: _core.Engine, words: list[bytes], want: Callable[[Iterable[byt
 
 @pytest.mark.parametrize(("bits", "count"), [(FIRST, 12), (FIRST, 100), (MOST, 9), (MOST, 24)])
 def test_words_of_one_bucket(bits: int, count: int) -> None:
-    """More words than a bucket and its neighbour hold, so that entries leave in the middle of a block."""
+    """More words than a bucket and its neighbour hold, so that entries are evicted in the middle of a block."""
     engine = opened(document())
     want = oracle(engine)
     words = colliding(bits, count)
@@ -99,7 +99,7 @@ def test_words_of_one_bucket(bits: int, count: int) -> None:
 
 
 def border_words() -> list[bytes]:
-    """Words that differ in their last byte alone, or in their length alone, of every length near a border."""
+    """Words that differ only in their last byte, or only in their length, for every length near a border."""
     sizes = [*range(2, 20), 31, 32, 33, 47, 48, 49, 63, 64, 65, LONGEST_KEPT - 1, LONGEST_KEPT, LONGEST_KEPT + 1, 400]
     return [b" " + b"a" * (size - 2) + last for size in sizes for last in (b"a", b"b", b"z")]
 
@@ -107,7 +107,7 @@ def border_words() -> list[bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize("merges", [0, 200], ids=lambda n: f"{n} merges")
 def test_sizes(merges: int) -> None:
-    """Words of every size and of every number of ids: few merges leave more than an entry has room for."""
+    """Words of every size and of every number of ids. With few merges some have more ids than an entry holds."""
     engine = opened(document(merges, longest=40))
     want = oracle(engine)
     words = border_words()
@@ -126,7 +126,7 @@ def test_sizes(merges: int) -> None:
 
 @pytest.mark.parametrize("byte", [b"\x00", b"\xff", b"\xf0"], ids=repr)
 def test_bytes_that_are_no_text(byte: bytes) -> None:
-    """Zeros are not padding, and what is no UTF-8 is cached like anything else."""
+    """Zeros are not padding, and invalid UTF-8 is cached like text."""
     engine = opened(document())
     want = oracle(engine)
     words = [start + byte * n + end for n in range(1, 36) for start in (b" ",) for end in (b"", b"\x00", b"\x01")]
@@ -146,7 +146,7 @@ def many(count: int, seed: int, low: int, high: int) -> list[bytes]:
 
 @pytest.mark.slow
 def test_more_words_than_there_is_room_for() -> None:
-    """The table grows to its end, and goes on with the newest."""
+    """The table grows to its limit, and then keeps the newest words."""
     engine = opened(document())
     want = oracle(engine)
     words = many(330_000, 7, 3, 12)
@@ -157,7 +157,7 @@ def test_more_words_than_there_is_room_for() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 4 << 20], ids=["all are kept", "a part is kept"])
 def test_more_long_words_than_a_cache_has_room_for(limit: int) -> None:
-    """With little memory the memo begins anew again and again: records that a cache's entry leads to are gone."""
+    """With little memory the memo is cleared again and again, so that cache entries refer to records that are gone."""
     engine = opened(document(30))
     want = oracle(engine)
     words = many(20_000, 8, 60, 250) + many(40_000, 9, 9, 14)

@@ -1,4 +1,4 @@
-"""Calls of `crayon_hf.budgets` beside their plain twins, which encode anew with any reference."""
+"""Calls of `crayon_hf.budgets` against their plain twins, which encode anew with any reference."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Spans = Callable[[str], list[tuple[int, int]]]
 
 
 class Different(AssertionError):
-    """A call of ours that gave something else: which, and the text."""
+    """A call of ours with another result: the call, and the text."""
 
 
 class Against:
-    """Ours, held against `ids` of a text (no special tokens around it).
+    """Our calls against `ids`, which returns the ids of a text without special tokens.
 
-    `spans` are the characters of the same tokens, nothing trimmed; without them places are only checked to be right.
+    `spans` are the untrimmed characters of these tokens. Without them, places are only checked to be valid.
     """
 
     def __init__(self, ours: crayon_hf.Tokenizer, ids: Ids, spans: Spans | None) -> None:
@@ -38,10 +38,10 @@ class Against:
     def count(self, text: str) -> int:
         return len(self.ids(text))
 
-    # -- one of each kind
+    # -- one comparison of each kind
 
     def index(self, rng: random.Random, text: str, ranges: int) -> None:
-        """Random ranges of one text, most of them short, and the longest ones from some places."""
+        """Random ranges of one text, most of them short, and the longest ranges from some places."""
         index = crayon_hf.TokenIndex(self.ours, text)
         for _ in range(ranges):
             start, end = range_of(rng, len(text))
@@ -58,7 +58,7 @@ class Against:
                     self._check_place(text[:end], at, most, True, f"longest_before({end}, {most})")
 
     def cut(self, rng: random.Random, text: str) -> None:
-        """One text, cut and counted."""
+        """One text, truncated and counted."""
         whole = self.count(text)
         most = rng.choice((rng.randrange(whole + 2), rng.randrange(min(whole, 12) + 2)))
         counted = self.ours.count_tokens(text, add_special_tokens=False, limit=most)
@@ -76,7 +76,7 @@ class Against:
         against_splits.check(self, rng, text)
 
     def append(self, rng: random.Random, text: str, changes: int) -> None:
-        """A text that comes in pieces at both ends, and shrinks again."""
+        """A text that grows at both ends in pieces, and shrinks again."""
         appender, now = crayon_hf.Appender(self.ours), ""
         before: list[int] = []
         for _ in range(changes):
@@ -105,7 +105,7 @@ class Against:
             self.same(at, self._place(text, most, keeps_end), call, text)
 
     def _place(self, text: str, most: int, keeps_end: bool) -> int:
-        """The first place of the plain twin whose part fits."""
+        """The plain twin's first place whose part fits."""
         assert self._spans is not None
         if self.count(text) <= most:
             return 0 if keeps_end else len(text)
@@ -123,6 +123,6 @@ def range_of(rng: random.Random, size: int) -> tuple[int, int]:
 
 
 def same_begin(before: list[int], after: list[int]) -> int:
-    """With how many equal ids two lists begin."""
+    """The number of equal ids at the beginning of two lists."""
     pairs = zip(before, after, strict=False)
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))

@@ -1,4 +1,4 @@
-"""`split_text` beside encoding anew: what holds of chunks, and on short texts the plain twin."""
+"""`split_text` against encoding anew: properties of chunks, and for short texts the plain twin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT = 120
 
 
 class ReferenceIndex(PlainIndex):
-    """Counts are the reference's; `Against` compares the longest ranges by themselves."""
+    """An index with counts of the reference. `Against` compares the longest ranges separately."""
 
     def __init__(self, against: Against, text: str) -> None:
         super().__init__(against.ours, text)
@@ -34,7 +34,7 @@ class ReferenceIndex(PlainIndex):
 
 
 def check(against: Against, rng: random.Random, text: str) -> None:
-    """One text in chunks of a random size, at random boundaries."""
+    """Split a text with a random size, at random boundaries."""
     if rng.random() < 0.3:
         text = text[: rng.randrange(SHORT)]
     most, kind = rng.choice((1, 2, 5, 20, 100)), rng.choice(KINDS)
@@ -65,9 +65,9 @@ def check_chunks(
     call: str,
     strip: bool = False,
 ) -> None:
-    """Each chunk is in its place, has the ids of its text and no more than it may; together they are the text.
+    """Each chunk is at its range, has the ids of its text, and fits the limit. Together they are the text.
 
-    With `strip`, what is between them and around them is white space.
+    With `strip`, only white space is between them and around them.
     """
     data = text.encode()
     for chunk in chunks:

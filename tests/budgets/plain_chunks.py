@@ -1,5 +1,4 @@
-"""The plain twin of `crayon_hf.budgets.chunks`: every question is answered by encoding anew and by going through all
-boundaries."""
+"""The plain twin of `crayon_hf.budgets.chunks`: it encodes every range anew and tries all boundaries."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from crayon_hf.budgets.boundaries import finders
 
 
 class PlainIndex:
-    """`TokenIndex`, by encoding each range."""
+    """`TokenIndex` that encodes each range."""
 
     def __init__(self, tokenizer: Any, text: str) -> None:
         self.tokenizer = tokenizer
@@ -45,7 +44,7 @@ def every_place(text: str, boundaries: Any) -> list[list[int]]:
 def spans(
     index: PlainIndex, kinds: list[list[int]], room: int, overlap: int, strip: bool = False
 ) -> list[tuple[int, int]]:
-    """From where to where the chunks are. `kinds` are all boundaries of each kind, the coarsest first."""
+    """(start, end) of the chunks. `kinds` are all boundaries of each kind, the coarsest first."""
     made = []
     start = end = 0
     while _new(index.text, end, strip) < len(index.text):

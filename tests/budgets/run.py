@@ -1,10 +1,10 @@
-"""Random cuts, ranges, appends and splits beside encoding anew with the reference library.
+"""Random cuts, ranges, appends and splits against encoding anew with the reference library.
 
     python tests/budgets/run.py [--calls 100000] [--only split] [VOCABULARY ...]
 
-A vocabulary is what `crayon-hf parity` takes; without any all below $CRAYON_SHARED/vocab. Texts are hostile strings and
-added tokens between them; 100,000 characters of one letter, one digit, one emoji and one accent come last. A seed
-decides everything. What is different is printed, and the exit status is 1.
+A vocabulary is a target of `crayon-hf parity`; the default is all below $CRAYON_SHARED/vocab. Texts are hostile strings
+with added tokens between them; 100,000 characters of one letter, one digit, one emoji and one accent come last. A seed
+decides everything. Differences are printed, and make the exit status 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # as a script: the package that is installed first, then what stands beside the tests
+if __name__ == "__main__":  # as a script: prefer an installed package to the one beside the tests
     sys.path.append(str(Path(__file__).resolve().parents[2]))
     os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -36,13 +36,13 @@ LONG = ("a", "7", "\U0001f469\u200d\U0001f680", "e\u0301")
 
 
 def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Spans | None]:
-    """The ids of the reference library, and its spans where it says them as they are."""
+    """The ids of the reference library, and its untrimmed spans if it has any."""
     reference: Any = vocabulary.open_reference()
     if vocabulary.kind == "sentencepiece":
         return reference.encode, None
     if vocabulary.kind == "tiktoken":
         return lambda text: reference.encode(text, allowed_special="all", disallowed_special=()), None
-    reference.post_processor = None  # which may trim what the spans say
+    reference.post_processor = None  # it may trim the spans
     reference.no_truncation()
     reference.no_padding()
     charsmap = reference.normalizer is not None and "recompiled" in str(reference.normalizer)
@@ -53,10 +53,10 @@ def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Spans | None]:
 
 
 def check(vocabulary: Vocabulary, calls: int, seed: int, only: str = "") -> int:
-    """How many results were compared."""
+    """Return the number of compared results."""
     rng = random.Random(f"{seed} {vocabulary.name}")
     against = Against(vocabulary.open_ours(), *reference_of(vocabulary))
-    # As a tokenizer of SentencePiece reads text, its control tokens are none.
+    # SentencePiece does not match control tokens in a text.
     specials = () if vocabulary.kind == "sentencepiece" else vocabulary.specials()
     strings = [text for _, text in generate(2000, seed, specials=specials) if len(text) < 4000]
     while against.done < calls:
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     names = given.vocabulary or (sorted(path.name for path in (shared / "vocab").iterdir()) if shared else ["lite"])
     failed = 0
     for name in names:
-        if name == "gguf" and not given.vocabulary:  # two files, of vocabularies that are there anyway
+        if name == "gguf" and not given.vocabulary:  # two files of vocabularies that other directories have
             continue
         with tempfile.TemporaryDirectory() as directory:
             vocabulary = find_target(name, "", directory).vocabulary

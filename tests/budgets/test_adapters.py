@@ -1,5 +1,4 @@
-"""The adapters in the libraries that they are for. `make adapters` installs these; where one is missing, its tests are
-skipped."""
+"""The adapters in their libraries, which `make chunkers` installs. Tests of a missing library are skipped."""
 
 from __future__ import annotations
 

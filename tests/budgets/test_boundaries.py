@@ -1,4 +1,4 @@
-"""Finders of boundaries: what they find, and that they find it whatever they are asked first."""
+"""Finders of boundaries: their results, which do not depend on the order of questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT = "One. Two three.\r\nFour\n \t\n  Five, six.\n\n\nSeven\u2029Eight"
 
 
 def places(text, boundary):
-    """All boundaries that a finder finds, asked from the left and from the right."""
+    """All boundaries of a finder, asked from the left and from the right."""
     [finder] = finders(text, [boundary])
     found, at = [], finder.first(0, len(text) + 1)
     while at is not None:
@@ -54,7 +54,7 @@ def test_sentences_and_words_are_those_of_unicode():
     assert parts(TEXT, "sentence") == [
         *("One. ", "Two three.\r\n", "Four\n", " \t\n", "  Five, six.\n", "\n", "\n", "Seven\u2029", "Eight")
     ]
-    # Full stops inside numbers and before small letters end nothing; emoji are more than 16 bits.
+    # Full stops inside numbers and before small letters end no sentence; emoji have more than 16 bits.
     assert parts("It is 3.4 m. long 👨‍👩‍👧. Yes!", "sentence") == ["It is 3.4 m. long 👨‍👩‍👧. ", "Yes!"]
     assert parts("Don't 👨‍👩‍👧 3.4,e\u0301x", "word") == ["Don't", " ", "👨‍👩‍👧", " ", "3.4", ",", "e\u0301x"]
     assert parts("a\r\nb", "word") == ["a", "\r\n", "b"]

@@ -1,4 +1,4 @@
-"""What calls of budgets take, give and refuse."""
+"""Arguments, results and errors of the calls of budgets."""
 
 from __future__ import annotations
 

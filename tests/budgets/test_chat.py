@@ -1,4 +1,4 @@
-"""`Chat` beside ``apply_chat_template``: a conversation that goes on, changes and is cut."""
+"""`Chat` against ``apply_chat_template``: a conversation that continues, changes and is cut."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEMPLATES = {
         "{% if message.role == 'assistant' %}{% generation %}{{ message.content }}<|eot_id|>{% endgeneration %}"
         "{% else %}{{ message.content }}<|eot_id|>{% endif %}\n{% endfor %}"
     ),
-    "the past is shortened": (  # as reasoning is left out of all turns but the last
+    "the past is shortened": (  # some templates drop reasoning from all turns but the last
         "{{ tools | length if tools else '' }}{% for message in messages %}{{ message.role }}: "
         "{% if loop.last %}{{ message.content }}{% else %}{{ message.content[:9] | trim }}{% endif %}<|eot_id|>"
         "{% endfor %}"
@@ -73,7 +73,7 @@ def conversation(random: Random, turns: int) -> list[dict[str, Any]]:
 
 
 def changed(random: Random, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """It goes on, or somebody edits, takes back, begins anew."""
+    """The conversation continues, or the user edits it, takes back messages, or begins anew."""
     messages = [dict(message) for message in messages]
     what = random.randrange(5)
     if what == 0 and len(messages) > 2:
@@ -89,7 +89,7 @@ def changed(random: Random, messages: list[dict[str, Any]]) -> list[dict[str, An
 
 
 def ids_of(stock: Any, messages: list[Any], template: str | None = None, **options: Any) -> list[int]:
-    """What transformers gives, 4 as 5."""
+    """The ids of transformers, versions 4 and 5."""
     made = stock.apply_chat_template(messages, chat_template=template, return_dict=True, **options)
     ids: list[int] = made["input_ids"]
     return ids
@@ -153,7 +153,7 @@ def test_windows(name: str, cut: bool, tokenizer: Any, stock: Any) -> None:
         whole = [] if first is None else messages[:head] + messages[first:]
         if window == whole:
             continue
-        cuts += 1  # the first message that is kept lost its beginning, and no more than it had to
+        cuts += 1  # the first kept message lost only as much of its beginning as necessary
         at = len(messages) - len(window) + head
         before, kept = messages[at]["content"], window[head]["content"]
         assert cut
@@ -206,5 +206,5 @@ def test_what_is_no_chat(tokenizer: Any, gpt2_like: Path) -> None:
     with pytest.raises(ValueError, match=r"max_tokens is 2: the last messages alone have \d+ tokens"):
         chat.window([message], 2, cut=True)
     parts = {"role": "user", "content": [{"type": "text", "text": "a long text " * 9}]}
-    assert chat.window([parts, message], 40, cut=True) == [message]  # parts stay whole or go
+    assert chat.window([parts, message], 40, cut=True) == [message]  # parts are kept whole or dropped
     assert chat.ids([message]) == ids_of(tokenizer, [message])

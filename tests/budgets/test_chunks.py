@@ -1,4 +1,4 @@
-"""Chunks: beside the plain twin, counted by the reference, for random and for hostile texts."""
+"""Chunks against the plain twin, counted by the reference, for random and for hostile texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = re.compile(r"\s+")
 
 
 def check(chunks, text, stock, max_tokens, overlap, special=False):
-    """What holds of chunks, whatever the text: `stock` is the reference."""
+    """Check the properties of chunks that hold for every text. `stock` is the reference."""
     data = text.encode()
     assert "".join(text[max(a.end, b.start) : b.end] for a, b in pairwise([EMPTY, *chunks])) == text
     for chunk in chunks:
@@ -43,7 +43,7 @@ def test_files_are_split_as_texts_are(llama3_like, monkeypatch, tmp_path):
     for size in (64, 200, 1000):
         monkeypatch.setattr(files, "WINDOW", size)
         for _ in range(6):
-            # Lines that are short beside the window: of longer ones nothing is promised.
+            # Lines that are short compared with the window: longer ones carry no promise.
             text = "\n".join(random_text(drawn, 4)[:20] for _ in range(60))
             overlap = drawn.choice([0, 3])
             expected = tokenizer.split_text(text, 14, overlap)
@@ -62,7 +62,7 @@ def test_long_lines_of_files_are_split_to_whole_texts(llama3_like, monkeypatch):
 
 @pytest.mark.parametrize("boundaries", [None, [WORDS], [re.compile(r"\n+"), WORDS]])
 def test_stripped_chunks_that_overlap(gpt2_like, boundaries):
-    """None is inside the one before it."""
+    """No chunk is inside the one before it."""
     tokenizer = crayon_hf.Tokenizer.from_file(str(gpt2_like))
     chance = random.Random(7)
     for _ in range(300):
@@ -79,7 +79,7 @@ def test_stripped_chunks_that_overlap(gpt2_like, boundaries):
 
 
 def test_an_overlap_never_cuts_a_piece(gpt2_like):
-    """Paragraphs that fit a chunk are whole in each, with as much of the one before as there is room for."""
+    """Paragraphs that fit a chunk stay whole, also where a chunk repeats them from the one before."""
     tokenizer = crayon_hf.Tokenizer.from_file(str(gpt2_like))
     paragraphs = [f"Paragraph {number} has some words in it.\n\n" for number in range(10)]
     most = max(tokenizer.count_tokens(each) for each in paragraphs)

@@ -1,4 +1,4 @@
-"""Fast ways of every family beside encoding anew: random ranges, cuts, splits and appends."""
+"""Fast paths of every family against encoding anew: random ranges, cuts, splits and appends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def against(document: str, mode: str = "exact") -> Against:
     ours = Tokenizer.from_str(json.dumps(unlimited), mode=mode)
     bare = {**unlimited, "post_processor": None}
     spans = None
-    if "Precompiled" not in json.dumps(bare["normalizer"]):  # whose offsets depend on what stands far before
+    if "Precompiled" not in json.dumps(bare["normalizer"]):  # its offsets depend on distant text before
         untrimmed = Tokenizer.from_str(json.dumps(bare), mode=mode)
 
         def spans(text: str) -> list[tuple[int, int]]:
@@ -73,8 +73,8 @@ def test_every_component(part: int) -> None:
         try:
             held = against(case.json)
         except VocabularyError:
-            continue  # what the reference refuses, too
-        with contextlib.suppress(ValueError):  # of a range that no tokenizer can encode
+            continue  # the reference refuses it, too
+        with contextlib.suppress(ValueError):  # a range that no tokenizer can encode
             check(held, rng, texts=3, pieces=(3, 30, 120))
         done += held.done
     assert done > 1000
@@ -92,7 +92,7 @@ def test_texts_without_seams(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", ["llama3", "cl100k", "o200k"])
 def test_ranges_that_begin_inside_a_number(shape: str) -> None:
-    """Digits go in threes from the start of their run, wherever that is in a range."""
+    """Digits are grouped in threes from the start of their run, wherever a range begins."""
     held = against(encode_shapes.vocabulary(shape))
     text = "".join(f" some words before a number {'12345678' * n}" for n in (10, 25, 7, 30) * 3)
     index = TokenIndex(held.ours, text)

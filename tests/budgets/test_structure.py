@@ -1,4 +1,4 @@
-"""Markdown, JSON and code: what stays whole."""
+"""Markdown, JSON and code: the parts that stay whole."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_markdown_from_sections_to_rows():
     sections = parts(MARKDOWN, ["markdown"], 1)
     assert [each.splitlines()[0] for each in sections] == ["Before all.", "# One", "## One and a half", "# Two"]
     blocks = parts(MARKDOWN, ["markdown"], 2)
-    # A heading stays with what is behind it.
+    # A heading stays with the text after it.
     assert [each.splitlines()[0] for each in blocks] == [
         *("Before all.", "# One", "- first é", "```python", "## One and a half", "# Two")
     ]
@@ -86,7 +86,7 @@ def test_code_from_functions_to_their_parts():
     top = parts(PYTHON, ["code:python"], 0)
     assert [each.splitlines()[0] for each in top] == ["import os", "# What it does.", "class Second:"]
     methods = parts(PYTHON, ["code:python"], 1)
-    # The head of a class stays with the first of its methods.
+    # The head of a class stays with its first method.
     assert methods[2:] == ["class Second:\n    def third(self):\n        return 3\n\n", "    def fourth(self): pass\n"]
     statements = parts("if x:\n    a = f(1, g(2), 3)\n    b = 2\n", ["code:python"], 0)
     assert statements == ["if x:\n    a = f(1, g(2), 3)\n", "    b = 2\n"]

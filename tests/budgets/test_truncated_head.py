@@ -1,4 +1,5 @@
-"""Truncation ends encoding once enough is known, with what the library gives: all fields, what overflows included."""
+"""Truncation stops encoding once enough is known. All fields equal the library's, those of overflowing encodings
+included."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ SHAPES = (*STOPS, "template_like", "llama2", "mistral")
 
 
 def differences(ours: Any, wanted: Any, deep: bool = True) -> list[str]:
-    """The fields that differ, of what overflows as well."""
+    """The fields that differ, also in overflowing encodings."""
     found = [name for name in FIELDS if getattr(ours, name) != getattr(wanted, name)]
     if deep:
         pairs = list(zip(ours.overflowing, wanted.overflowing, strict=True))
@@ -53,12 +54,12 @@ def test_every_field(request: pytest.FixtureRequest, shape: str) -> None:
                 each.enable_truncation(length, stride=stride, direction=side)
             before = sys.getrefcount(text)
             found, wanted = ours.encode(text), stock.encode(text)
-            fronts += sys.getrefcount(text) > before  # it keeps the text, for what overflows
+            fronts += sys.getrefcount(text) > before  # it keeps the text, for overflowing encodings
             assert not differences(found, wanted, deep=False)
             assert found.char_to_token(3) == wanted.char_to_token(3)
             assert found.token_to_chars(len(found) - 2) == wanted.token_to_chars(len(found) - 2)
             assert not differences(found, wanted)
-            still_waits = sys.getrefcount(text) > before  # an assertion would keep what it shows
+            still_waits = sys.getrefcount(text) > before  # a failed assertion would hold a reference
             assert not still_waits
     assert fronts >= (6 if shape in STOPS else 0)
 
@@ -87,7 +88,7 @@ def test_batches(request: pytest.FixtureRequest, shape: str, padding: dict[str, 
         assert not [differences(*pair, deep=False) for pair in zip(found, wanted, strict=True) if differences(*pair)]
     for one, other in zip(ours.encode_batch_fast(texts), stock.encode_batch_fast(texts), strict=True):
         left = [name for name in differences(one, other) if name.split(": ")[-1] not in ("tokens", "word_ids")]
-        assert not left  # the library's fast encodings have neither of the two
+        assert not left  # the library's fast encodings have neither field
 
 
 def test_errors_are_the_same(request: pytest.FixtureRequest) -> None:
@@ -103,7 +104,7 @@ def test_errors_are_the_same(request: pytest.FixtureRequest) -> None:
             each.enable_truncation(length, **options)
         try:
             wanted = stock.encode(text)
-        except Exception as error:  # the library raises Exception itself
+        except Exception as error:  # the library raises plain Exception
             with pytest.raises(ValueError, match=str(error)):
                 ours.encode(text)
         else:

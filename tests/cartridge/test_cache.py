@@ -1,4 +1,4 @@
-"""Compiled once, found again, never stale, never half a file."""
+"""The cache: compiled once, found again, never stale, never half a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def source(gpt2_like, tmp_path):
 
 
 def bytes_read() -> int:
-    """Bytes that this process has read from files, in all."""
+    """Total bytes that this process has read from files."""
     return int(Path("/proc/self/io").read_text().split()[1])
 
 
@@ -50,13 +50,13 @@ def cartridges(directory: Path) -> dict[str, tuple[int, int]]:
 
 
 def settle(*paths: Path) -> None:
-    """Wait until what is learnt about the files may be remembered."""
+    """Wait until the stat of the files counts as settled, so that the index may record it."""
     changed = max(path.stat().st_ctime_ns for path in paths)
     time.sleep(max(0, changed + cache.SETTLED_NS + 50_000_000 - time.time_ns()) / 1e9)
 
 
 def without_a_token(path: Path) -> bytes:
-    """Another vocabulary of exactly the same size: the last token's last letter is another one."""
+    """Another vocabulary of the same size: the last letter of the last token differs."""
     document = json.loads(path.read_bytes())
     document["added_tokens"][0]["content"] = "<|endoftexT|>"
     document["model"]["vocab"] = {
@@ -81,7 +81,7 @@ def test_compiled_once(source, directory):
 
 @linux_only
 def test_settled_file_is_not_read_again(gpt2_like, directory, tmp_path):
-    """20 MB of white space are not read, nor hashed, for the second time."""
+    """The second opening neither reads nor hashes 20 MB of white space."""
     source = tmp_path / "huge.json"
     with source.open("wb") as file:
         file.write(gpt2_like.read_bytes())
@@ -92,7 +92,7 @@ def test_settled_file_is_not_read_again(gpt2_like, directory, tmp_path):
     Tokenizer.from_file(source)
     before = bytes_read()
     tokenizer = Tokenizer.from_file(source)
-    assert bytes_read() - before < 200_000  # a look at its beginning is 128 KiB in Python 3.14
+    assert bytes_read() - before < 200_000  # reading its beginning takes 128 KiB in Python 3.14
     assert tokenizer.encode(TEXT).ids == expected
 
 
@@ -138,7 +138,7 @@ def test_damaged_cartridge_is_compiled_again(source, directory, damage):
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
-    """Its cartridge is whole and names the right source, and is another one's."""
+    """Another user wrote a whole cartridge with the right source digest and other contents."""
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
     document = json.loads(source.read_bytes())
@@ -146,7 +146,7 @@ def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
     lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
     lie[32:64] = sha256(source.read_bytes()).digest()
     path.write_bytes(signed(lie))
-    assert Tokenizer.from_file(source).encode(TEXT).ids != expected  # what it would do, were it believed
+    assert Tokenizer.from_file(source).encode(TEXT).ids != expected  # the result if the cartridge were trusted
     directory.chmod(0o777)
     before = cartridges(directory)
     for _ in range(2):
@@ -162,8 +162,8 @@ def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 @pytest.mark.parametrize("when", ["before it is looked into", "while it compiles"])
 def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypatch, when):
-    """It was not there at the first look, when nothing could be said against it."""
-    monkeypatch.setattr(cache, "SETTLED_NS", 10**18)  # or the index would make it, where that takes long
+    """Another user creates the directory after the first look, which found none."""
+    monkeypatch.setattr(cache, "SETTLED_NS", 10**18)  # else the index could create it on a slow machine
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
     document = json.loads(source.read_bytes())
@@ -207,7 +207,7 @@ def test_unwritable_cache(source, tmp_path, monkeypatch):
 def test_what_was_not_used_for_longest_is_removed(
     gpt2_like: Path, llama3_like: Path, wordpiece_like: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But what is open goes on, and what was just compiled stays, however small the limit."""
+    """Open cartridges stay usable, and the newest stays, however small the limit."""
     first = Tokenizer.from_file(gpt2_like)
     ids = first.encode(TEXT).ids
     (oldest,) = set(cartridges(directory))
@@ -225,7 +225,7 @@ def test_what_was_not_used_for_longest_is_removed(
     assert Tokenizer.from_file(gpt2_like).encode(TEXT).ids == ids
     assert cartridges(directory).keys() == {oldest}
     monkeypatch.setenv("CRAYON_CACHE_BYTES", "2 GB")
-    for _ in range(2):  # nothing is left of the first, which the second would find
+    for _ in range(2):  # the first leaves nothing that the second would find
         with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES: '2 GB' is not a number of bytes"):
             Tokenizer.from_file(llama3_like)
 
@@ -252,7 +252,7 @@ def test_directories(monkeypatch, tmp_path):
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """A directory of any user's. Those of pytest are closed by each pytest that starts."""
+    """A directory that any user can write. (pytest resets the permissions of its own directories at each start.)"""
     with tempfile.TemporaryDirectory() as made:
         os.chmod(made, 0o777)
         yield Path(made)
@@ -326,7 +326,7 @@ def test_write_atomic(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
 def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
-    """In a directory of several users a name may be a link to any file of ours."""
+    """In a shared directory another user may make a link to any file of ours."""
     precious = tmp_path / "precious"
     precious.write_bytes(b"precious")
     Tokenizer.from_file(source)
@@ -340,13 +340,13 @@ def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="files are not mapped there")
 def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path, monkeypatch):
-    """The index knows the file that the name led to when it was looked up, and the engine opens another one."""
+    """The file is replaced between the lookup in the index and its opening by the engine."""
     Tokenizer.from_file(source).save(tmp_path / "good.dat")
     bad = bytearray((tmp_path / "good.dat").read_bytes())
     bad[len(bad) // 2] ^= 4
     (tmp_path / "bad.dat").write_bytes(bad)
     good, other = (cache._identity((tmp_path / name).stat()) for name in ("good.dat", "bad.dat"))
-    _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=other)  # no more than its header is looked at
+    _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=other)  # only its header is checked
     _core.Engine.open(tmp_path / "good.dat", verify=True, verified=other)
     with pytest.raises(CartridgeError, match="damaged"):
         _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=good)
@@ -370,7 +370,7 @@ def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path
 
 
 def test_change_that_hides_its_time_is_noticed(source, directory):
-    """Same size, same modification time, in place, at once: no stat that could be trusted was kept."""
+    """An in-place change at once, with the same size and modification time: its stat was not yet trusted."""
     source.write_bytes(json.dumps(json.loads(source.read_bytes()), ensure_ascii=False, indent=2).encode())
     before = source.stat()
     Tokenizer.from_file(source)

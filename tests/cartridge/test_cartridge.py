@@ -1,6 +1,7 @@
-"""The cartridge: docs/cartridge-format.md holds for what the compiler writes, and nothing else is accepted.
+"""The cartridge format: the compiler writes what docs/cartridge-format.md specifies, and the reader accepts nothing
+else.
 
-A plain reader, written from the page alone (cartridge_reader.py), is the other side of every comparison.
+A plain reader, written from that page alone (cartridge_reader.py), is the twin of every comparison.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def test_the_patterns_on_the_page_are_the_families() -> None:
     }
 
 
-# -- what the compiler writes
+# -- output of the compiler
 
 _OF_MERGES = (
     "merge_products pair_table byte_pair_ranks word_table pair_filter reachable_pilots reachable_slots byte_cuts"
@@ -136,7 +137,7 @@ def test_merges(merging: bytes) -> None:
 
 
 def test_the_word_table_holds_only_results(merging: bytes) -> None:
-    """Every entry is what the definition makes of its word, and every word that must be in it is."""
+    """Every entry follows from the definition for its word, and every word that must have an entry has one."""
     cartridge = read(merging)
     words = cartridge.words()
     model = cartridge.trie.items()
@@ -167,7 +168,7 @@ def test_added_tokens(source: bytes) -> None:
     assert (cartridge.added_trie.items(), cartridge.added_trie_normalized.items()) == tries
 
 
-# -- what a reader accepts
+# -- files that a reader accepts
 
 
 def same_results(data: bytes, other: bytes, tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def same_results(data: bytes, other: bytes, tmp_path: Path) -> None:
 
 
 def test_position_independence(small: bytes, longest: bytes, tmp_path: Path) -> None:
-    """Sections in any order, mapped or copied to any place: the same results."""
+    """Sections in any order, mapped or copied to any address: the same results."""
     for data in (small, longest):
         sections, digest = parsed(data)
         for seed in range(3):
@@ -191,7 +192,7 @@ def test_position_independence(small: bytes, longest: bytes, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", [0, 27, 31, 32, 255, 2**32 - 1])
 def test_unknown_sections(small: bytes, tmp_path: Path, number: int) -> None:
-    """An optional one is passed over, wherever it stands and however large; a required one is refused by number."""
+    """Optional ones are skipped, at any position and of any size. Required ones are refused by number."""
     sections, digest = parsed(small)
     for at in (0, 5, len(sections)):
         for content in (b"", b"\xff" * 1000):
@@ -205,7 +206,7 @@ def test_unknown_sections(small: bytes, tmp_path: Path, number: int) -> None:
 
 
 def test_tables_may_be_built_otherwise(small: bytes, tmp_path: Path) -> None:
-    """Larger hash tables, another order of insertion, more words: what the page leaves open is open."""
+    """Larger hash tables, another order of insertion, more words: the page allows all of them."""
     cartridge = plain.Cartridge(small)
     slots = [plain.EMPTY_PAIR] * 16384
     for rank, left, right, _ in reversed(cartridge.merges()):

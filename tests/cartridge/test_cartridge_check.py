@@ -1,4 +1,4 @@
-"""The cartridge beside a tokenizer.json opens it: by the digest of the file, and after it was checked."""
+"""A tokenizer.json is opened with the cartridge beside it, if the digests match and the cartridge verifies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def files(tmp_path: Path, gpt2_like: Path) -> tuple[str, str]:
 
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A fresh cache. Compiling a tokenizer.json, and reading one as JSON, fails."""
+    """A fresh cache, in which compiling a tokenizer.json, or reading one as JSON, fails the test."""
 
     def refuse(*arguments: Any, **named: Any) -> Any:
         raise AssertionError("the tokenizer.json was parsed")
@@ -75,7 +75,7 @@ def test_it_is_checked_once(files: tuple[str, str], unread: Path, monkeypatch: p
 
 
 def test_of_another_file(files: tuple[str, str], gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its digest says so, before the cartridge is read whole."""
+    """Its digest shows that, before the cartridge is read whole."""
     replace(files[1], with_token(gpt2_like, "<new>"))
     monkeypatch.setattr(cache, "open_cartridge", None)
     engine, reason = open_beside(*files)
@@ -99,7 +99,7 @@ def test_unsound_ones(files: tuple[str, str], gpt2_like: Path, llama3_like: Path
 
 
 def test_lies(files: tuple[str, str], gpt2_like: Path, llama3_like: Path) -> None:
-    """Whoever publishes both files answers for both. What compares them says where they differ."""
+    """The publisher of both files is trusted at opening. Comparing commands find the difference."""
     source = gpt2_like.read_bytes()
     for case in LIES:
         lie = unsound(source, llama3_like.read_bytes())[case][0]

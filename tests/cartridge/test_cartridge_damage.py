@@ -1,4 +1,4 @@
-"""Files that are no cartridges, and cartridges that were cut or changed: each is refused with an error that says so."""
+"""Other files, and cartridges that were cut or changed: each is refused with an error that says so."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support import cartridge_reader as plain
 from tests.support.cartridge_cases import compiled, judged, parsed, signed
 from tests.support.cartridge_text import text_source
 
-# -- files that are none
+# -- other files
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def assert_refused(verdicts: dict[str, str]) -> None:
 
 @pytest.fixture(scope="session", params=["small", "longest", "llama_like", "t5_like"])
 def whole(request: pytest.FixtureRequest) -> bytes:
-    """Cartridges with byte tables, and two with text tables that have every other section between them."""
+    """Cartridges with byte tables, and two with text tables that together have every other section."""
     if request.param in ("small", "longest"):
         data: bytes = request.getfixturevalue(request.param)
         return data
@@ -117,7 +117,7 @@ def test_every_truncation_is_refused(whole: bytes, whole_file: Path, tmp_path: P
 
 @pytest.mark.slow
 def test_every_flip_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
-    """In header and table each byte, with and without verify; in each section and each gap between them some."""
+    """Every byte of header and table, with and without verify; some of each section and each gap between them."""
     rng = random.Random(3)
     sections = sorted(_core.cartridge_sections(str(whole_file)), key=lambda row: row["offset"])
     table_end = 64 + 32 * len(sections)

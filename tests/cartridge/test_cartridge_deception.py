@@ -1,4 +1,4 @@
-"""Cartridges that were made to deceive: every checksum is right, and what they hold is not (cartridge_lies.py)."""
+"""Forged cartridges: every checksum is right, and the contents are wrong (cartridge_lies.py)."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def unmergeable(path: Path) -> bytes:
 
 
 def assert_named(cases: dict[str, tuple[bytes, str]], way: str, directory: Path) -> None:
-    """Every case is refused with a CartridgeError that says what it must. What passes the checks of memory alone, which
-    look for no lies, can be used."""
+    """Every case is refused with a CartridgeError with the expected words. Cases that only full verification finds are
+    safe to use."""
     files: dict[str, tuple[Any, ...]] = {}
     for number, (name, (data, _)) in enumerate(cases.items()):
         path = directory / f"{number}.dat"

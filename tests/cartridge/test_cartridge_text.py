@@ -1,5 +1,7 @@
-"""Cartridges with text tables: docs/cartridge-format.md holds for what the compiler writes of every kind of model, and
-what the engine makes of it is what the reference makes of the document."""
+"""Cartridges with text tables follow docs/cartridge-format.md for every kind of model.
+
+The engine gives the same from them as the reference from the document.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def document(name: str) -> dict[str, Any]:
     return source
 
 
-# -- what the compiler writes
+# -- output of the compiler
 
 
 def test_components(name: str) -> None:
@@ -51,14 +53,14 @@ def test_components(name: str) -> None:
 
 
 def test_scores(name: str) -> None:
-    """As the reference reads the numbers, which is not to the last bit what the text says."""
+    """Scores are read as the reference reads them, which can differ from the text in the last bit."""
     cartridge = read(name)
     model = json.loads(Tokenizer.from_str(text_source(name).decode()).to_str())["model"]
     scores = [score for _, score in model["vocab"]] if model["type"] == "Unigram" else []
     assert list(cartridge.scores) == ([*scores, min(scores)] if scores else [])
 
 
-# -- what the engine does with it
+# -- the engine's results
 
 
 MORE_TEXTS = (
@@ -75,7 +77,7 @@ BEFORE_0_23 = {
     **dict.fromkeys(("llama_like", "bert_like", "word_level"), DECODED_AS_ADDED),
     "odd_unigram": "counts pieces of one spelling once in get_vocab_size(True)",
 }
-"""What another reference does otherwise, by the vocabularies that show it."""
+"""Vocabularies for which references before 0.23 differ, with the difference."""
 
 
 def test_the_engine_agrees(name: str, cpu: str) -> None:
@@ -100,4 +102,4 @@ def test_the_engine_agrees(name: str, cpu: str) -> None:
             assert both.engine.token_to_id(token) == both.reference.token_to_id(token)
 
 
-# -- what a reader accepts
+# -- files that a reader accepts

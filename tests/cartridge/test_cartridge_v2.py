@@ -1,4 +1,4 @@
-"""CRAYON's version 2 cartridges: read, written again bit for bit, and refused when anything is wrong."""
+"""CRAYON's version 2 cartridges: read, written bit for bit the same, and refused when damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS = [(b"a", 5), (b"ab", 0), (b"abc", 2**31 - 1), (b"b\xff", 3), ("é".encode(
 
 
 def plain_writer(base: list[int], check: list[int], values: list[int]) -> bytes:
-    """The format, written down a second time."""
+    """An independent implementation of the format."""
     n = len(base)
     return b"CRAY" + struct.pack(f"<II{n}i{n}i{n}i", 2, n, *base, *check, *values)
 
@@ -41,7 +41,7 @@ def test_round_trip(vocabulary: dict[bytes, int]) -> None:
 
 
 def test_slots_that_mean_nothing_are_kept() -> None:
-    """Bases of leaves and of free slots, values of free slots, slots after the last node: all written as they came."""
+    """Bases of leaves and of free slots, values of free slots, slots after the last node: all are written unchanged."""
     base, check, values = (array.tolist() for array in _core.build_double_array(KEYS))
     base += [7, -9]
     check += [-1, -1]
@@ -56,7 +56,7 @@ def test_slots_that_mean_nothing_are_kept() -> None:
 
 
 def wrong_files() -> Iterator[tuple[bytes, str]]:
-    """Files that are refused, and what the error says."""
+    """Files that are refused, with a part of the error."""
     data = small_file()
     for size in range(len(data)):
         yield data[:size], "cut off inside the header" if size < 12 else f"it has {size} bytes"
@@ -96,7 +96,7 @@ def test_damage_is_refused_or_kept_bit_for_bit(data: st.DataObject) -> None:
 
 
 def published_cartridges() -> list[Path]:
-    """Those that the package xerv-crayon ships. It is found, never imported."""
+    """The cartridges of the package xerv-crayon, which is located, never imported."""
     spec = importlib.util.find_spec("crayon")
     folders = list(spec.submodule_search_locations or []) if spec else []
     return sorted(path for folder in folders for path in Path(folder, "resources", "dat").glob("*.dat"))
@@ -109,8 +109,8 @@ def test_published_cartridges(path: Path) -> None:
     trie = _core.read_cartridge_v2(data)
     assert _core.write_cartridge_v2(*trie) == data
     keys = _core.list_double_array(*trie)
-    # The list beside it has duplicates, of which the last one counts. CRAYON's compiler dropped what begins with NUL.
+    # The list beside it has duplicates, of which the last counts. CRAYON's compiler dropped tokens that begin with NUL.
     tokens = json.loads(path.with_suffix(".json").read_bytes())
     assert dict(keys) == {token.encode(): i for i, token in enumerate(tokens) if not token.startswith("\0")}
-    # Packed by us, it is no larger.
+    # Our packing is not larger.
     assert len(_core.build_double_array(keys)[0]) <= len(trie[0])

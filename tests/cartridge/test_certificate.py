@@ -1,4 +1,4 @@
-"""The certificate of a cartridge: put in, replaced, taken out; everything else in the file stays as it is."""
+"""The certificate of a cartridge: added, replaced, removed; all other bytes of the file stay the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = ("llama3_like", "every_case", "longest_case", *NAMES[::3])
 
 @pytest.fixture(scope="session", params=KINDS)
 def cartridge(request: pytest.FixtureRequest) -> bytes:
-    """One of every kind of vocabulary, without a certificate."""
+    """A cartridge of each kind of vocabulary, without a certificate."""
     if request.param in NAMES:
         return compiled(text_source(request.param))
     path: Path = request.getfixturevalue(request.param)
@@ -65,7 +65,7 @@ def test_no_room_for_another_section(small: bytes) -> None:
 
 
 def object_of(size: int) -> str:
-    """JSON of so many bytes."""
+    """A JSON object of `size` bytes."""
     return '{"a":"' + "x" * (size - 8) + '"}'
 
 
@@ -80,7 +80,7 @@ def test_the_largest_certificate(small: bytes) -> None:
 
 
 def test_what_a_certificate_of_a_file_can_be(small: bytes, tmp_path: Path) -> None:
-    """Of a file that was not verified it is an error when it is asked for."""
+    """In a file that was not verified, a bad certificate is an error when it is read."""
     path = tmp_path / "a.dat"
     for content in (b"", b"[]", b'{"a":', b'{"a":"\xff"}', b"[" * 10**6, object_of(MOST + 1).encode()):
         path.write_bytes(rewritten(small, {"certificate": content}))

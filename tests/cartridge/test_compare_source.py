@@ -1,6 +1,6 @@
-"""Engine.mismatch: whether a cartridge is what the compiler makes of a tokenizer.json.
+"""Engine.mismatch: whether a cartridge equals the compiled tokenizer.json.
 
-The twin compiles both and compares the sections in plain Python; of the components, what they mean.
+The twin compiles both and compares the sections in plain Python, and components by their meaning.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ METADATA = '{"reference":"tokenizers"}'
 
 @pytest.fixture(scope="session", params=sampled(KINDS, 3))
 def text(request: pytest.FixtureRequest) -> bytes:
-    """The bytes of a tokenizer.json, one of every kind of vocabulary."""
+    """The bytes of a tokenizer.json of each kind of vocabulary."""
     return source_of(request, request.param)
 
 
@@ -63,7 +63,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def meaning(cartridge: bytes) -> dict[str, Any]:
-    """Everything in a cartridge but its certificate and how its source is listed, the components as they are read."""
+    """Everything in a cartridge except its certificate and the listing of its source; components are parsed."""
     out: dict[str, Any] = {plain.NAMES[number]: data for number, data in sections_of(cartridge).items()}
     out.pop("reads_alike", None)
     components = json.loads(out["components"])
@@ -85,7 +85,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def check(base: bytes, other: bytes) -> str | None:
-    """The law, for a cartridge of `base` and any document. What mismatch says."""
+    """Check mismatch for a cartridge of `base` and any document, and return its result."""
     engine = opened(base)
     found = outcome(lambda: engine.mismatch(other))
     cartridge = outcome(lambda: _core.compile_tokenizer_json(other, METADATA))
@@ -102,7 +102,7 @@ def check(base: bytes, other: bytes) -> str | None:
     return found
 
 
-# -- what is the same
+# -- equal documents
 
 
 def shuffled(value: Any, rng: random.Random) -> Any:
@@ -133,7 +133,7 @@ def test_the_same_in_other_words(text: bytes) -> None:
             other = copy.deepcopy(other)
             other["model"]["merges"] = ["#version: 0.2", *(" ".join(pair) for pair in pairs)]
             others.append(other)
-    # The ids of added tokens are counted: what the file says does not matter.
+    # The ids of added tokens follow from their order: those in the file do not matter.
     others.append(source | {"added_tokens": [token | {"id": 0} for token in source["added_tokens"]]})
     others.append(source | {"added_tokens": source["added_tokens"] * 2})
     for number, other in enumerate(others):
@@ -147,7 +147,7 @@ def test_the_same_in_other_words(text: bytes) -> None:
 
 
 def test_a_certificate_and_metadata_do_not_count(text: bytes) -> None:
-    """Metadata is no fact of a tokenizer.json: whoever asks looks at it himself."""
+    """Metadata is not part of a tokenizer.json; the caller has to check it."""
     certified = _core.with_certificate(compiled(text), '{"a":1}')
     assert _core.Engine.from_bytes(certified).mismatch(text) is None
     more = json.dumps({"reference": "tokenizers", "name": "x", "control": [1, 2], "tokens": 7})
@@ -157,7 +157,7 @@ def test_a_certificate_and_metadata_do_not_count(text: bytes) -> None:
 @pytest.mark.parametrize("reference", ["tokenizers", "tiktoken", None])
 @pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
 def test_flavors(qwen_like: Path, reference: str | None, flavor: str) -> None:
-    """A cartridge whose metadata names one library and whose patterns are another's would lie about its ids."""
+    """A cartridge whose metadata names one library, and whose patterns follow another, would misreport its ids."""
     metadata = json.dumps({} if reference is None else {"reference": reference})
     data = qwen_like.read_bytes()
     found = _core.Engine.from_bytes(_core.compile_tokenizer_json(data, metadata, flavor)).mismatch(data)
@@ -190,7 +190,7 @@ VALUES = (None, True, False, 0, 1, -1, 0.5, 0.0, 2**32, 10**30, "", "a", "NFC", 
 @settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_any_change_of_a_small_document(data: st.DataObject) -> None:
-    """Values replaced, left out, repeated, in up to three places: the law, whatever becomes of the document."""
+    """Values replaced, left out or repeated in up to three places: check() holds for every result."""
     base = data.draw(st.sampled_from([document, roberta_document]))()
     other = copy.deepcopy(base)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -234,8 +234,8 @@ CODES |= {"reachable_pilots": "H", "added_trie": "i", "added_trie_normalized": "
 
 @pytest.mark.parametrize("kind", ["every_case", "longest_case", *NAMES[::3]])
 def test_what_passes_both_is_the_same(kind: str, request: pytest.FixtureRequest) -> None:
-    """Single elements changed at random and signed: a file that `verify` accepts and mismatch finds nothing in gives
-    what the file that was compiled gives."""
+    """Random single elements are changed and the file is signed. If `verify` and mismatch find no fault, the file gives
+    the same results as the original."""
     rng = random.Random(kind)
     source = source_of(request, kind)
     data, engine = compiled(source), opened(source)

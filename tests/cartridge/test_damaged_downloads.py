@@ -1,4 +1,4 @@
-"""What a server, a proxy or git puts in the place of a file is named wherever it is met, with what to do."""
+"""Files that a server, a proxy or git wrote instead of the wanted one: every command names them and says what to do."""
 
 from __future__ import annotations
 
@@ -76,8 +76,10 @@ def test_each_file_of_a_repository(
         crayon_hf.install()
     try:
         says_nothing = damaged[0].startswith(b"{") and file != "tokenizer.json"
-        if says_nothing and (HAS_TRANSFORMERS_5 or file != "tokenizer_config.json"):  # 4 wants a class's name in there
-            opener.from_pretrained(tmp_path)  # an object that says nothing of a tokenizer is no defect of these two
+        if says_nothing and (
+            HAS_TRANSFORMERS_5 or file != "tokenizer_config.json"
+        ):  # transformers 4 needs the name of a class in it
+            opener.from_pretrained(tmp_path)  # an object without facts about a tokenizer is valid for these two files
             return
         with pytest.raises(VocabularyError) as caught:
             opener.from_pretrained(tmp_path)
@@ -94,7 +96,7 @@ def test_what_is_whole_is_not_called_damaged(gpt2_like: Path) -> None:
     assert damage_of(many) is None  # a vocabulary has words of any kind
 
 
-# -- names that are no files
+# -- names without a file
 
 
 @pytest.mark.parametrize(

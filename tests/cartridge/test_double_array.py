@@ -1,4 +1,4 @@
-"""The double-array builder: the trie it packs is the keys and nothing else, dense and the same every time."""
+"""The double-array builder: the packed trie has the keys and nothing else, is dense, and is always the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def numbered(keys: set[bytes] | list[bytes], seed: int = 0) -> Keys:
 
 
 def find(trie: Arrays, key: bytes) -> int:
-    """Look a key up by the definition of the layout."""
+    """Look up a key by the definition of the layout."""
     base, check, values = trie
     node = 0
     for byte in key:
@@ -37,7 +37,7 @@ def find(trie: Arrays, key: bytes) -> int:
 
 
 def assert_well_formed(trie: Arrays, keys: Keys) -> None:
-    """The layout's rules, and that there is one node for each prefix of a key and none besides."""
+    """Check the layout's rules, and that the trie has exactly one node for each prefix of a key."""
     base, check, values = trie
     assert base.dtype == check.dtype == values.dtype == np.int32
     assert len(base) == len(check) == len(values)
@@ -52,7 +52,7 @@ def assert_well_formed(trie: Arrays, keys: Keys) -> None:
     assert (values[~used][1:] == -1).all()
     assert (base[~used][1:] == 0).all()
     assert len(base) == (slots[-1] + 1 if len(slots) else 1)  # trimmed
-    # Prefixes of sorted keys: each key adds those longer than what it shares with the one before.
+    # Prefixes of sorted keys: each key adds the prefixes that are longer than its common prefix with the key before.
     nodes, before = 1, b""
     for key, _ in keys:
         nodes += len(key) - next((i for i, (x, y) in enumerate(zip(before, key, strict=False)) if x != y), len(before))
@@ -106,7 +106,7 @@ def test_it_is_dense() -> None:
     assert (1 + int((trie[1] >= 0).sum())) / len(trie[0]) >= 0.99
 
 
-# -- verification, which stands before every use of a trie that came from elsewhere
+# -- verification, which precedes every use of a trie from a file
 
 SMALL = [(b"a", 0), (b"ab", 1), (b"abc", 2), (b"b", 3)]
 
@@ -133,7 +133,7 @@ def at(array: int, index: int, value: int) -> Callable[..., None]:
 
 
 def set_cycle(base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], _: object) -> None:
-    """Two nodes within each other's reach that are each other's parents."""
+    """Make two neighbouring nodes each other's parents."""
     base[3], check[3], base[4], check[4] = 4, 4, 3, 3
 
 

@@ -1,4 +1,4 @@
-"""A cartridge is mapped, or with CRAYON_MAP=copy read into memory; nobody's signals are taken."""
+"""A cartridge is mapped, or read into memory with CRAYON_MAP=copy. The engine installs no signal handlers."""
 
 from __future__ import annotations
 
@@ -136,6 +136,6 @@ engine.encode_ids("The quick brown fox")
 
 
 def test_a_map_that_is_cut_is_any_map(path: Path) -> None:
-    """As the documents say: the signal goes to whoever handles it, and by default ends the process."""
+    """As documented: the program's handler gets the signal; by default it ends the process."""
     done = child(CUT, path)
     assert (done.returncode, done.stdout) == (-signal.SIGBUS, "alive\n"), done.stderr

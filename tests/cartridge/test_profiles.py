@@ -88,7 +88,9 @@ BAD += ["a..b", "/etc/passwd", "a\\b", ".x", "a\0b"]
 
 @pytest.mark.parametrize("name", BAD, ids=ascii)
 def test_bad_names(places, gpt2_like, name):
-    with contextlib.suppress(OSError, ValueError):  # too long for the file system, or with what it cannot have
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # too long for the file system, or with characters that it does not allow
         (places[0] / f"{name}.json").write_bytes(gpt2_like.read_bytes())
     with pytest.raises(ValueError, match="is not a profile name"):
         Tokenizer.from_profile(name)

@@ -1,4 +1,4 @@
-"""What tests of commands have in common."""
+"""Helpers for tests of commands."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 from typing import Any
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
-"""The command in a process of its own: for signals, terminals and closed streams. Else `call` runs it in this one."""
+"""The command in its own process, for signals, terminals and closed streams. `call` runs it in this process."""
 
 
 def good(done: subprocess.CompletedProcess[Any]) -> str:
-    """What a command printed that ended well, and said nothing else."""
+    """Return the output of a command that succeeded without messages."""
     assert (done.returncode, done.stderr) == (0, type(done.stderr)()), done
     return done.stdout.decode() if isinstance(done.stdout, bytes) else done.stdout
 
 
 def failure(done: subprocess.CompletedProcess[Any], code: int = 1) -> str:
-    """The only message of a command that failed."""
+    """Return the only message of a command that failed."""
     assert done.returncode == code, done
     (message,) = done.stderr.decode().splitlines()
     assert message.startswith("crayon-hf: error: ")

@@ -1,4 +1,4 @@
-"""crayon-hf convert, as a shell sees it: any source to any form, and the result at work in the other commands."""
+"""crayon-hf convert in a shell: any source to any form, and the result at work in other commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a command in an empty directory of its own."""
+    """Run a command in its own empty directory."""
     (tmp_path / "here").mkdir()
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -55,7 +55,7 @@ def slow(tmp_path, gpt2_like) -> Path:
 
 @before_1("class that reads vocab.json and merges.txt")
 def test_to_a_directory(run, here, gpt2_like, slow):
-    """Called after the source: a file, a directory, or the directory of a file whose name says nothing."""
+    """The output is named after the source: a file, a directory, or the directory of a file with a generic name."""
     expected = tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
     sources = {
         gpt2_like: "gpt2_like",
@@ -71,7 +71,7 @@ def test_to_a_directory(run, here, gpt2_like, slow):
     for given, made in ((here / "a" / "b", "a/b"), ("c/", "c"), ("d-2.5", "d-2.5")):
         good(run("convert", slow, "-o", given))
         assert sorted(os.listdir(here / made)) == NAMES
-    good(run("convert", slow, "-o", slow))  # into the source itself, since somebody says so
+    good(run("convert", slow, "-o", slow))  # into the source itself, as the command says
     assert sorted(os.listdir(slow)) == sorted([*NAMES, "vocab.json", "merges.txt"])
 
 
@@ -141,7 +141,7 @@ def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
 @pytest.mark.slow
 @before_1("class that reads vocab.json and merges.txt")
 def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
-    """The json beside a cartridge may have the name of what it was made of."""
+    """The json beside a cartridge may have the name of its source."""
     for name in ("vocab.json", "merges.txt"):
         (here / name).write_bytes((slow / name).read_bytes())
     tokens = [chr(byte) for byte in range(97, 123)]
@@ -152,7 +152,7 @@ def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
     for arguments in (("vocab.json", "-o", "vocab.dat"), ("old.dat", "-o", "old.json"), ("old.dat", "-o", "./old.dat")):
         assert "a file of the source, and would be overwritten" in failure(run("convert", *arguments))
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
-    # The same again is no loss.
+    # Converting again is allowed: it writes the same file.
     (here / "same.json").write_bytes(gpt2_like.read_bytes())
     good(run("convert", "same.json", "-o", "same.dat"))
     assert (here / "same.json").read_bytes() == gpt2_like.read_bytes()

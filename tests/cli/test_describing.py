@@ -1,4 +1,4 @@
-"""`crayon-hf info`, `list` and `cache`, and names of the Hub after -t."""
+"""`crayon-hf info`, `list` and `cache`, and Hub names after -t."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_info(gpt2_like: Path, tmp_path: Path) -> None:
 def test_list(gpt2_like: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_bytes(gpt2_like.read_bytes())
     (tmp_path / "a b.json").write_bytes(b"{}")
-    (tmp_path / "lite.json").write_bytes(gpt2_like.read_bytes())  # which comes before that of the package
+    (tmp_path / "lite.json").write_bytes(gpt2_like.read_bytes())  # it precedes the package's profile
     out = run("list", CRAYON_PROFILE_DIR=str(tmp_path))
     assert out.splitlines()[0].split() == ["name", "tokens", "size", "origin", "path"]
     rows = {

@@ -20,16 +20,16 @@ from tests.support.versions import before_1
 MAIN = "import sys; from crayon_hf.cli import main; sys.exit(main())"
 
 NETWORK = ("pull", "publish")
-"""Their examples are of a repository: tests/hub runs these commands."""
+"""Commands whose examples need a repository: tests/hub runs them."""
 EXTRA = ("split",) if find_spec("icu4py") is None else ()
-"""Their examples need an extra that is not here."""
+"""Commands whose examples need an extra that is not installed."""
 HOME = ("completion",)
-"""Their examples write to the home directory."""
+"""Commands whose examples write to the home directory."""
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with all files that the examples name, and a command of the name `crayon-hf`."""
+    """A directory with all files that the examples name, and a command called `crayon-hf`."""
     here = tmp_path_factory.mktemp("examples")
     (here / "bin").mkdir()
     command = here / "bin" / "crayon-hf"
@@ -72,9 +72,9 @@ QUICK = [
 
 
 def less_work(line: str) -> str:
-    """Options for an example that takes long by default, with 10,000 strings, megabytes of text and three rounds."""
+    """Options that shorten slow examples: fewer strings, megabytes of text and rounds."""
     if line.startswith("crayon-hf train"):
-        return " --overwrite"  # my-model/ is there before
+        return " --overwrite"  # my-model/ exists already
     if not line.startswith("crayon-hf parity") or "--greedy" in line:
         return ""
     defaults = {"--megabytes": "0.1", "--rounds": "1", "--strings": "500"}
@@ -112,7 +112,7 @@ def test_each_command_says_how_it_is_called(name: str) -> None:
     text, _, examples = click.unstyle(help_of(name)).partition("Examples:")
     assert text.startswith(f"Usage: crayon-hf {name} ")
     assert load(name).examples
-    assert all(line in examples for line, _ in load(name).examples)  # to copy, whole
+    assert all(line in examples for line, _ in load(name).examples)  # uncut, for copying
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the arguments of commands name: texts, files, directories, standard input; and tokenizers that are misspelt."""
+"""Arguments that name texts, files, directories, standard input, and misspelt tokenizers."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_waiting_for_a_terminal_is_said(arguments: list[str], tmp_path: Path) ->
     assert process.stderr is not None
     what = "ids" if arguments == ["decode"] else "text"
     note = f"crayon-hf: note: reading {what} from the terminal; Ctrl-D on an empty line ends it\n"
-    assert process.stderr.readline().decode() == note  # before anything is typed
+    assert process.stderr.readline().decode() == note  # before any input
     os.write(ours, b"12 13\n\x04")
     out, rest = process.communicate()
     os.close(ours)
@@ -146,7 +146,7 @@ def test_waiting_for_a_terminal_is_said(arguments: list[str], tmp_path: Path) ->
 
 
 def test_two_values_of_an_option_are_refused() -> None:
-    """Whichever option of whichever command takes one value; the same value again is no contradiction."""
+    """For every option of every command that takes one value. The same value twice is not a contradiction."""
     checked = 0
     for name in ALL:
         for each in load(name).params:

@@ -1,5 +1,5 @@
-# ruff: noqa: RUF001 (the marks that stand for what cannot be printed are rare characters)
-"""``crayon-hf inspect``, as a shell and a terminal see it."""
+# ruff: noqa: RUF001 (the marks for unprintable characters are rare characters)
+"""``crayon-hf inspect`` in a shell and in a terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two merges, so that "abc" is a and bc by merging, and ab and c by longest match."""
+    """Two merges: "abc" is a and bc by merging, and ab and c by longest match."""
     document = reference_impl.byte_level_document([(b"b", b"c"), (b"a", b"b"), (b" ", b"a")])
     path = tmp_path_factory.mktemp("tiny") / "tokenizer.json"
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -121,14 +121,14 @@ piece 1 abc bytes 0-3
 
 
 def test_borders_and_unknown_tokens(run: Run, wordpiece_like: Path) -> None:
-    """Without colours, each border of two tokens shows, and text that the vocabulary lacks is said to be that."""
+    """Without colours, marks show each border of two tokens, and text that the vocabulary lacks."""
     text = "the dog ☃ the"
     report = json.loads(good(run(text, "-t", wordpiece_like, "--json")))["exact"]["tokens"]
     lines = good(run(text, "-t", wordpiece_like, COLUMNS="200")).splitlines()
     assert len(lines[1].split("│")) == len(report)
     assert "│ ☃⟨[UNK]⟩│ the" in lines[1]
     assert any(re.match(r" *\d+  ☃⟨\[UNK\]⟩ ", line) for line in lines[3:])
-    assert "⟨[UNK]⟩" not in good(run("[UNK]", "-t", wordpiece_like))  # a text that says it
+    assert "⟨[UNK]⟩" not in good(run("[UNK]", "-t", wordpiece_like))  # a text with these characters
     assert "☃<u>⟨[UNK]⟩</u>" in good(run(text, "-t", wordpiece_like, "--html", "-"))
 
 
@@ -148,7 +148,7 @@ def test_a_long_text_is_capped(run: Run, gpt2_like: Path, tmp_path: Path, option
         json.loads(good(run("-t", gpt2_like, "--json", stdin=text)))["exact"]["tokens"]
         for text in (path.read_bytes()[: int(shown.replace(",", ""))], path.read_bytes())
     )
-    assert first == every[: len(first)]  # the beginning of the tokens of the whole text
+    assert first == every[: len(first)]  # a prefix of the whole text's tokens
 
 
 # -- input
@@ -192,8 +192,8 @@ def test_json(run: Run, gpt2_like: Path) -> None:
 
 
 def on_terminal(columns: int, *arguments: str | Path, **environment: str) -> str:
-    """What the command writes to a terminal that is so wide."""
-    help_pictures = pytest.importorskip("help_pictures")  # where there are terminals of Unix
+    """Return the command's output on a terminal of this width."""
+    help_pictures = pytest.importorskip("help_pictures")  # needs Unix terminals
     given = {"COLUMNS": str(columns), "COLORTERM": ""} | environment
     return str(help_pictures.shown(["inspect", *map(str, arguments)], **given))
 
@@ -238,7 +238,7 @@ def test_lines_fit(gpt2_like: Path, wordpiece_like: Path, columns: int) -> None:
         assert max(map(visible.width_of, rows)) <= columns
 
 
-# -- what a text may not do to a terminal
+# -- control characters in a text
 
 
 def has_control(page: str) -> bool:
@@ -250,7 +250,7 @@ def test_hostile_text(run: Run, gpt2_like: Path, wordpiece_like: Path, options: 
     for path in (gpt2_like, wordpiece_like):
         page = good(run("-t", path, *options, stdin=HOSTILE))
         assert not has_control(page)
-        assert "␛" in page or path == wordpiece_like  # whose normalizer removes control characters
+        assert "␛" in page or path == wordpiece_like  # its normalizer removes control characters
         painted = good(run("-t", path, "--color=always", *options, stdin=HOSTILE))
         assert not has_control(SGR.sub("", painted))
 

@@ -1,4 +1,4 @@
-"""Messages say what is wrong and what to do, in the words of the command line, and promise only what is true."""
+"""Messages say what is wrong and what to do, in the words of the command line, and their advice works."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.errors import VocabularyError
 from tests.support.command import call
 
 INTERNAL = re.compile(r"\{\"|Error\b|<class|\bNone\b")
-"""What no message of a command has: objects, classes."""
+"""Words that must not occur in a command's messages: objects, classes."""
 
 
 def error(*arguments: object, stdin: bytes = b"") -> str:
@@ -39,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_table(name: str) -> None:
-    """A file of pyarrow, of that name's ending."""
+    """Write a table with pyarrow, in the format of the name's ending."""
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"body": ["a", "b"], "title": ["x", "y"]})
     if name.endswith(".parquet"):
@@ -62,7 +62,7 @@ def test_a_missing_column(place: Path, name: str, command: str) -> None:
     if name != "a.jsonl" or command.startswith("tokenize"):
         assert "--column (column=) says which is the text" in message
     assert "run it again" not in message
-    assert call(*command.replace("NAME", name).split(), "--column", "body").returncode == 0  # and that helps
+    assert call(*command.replace("NAME", name).split(), "--column", "body").returncode == 0  # the advice works
 
 
 def test_bad_records(place: Path) -> None:

@@ -1,4 +1,4 @@
-"""A name that is a path here and also a profile or an encoding: every command takes the path, and says so once."""
+"""A name that is a path and also a profile or an encoding: every command takes the path, and says so once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMANDS = {
     "split": ["split", "-f", "book.txt", "-n", "7", "--boundaries", "none", "-t", "NAME"],
     "inspect": ["inspect", TEXT, "-t", "NAME"],
 }
-"""Commands that print the same for the same tokenizer."""
+"""Commands with the same output for the same tokenizer."""
 
 DIGESTED = {
     "info": ["info", "NAME", "--json"],
@@ -40,12 +40,12 @@ DIGESTED = {
     "publish": ["publish", "user/name", "--from", "NAME", "--no-speed", "--dry-run", "made", "--json"],
     "tokenize": ["tokenize", "book.txt", "-o", "made", "-t", "NAME", "--format", "npy", "--workers", "2"],
 }
-"""Commands whose output or files say which ``tokenizer.json`` was read."""
+"""Commands whose output or files name the ``tokenizer.json`` that was read."""
 
 
 @pytest.fixture
 def place(gpt2_like: Path, llama3_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with ``my-model/`` and texts; ``my-model`` is also a profile, of another vocabulary."""
+    """A directory with ``my-model/`` and texts. ``my-model`` is also a profile, of another vocabulary."""
     for path, source in (("profiles/my-model.json", gpt2_like), ("here/my-model/tokenizer.json", llama3_like)):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_bytes(source.read_bytes())
@@ -83,7 +83,7 @@ def test_the_same_source_is_read(
 
 
 def digest_read(command: str, printed: bytes, place: Path) -> str:
-    """Of the ``tokenizer.json`` that a command read, as its output or files say it."""
+    """Return the digest of the ``tokenizer.json`` that a command read, from its output or files."""
     if command in ("info", "parity"):
         report = json.loads(printed)
         return str((report if command == "info" else report["target"])["source_digest"])

@@ -88,7 +88,7 @@ def test_single_files(place: Path, command: list[str], output: str) -> None:
     assert call(*command, output, "--overwrite").returncode == 0
     assert call(*command, f"b{output[1:]}").returncode == 0
     after = contents(place)
-    assert ("a.dat" in after) == ("b.dat" in after)  # none of the tokenizer before
+    assert ("a.dat" in after) == ("b.dat" in after)  # nothing of the previous tokenizer
     assert Tokenizer.from_file(output).get_vocab_size() == Tokenizer.from_file(f"b{output[1:]}").get_vocab_size()
 
 
@@ -110,7 +110,7 @@ def test_into_the_directory_of_the_source(place: Path, wordpiece_like: Path) -> 
 
 
 def test_inputs_are_never_removed(place: Path) -> None:
-    """Neither is a tokenizer that a conversion in place does not come from, nor a file that is no cartridge."""
+    """Neither another tokenizer than the source of an in-place conversion, nor a file that is not a cartridge."""
     (place / "other" / "vocab.txt").write_text("low lower lowest\n" * 9)
     before = contents(place)
     for name in ("vocab.txt", "tokenizer.json"):

@@ -1,4 +1,4 @@
-"""``crayon-hf parity``, as a shell sees it."""
+"""``crayon-hf parity`` in a shell."""
 
 from __future__ import annotations
 

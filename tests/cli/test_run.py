@@ -1,4 +1,4 @@
-"""``crayon-hf run`` and ``python -m crayon_hf SCRIPT``: a program that is not changed opens our tokenizers."""
+"""``crayon-hf run`` and ``python -m crayon_hf SCRIPT``: an unchanged program opens our tokenizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell sees of every command: exit codes, pipes, signals, locales; and which tokenizers are opened."""
+"""All commands in a shell: exit codes, pipes, signals, locales; and the tokenizers that they open."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_tokenizer_by_path(gpt2_like: Path, llama3_like: Path, tmp_path: Path) -
 
 @before_1("class for what is not native")
 def test_delegated_tokenizer(tmp_path: Path) -> None:
-    """What encodes is said, and what needs the engine refused."""
+    """Commands say that the reference encodes, and refuse options that need the engine."""
     model = tokenizers.models.BPE(
         {"<unk>": 0, "a": 1, "a</w>": 2}, [], unk_token="<unk>", byte_fallback=True, end_of_word_suffix="</w>"
     )
@@ -83,7 +83,7 @@ def test_broken_pipe_is_quiet(arguments: list[str]) -> None:
 
 
 def unread(pipe: IO[bytes]) -> int:
-    """Bytes in a pipe that nobody has read yet."""
+    """Return the unread bytes in a pipe."""
     import fcntl
     import termios
 
@@ -98,7 +98,7 @@ def test_interrupt() -> None:
     process.stdin.write(b"some words")
     process.stdin.flush()
     deadline = time.monotonic() + 60
-    while unread(process.stdin):  # then it has imported itself, and waits for more
+    while unread(process.stdin):  # once it is read, the imports are done and it waits for more
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -109,7 +109,8 @@ def test_interrupt() -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("module", ["numpy._core.multiarray", "click"])
 def test_interrupt_while_modules_are_imported(module: str) -> None:
-    """It ends the process without a traceback, wherever it comes: numpy's import makes an ImportError of it."""
+    """The process ends without a traceback at any time, even though numpy's import turns the interrupt into
+    ImportError."""
     program = (
         "import os, signal, sys\n"
         "class Interrupt:\n"

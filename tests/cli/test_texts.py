@@ -1,4 +1,4 @@
-"""``encode``, ``decode``, ``count``, ``truncate`` and ``split``: the results of the calls in Python, as lines."""
+"""``encode``, ``decode``, ``count``, ``truncate`` and ``split``: the results of the Python calls, as lines."""
 
 from __future__ import annotations
 

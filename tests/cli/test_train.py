@@ -1,4 +1,4 @@
-"""crayon-hf train, as a shell sees it."""
+"""crayon-hf train in a shell."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_is_wrong(here: Path) -> None:
     (here / "bad.txt").write_bytes(b"ok\n\xff\n")
     before = sorted(os.listdir(here))
     no_regex = "--regex is not a regular expression"
-    if IS_BESIDE_1:  # which reads none: the engine does
+    if IS_BESIDE_1:  # version 1.0 reads no files: the engine does
         no_regex = 'the regular expression "(" has a group without an end'
     cases = (
         (("nope.txt", "-o", "out"), 1, "nope.txt: No such file or directory"),
@@ -111,7 +111,7 @@ def test_what_is_wrong(here: Path) -> None:
 
 
 def test_a_directory(here: Path) -> None:
-    """All files in it that are known by their endings, but not what an earlier run wrote there."""
+    """All files in it with a known ending, except the output of an earlier run."""
     (here / "below").mkdir()
     (here / "below" / "c.jsonl").write_text('{"text": "from a record"}\n')
     (here / "below" / ".hidden.txt").write_text("hidden")
@@ -139,7 +139,7 @@ def test_interrupted(stage: str, here: Path) -> None:
     """Exit code 130 at once, and no file."""
     words = [f"{number:x}" * (1 + number % 5) for number in range(300_000)]
     (here / "many.txt").write_text("\n".join(words))
-    # To read for ever is to count for ever; a vocabulary that is never full means to merge to the end.
+    # An endless input keeps it counting; a huge vocabulary keeps it merging.
     names = ["many.txt"] * (2000 if stage == "Count words" else 1)
     before = sorted(os.listdir(here))
     arguments = [*COMMAND, "train", *names, "-o", "out", "--vocab-size", "4000000", "--progress", "--pattern", "gpt2"]
@@ -150,7 +150,9 @@ def test_interrupted(stage: str, here: Path) -> None:
             if line.startswith(stage.encode()):
                 break
         child.send_signal(signal.SIGINT)
-        assert child.wait(30) == 130  # the promise is 0.2 s; machines are busy, and without the signal it takes minutes
+        assert (
+            child.wait(30) == 130
+        )  # 0.2 s is documented; the machine may be busy, and without the signal it takes minutes
         assert sorted(os.listdir(here)) == before
     finally:
         child.kill()

@@ -19,7 +19,7 @@ from crayon_hf.compat_crayon.pipeline import Failed, PipelineTimeoutError
 pytestmark = pytest.mark.concurrency
 
 LONG = 30.0
-"""Seconds after which a test is broken; nothing waits for them to pass."""
+"""Seconds until a waiting test fails; passing tests do not wait for it."""
 
 
 def threads() -> set[str]:
@@ -35,7 +35,7 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 def wait_for_no_threads() -> None:
-    """Those of a pipeline that was only forgotten end by themselves."""
+    """Wait for the threads of forgotten pipelines, which end by themselves."""
     deadline = time.monotonic() + LONG
     for thread in threading.enumerate():
         if thread.name.startswith("crayon_hf pipeline"):
@@ -44,7 +44,7 @@ def wait_for_no_threads() -> None:
 
 
 class Gate:
-    """A stage that waits until it is opened, and says when something came."""
+    """A stage that reports each item and waits until it is opened."""
 
     def __init__(self) -> None:
         self.entered, self.opened = threading.Event(), threading.Event()
@@ -84,7 +84,7 @@ def test_tokenizer_and_vocab(gpt2_like):
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_order_in_spite_of_slow_items(ordered):
-    """The first item is finished last, and all the same it is the first result where order is asked for."""
+    """The first item finishes last, but is the first result of an ordered pipeline."""
     gate = Gate()
 
     def work(text: str) -> list[int]:
@@ -126,7 +126,7 @@ def test_errors_come_with_their_items():
         assert results[i][:2] == (key, stage)
         assert type(results[i].error) is KeyError
         assert results[i].error.args == (text,)
-    # a stage does not see what failed before it
+    # a stage does not see items that failed in an earlier one
     assert {name: figures[:2] for name, figures in stats.items()} == {
         "normalize": (7, 1),
         "encode": (6, 1),
@@ -139,7 +139,7 @@ def test_errors_come_with_their_items():
 
 
 def fill(pipeline: Pipeline, count: int) -> None:
-    """Submit as many items as there is room for, and see that there is no more."""
+    """Submit items until the queues are full, and check that one more is refused."""
     for i in range(count):
         pipeline.submit(i, "x", timeout=LONG)
     for timeout in (0, 0.01):
@@ -148,7 +148,7 @@ def fill(pipeline: Pipeline, count: int) -> None:
 
 
 def test_nobody_fetches():
-    """Without a reader all queues fill up and submit waits; closing keeps every result."""
+    """Without a reader all queues fill up and submit waits. Closing keeps every result."""
     pipeline = Pipeline(lengths, str.upper, record, depth=2)
     with pytest.raises(queue.Empty, match="no result"):
         pipeline.get_result(timeout=0.01)
@@ -197,7 +197,7 @@ def test_use_after_close():
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_cancel(workers):
-    """What each thread has in hand is finished or given up; what was done before is still there."""
+    """Items in a stage are finished or dropped. Earlier results stay available."""
     gate = Gate()
 
     def work(text: str) -> list[int]:
@@ -247,7 +247,7 @@ def test_cancel_wakes_those_who_wait():
     undone: list[object] = []
     cancelling = threading.Thread(target=lambda: undone.extend(pipeline.cancel()))
     cancelling.start()
-    assert outcomes.get(timeout=LONG) is PipelineClosedError  # of the submitter: a thread has an item in hand yet
+    assert outcomes.get(timeout=LONG) is PipelineClosedError  # the submitter's: a thread still works on an item
     gate.opened.set()
     cancelling.join(LONG)
     for thread in waiters:
@@ -284,7 +284,7 @@ def test_forgotten_pipeline_leaves_no_thread():
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_interrupt():
-    """Ctrl-C while the main thread waits in a submit: the threads end, and nothing is stuck."""
+    """Ctrl-C while the main thread waits in submit: the threads end, and nothing hangs."""
     program = (
         "import crayon_hf, signal, threading\n"
         "go = threading.Event()\n"

@@ -1,4 +1,4 @@
-"""`CrayonVocab`: what it gives, what it says of its vocabulary, and how its profiles come and go."""
+"""`CrayonVocab`: its results, the facts about its vocabulary, and loading and closing of profiles."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_using_profile(vocab, v2, tmp_path):
         assert vocab.current_profile_path == str(first)
         vocab.load_profile(second)
         for path in (v2, v2.with_suffix(".json")):
-            path.unlink()  # it is not opened again
+            path.unlink()  # it must not be opened again
     assert vocab.tokenize("the") == [9]
     assert vocab.current_profile_path == str(v2)
 
@@ -289,7 +289,7 @@ def test_cached(v2, tmp_path, monkeypatch):
     assert made() == before
     assert len(before) == 1
     assert tokenizer.encode("the ü").ids == vocab.tokenize("the ü")
-    # the strings beside it say how many ids there are, so they are a part of the key
+    # the strings beside it determine the number of ids, so they are part of the key
     v2.with_suffix(".json").write_text(json.dumps([*WORDS, "a", "b"]))
     vocab.load_profile(v2)
     assert (len(made()), vocab.vocab_size) == (2, len(complete(WORDS)) + 2)

@@ -1,4 +1,4 @@
-"""`compat="xerv"` beside the compiled CPU engine of CRAYON itself: the same ids, bit for bit."""
+"""`compat="xerv"` against the compiled CPU engine of CRAYON itself: the same ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if not str(crayon.__file__).endswith((".so", ".pyd")):
 
 
 def crayon_ids(cartridge: Path, texts: list[str]) -> list[list[int]]:
-    """Its state is one for the whole process, so that a cartridge is loaded for each row of texts."""
+    """CRAYON's state is global, so a cartridge is loaded for each row of texts."""
     crayon.load_dat(cartridge.read_bytes())
     return [crayon.tokenize(text) for text in texts]
 
@@ -32,7 +32,7 @@ def test_any_vocabulary(tmp_path_factory, tokens, text):
     (expected,) = crayon_ids(path, [text])
     ids = {token.encode(): id for id, token in enumerate(tokens)}
     assert expected == longest_match(ids, text.encode(), unknown=1)
-    if 1 not in ids.values():  # CRAYON gives it even so, and nobody can decode it
+    if 1 not in ids.values():  # CRAYON returns this id nevertheless, though it cannot be decoded
         with pytest.raises(ValueError, match="needs a token with id 1"):
             CrayonVocab(tokens, compat="xerv")
         return
@@ -54,11 +54,11 @@ def test_only_for_version_2(tmp_path, mode, gpt2_like, monkeypatch):
         with pytest.raises(ValueError, match="compat='xerv' needs a version 2 cartridge"):
             vocab.load_profile(other)
     assert vocab.current_profile_path == str(path)
-    # among profiles of one name it is CRAYON's that is meant
+    # of several profiles with this name, CRAYON's is used
     monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path))
     vocab.load_profile("words")
     assert vocab.current_profile_path == str(path)
-    # and what was made of one is one
+    # also a profile converted from one of CRAYON's
     Tokenizer.from_file(path).save(tmp_path / "three.dat")
     vocab.load_profile(path)
     assert vocab.tokenize("ü the") == [1, 1, 11]

@@ -1,4 +1,4 @@
-"""`CrayonVocab`: what encodes, on devices that there are and are not, and what is said of it to whom."""
+"""`CrayonVocab` on available and unavailable devices: what encodes, and which messages appear."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = ["Hello, world!", "naïve 日本語"]
 
 @pytest.fixture(autouse=True)
 def _no_device(monkeypatch):
-    """A build without engines for GPUs. test_devices.py has those."""
+    """Simulate a build without GPU engines. test_devices.py tests those."""
     monkeypatch.delenv("CRAYON_DEVICE", raising=False)
     for module in ("crayon_hf._cuda", "crayon_hf._hip"):
         monkeypatch.setitem(sys.modules, module, None)
@@ -96,7 +96,7 @@ def test_what_the_reference_encodes(refusing, wordpiece_like):
         CrayonVocab(mode="greedy").load_profile(wordpiece_like)
 
 
-# -- what is said
+# -- messages
 
 
 USE = "vocab.load_profile('lite'); vocab.tokenize('a'); vocab.set_device('cpu'); vocab.close()"

@@ -1,7 +1,7 @@
-"""Compiling a tokenizer.json: what is refused and how it is called, and what is filled in.
+"""Compiling a tokenizer.json: which documents are refused, with which error, and which defaults are filled in.
 
-The rule is compile_rule.check, for every document. Compiling is the same on every instruction set; what is run on all
-says so.
+The rule for every document is compile_rule.check. Compiling is the same on every instruction set; tests that run on all
+of them say so.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_merges_as_strings_and_as_pairs() -> None:
     "name", ["NFC", "ByteLevel", "BPE", "TemplateProcessing", "RobertaProcessing", "Sequence", "nfc"]
 )
 def test_components_by_the_name_of_others(source: Callable[[], reference_impl.Document], name: str) -> None:
-    """The reference goes by the fields of a post-processor, not by its type."""
+    """The reference identifies a post-processor by its fields, not by its type."""
     for path in places(source()):
         if path[-1] == "type":
             check(changed(source(), path, replace_by(name)))
@@ -121,7 +121,7 @@ def test_keys_that_are_there_twice() -> None:
     for key in ("model", "normalizer", "added_tokens", "version", "decoder"):
         value = json.dumps(document()[key])
         check(text[:-1] + f', "{key}": {value}}}')
-    # Of a token that is listed twice the last id counts.
+    # The last id of a repeated token counts.
     text = json.dumps(document()).replace('"vocab": {', '"vocab": {"ab": 5000, "\\u4e2d": 9,')
     assert check(text) == "the same"
 

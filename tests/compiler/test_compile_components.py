@@ -1,4 +1,4 @@
-"""Compiling a tokenizer.json with every kind of component: each is native, and says the same as the reference."""
+"""Compiling a tokenizer.json with every kind of component: each is native, and acts as the reference."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ EXTRA += [{"str_rep": "x"}, {"prepend_scheme": "first", "add_prefix_space": Fals
 @pytest.mark.slow
 @pytest.mark.parametrize(("part", "component"), COMPONENTS, ids=[f"{p} {type(c).__name__}" for p, c in COMPONENTS])
 def test_every_field_of_a_component(part: str, component: Any) -> None:
-    """Left out, of every other type, and beside fields that are no part of it: read alike, or refused alike."""
+    """Each field missing, of every other type, and with unknown fields: both read it alike, or both refuse it."""
     source = written(part, component)
     texts = [changed(source, (part, *path), change) for path in places(source[part]) for change in CHANGES.values()]
     for extra in EXTRA:
@@ -80,7 +80,7 @@ def test_every_field_of_a_component(part: str, component: Any) -> None:
         try:
             check(text)
         except ValueError as error:
-            if "before the first character" not in str(error):  # there the reference panics
+            if "before the first character" not in str(error):  # the reference panics here
                 raise
 
 
@@ -131,7 +131,7 @@ TABLES: list[tuple[reference_impl.Document, str, str | None]] = [
 @on_every_cpu
 @pytest.mark.parametrize(("source", "tables", "family"), TABLES, ids=range(len(TABLES)))
 def test_tables_and_families(source: reference_impl.Document, tables: str, family: str | None) -> None:
-    """A scanner cuts where nothing gets lost. Some options work on characters: the tables are those of text."""
+    """Scanners need pretokens that lose no text. Options that work on characters need text tables."""
     assert check(json.dumps(source)) == "the same"
     info = reference_impl.open_engine(source).info()
     assert (info["tokens"], info.get("family")) == (tables, family)

@@ -1,4 +1,4 @@
-"""Compiling a tokenizer.json: the vocabularies and added tokens that result, by compile_rule.check."""
+"""Compiling a tokenizer.json: vocabularies and added tokens, checked by compile_rule.check."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_vocabularies_of_any_strings(more: dict[str, None], seed: int, escaped: 
 
 
 def test_the_most_unused_ids() -> None:
-    """Twice as many ids as tokens, and 65,536 more."""
+    """Twice as many ids as tokens, plus 65,536."""
     source = reference_impl.byte_level_document(MERGES, more=["last"])
     most = 2 * len(source["model"]["vocab"]) + 65_536
     source["model"]["vocab"]["last"] = most - 1
@@ -62,13 +62,13 @@ def test_the_most_unused_ids() -> None:
             reference_impl.compiled(source)
 
 
-# -- added tokens that are odd
+# -- unusual added tokens
 
 
 @pytest.mark.slow
 @on_every_cpu
 def test_added_tokens_that_are_odd() -> None:
-    """Nothing is said of which are native; whatever is opened does the same."""
+    """Any of them may be refused as not native. Opened ones act as the reference."""
     vocab = document()["model"]["vocab"]
     size = len(vocab)
     for content, id in [
@@ -100,7 +100,7 @@ def test_what_is_not_native_is_named() -> None:
     other_flags["added_tokens"].append(token | {"special": True})
     check_unsupported(other_flags, "twice, with other flags", "<m>")
     used = document()
-    used["model"]["vocab"]["last"] = len(vocab) + 1  # so that the next free id, by the count of tokens, is in use
+    used["model"]["vocab"]["last"] = len(vocab) + 1  # the id that the next added token would get
     check_unsupported(used, "on a used id", "<m>")
     large = document()
     large["added_tokens"][2] = token | {"id": 2**21}

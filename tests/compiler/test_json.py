@@ -1,4 +1,4 @@
-"""The JSON reader against Python's, and its strictness against what serde_json accepts."""
+"""The JSON reader against Python's for values, and against serde_json for strictness."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from crayon_hf import _core
 from crayon_hf.errors import VocabularyError
 
-# An integer beyond 64 bits, signed or not, becomes a double, as in serde_json, so it is drawn apart.
+# Integers beyond 64 bits, signed or not, become doubles, as in serde_json, so another strategy draws them.
 SCALARS = (
     st.none()
     | st.booleans()
@@ -26,7 +26,7 @@ DOCUMENTS = st.recursive(
 
 
 def same(a: object, b: object) -> bool:
-    """Equality that tells 1 from 1.0 and from true, 0.0 from -0.0, and one order of members from another."""
+    """Equality that distinguishes 1, 1.0 and true, 0.0 and -0.0, and the order of members."""
     return json.dumps(a) == json.dumps(b)
 
 
@@ -35,8 +35,10 @@ def parse(data: bytes) -> object:
 
 
 def serde_double(text: str) -> float:
-    """serde_json's reading of a number that is no integer of 64 bits: the first digits that fit 64 bits, scaled by one
-    power of ten, which need not give the nearest double."""
+    """serde_json's value of a number that is not a 64-bit integer.
+
+    It scales the first digits that fit 64 bits by one power of ten, which is not always the nearest double.
+    """
     digits, _, power = text.lower().partition("e")
     whole, _, fraction = digits.lstrip("-").partition(".")
     significand, exponent = 0, int(power or 0)
@@ -57,7 +59,7 @@ def serde_double(text: str) -> float:
 
 
 def reference(data: bytes) -> object:
-    """Python's reader, with serde_json's numbers."""
+    """Python's reader with serde_json's numbers."""
 
     def integer(text: str) -> int | float:
         value = int(text)
@@ -82,7 +84,7 @@ def serde_accepts(text: bytes) -> bool:
 
 
 def assert_as_reference(data: bytes) -> None:
-    """Accepted just when serde_json accepts it, in a member that it reads and ignores; then with Python's value."""
+    """It is accepted exactly if serde_json accepts it in an ignored member; then its value is Python's."""
     text = TOKENIZER % data
     if serde_accepts(text):
         assert same(parse(text), reference(text))
@@ -99,7 +101,7 @@ def test_reads_what_python_writes(document: object, ascii_only: bool, indent: in
     assert same(parse(text.encode()), reference(text.encode()))
 
 
-# Pieces that make texts which are nearly right.
+# Pieces of nearly valid texts.
 PIECES = st.sampled_from(
     [
         *'[]{},:"\\ 0123456789-+.eEu\n\t/',
@@ -128,7 +130,7 @@ def test_any_bytes(data: bytes) -> None:
 @given(st.lists(st.sampled_from([*"0019-+.eE"]), max_size=9).map(lambda pieces: "".join(pieces).encode()))
 def test_numbers(data: bytes) -> None:
     assert_as_reference(data)
-    assert_as_reference(b"[" + data + b"]" + 8 * b" ")  # so much is after it that its digits are read together
+    assert_as_reference(b"[" + data + b"]" + 8 * b" ")  # with enough bytes after it, digits are read eight at a time
 
 
 ODD = rb"""
@@ -166,7 +168,7 @@ def test_depth(pair: tuple[bytes, bytes]) -> None:
     assert _core.json_normalize(nested(127)).encode() == nested(127)
     with pytest.raises(VocabularyError, match="nested too deeply"):
         _core.json_normalize(nested(128))
-    # Two levels stand around the document there.
+    # There the document is inside two more levels.
     assert serde_accepts(TOKENIZER % nested(125))
     assert not serde_accepts(TOKENIZER % nested(126))
     with pytest.raises(VocabularyError, match="nested too deeply"):
@@ -174,7 +176,7 @@ def test_depth(pair: tuple[bytes, bytes]) -> None:
 
 
 def test_strings_at_every_alignment() -> None:
-    """The scan looks at eight bytes at a time; a special byte must be seen at each place in them."""
+    """The scan reads eight bytes at a time; it must find a special byte at each position in them."""
     for before in range(20):
         for special in ('"', "\\", "é", "😀", "\n", "\x1f", "\x7f"):
             for after in range(20):

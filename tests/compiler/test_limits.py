@@ -1,6 +1,6 @@
-"""How large things may be: at the limit all is right, beyond it there is an error that names the limit.
+"""Limits of sizes: at the limit everything works, beyond it an error names the limit.
 
-What takes gigabytes is in tests/huge. docs/reliability.md has the list.
+Tests that take gigabytes are in tests/huge. docs/reliability.md has the list.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BYTE_TOKENS = {chr(character): byte for byte, character in BYTE_LEVEL.items()}
 
 
 def byte_level(vocab: dict[str, int], merges: str = "[]") -> str:
-    """A byte-level tokenizer.json over these tokens; `merges` is JSON."""
+    """A byte-level tokenizer.json with these tokens; `merges` is JSON."""
     return json.dumps(
         {
             "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
@@ -35,7 +35,7 @@ def byte_level(vocab: dict[str, int], merges: str = "[]") -> str:
 
 @pytest.mark.slow
 def test_the_greatest_id() -> None:
-    """Some two million ids, half of them holes."""
+    """About two million ids, half of them unused."""
 
     def source(last: int) -> bytes:
         vocab = ",".join(f'"t{i}":{2 * i}' for i in range(IDS_END // 2))
@@ -67,8 +67,8 @@ def test_the_most_merges() -> None:
 
 
 def test_merges_that_were_made_to_collide() -> None:
-    """A search of the table of merges passes 1023 full places at most (cartridge_tables.h)."""
-    longest, slots = 1024, 2048  # of a table of that many merges, at most 60% full
+    """A search in the table of merges passes at most 1023 full slots (cartridge_tables.h)."""
+    longest, slots = 1024, 2048  # slots of the table, at most 60% full
 
     def home(pair: tuple[int, int]) -> int:
         return ((pair[0] << 21 | pair[1]) * 0x9E3779B97F4A7C15 % 2**64) >> 64 - slots.bit_length() + 1
@@ -92,7 +92,7 @@ def test_merges_that_were_made_to_collide() -> None:
 
 
 def test_a_long_token() -> None:
-    """There is no limit to it but that of all tokens together, 4 GiB: here 64 KiB by merging."""
+    """Only the limit of all tokens together applies, 4 GiB. Here merges make a token of 64 KiB."""
     runs = ["a" * 2**k for k in range(17)]
     vocab = BYTE_TOKENS | {run: 255 + k for k, run in enumerate(runs) if k > 0}
     source = byte_level(vocab, json.dumps([[run, run] for run in runs[:-1]]))
@@ -102,7 +102,7 @@ def test_a_long_token() -> None:
 
 
 def test_the_most_metadata() -> None:
-    """What could not be opened is not compiled."""
+    """The compiler refuses metadata that could not be opened."""
     source = byte_level(BYTE_TOKENS).encode()
     for size, is_native in ((1 << 20, True), ((1 << 20) + 1, False)):
         metadata = json.dumps({"name": "x" * (size - len('{"name": ""}'))})

@@ -1,4 +1,4 @@
-"""Every decoder of ``tokenizers``, one by one and in sequences: from tokens' strings to text."""
+"""Every decoder of ``tokenizers``, single and in sequences: from tokens to text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SEQUENCES = st.recursive(
 
 
 def reference(text: str, tokens: list[str]) -> str | None:
-    """What the reference makes of the tokens, or None where it panics."""
+    """The reference's result for the tokens, or None if it panics."""
     decoder = reference_impl.stock_with(decoder=json.loads(text)).decoder
     try:
         decoded: str = decoder.decode(tokens)
@@ -104,7 +104,7 @@ def test_every_byte_token() -> None:
             check({"type": "ByteFallback"}, ["<0xE4>", form.format(byte), "<0xAD>"])
 
 
-# -- what is read from JSON
+# -- reading JSON
 
 META = {"type": "Metaspace", "replacement": "\u2581"}
 STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
@@ -124,7 +124,7 @@ def test_forms_that_are_left_to_the_reference(form: Component) -> None:
 
 
 def test_what_grows_without_end_is_refused() -> None:
-    """Before the memory for it is taken. A MiB, and 1024 bytes of each, are allowed to anybody."""
+    """It is refused before memory is allocated. A MiB, or 1024 bytes for each of the input's, is always allowed."""
 
     def steps(count: int, content: str, **pattern: str) -> str:
         step = {"type": "Replace", "pattern": pattern, "content": content}

@@ -1,4 +1,4 @@
-"""Models on text: tokens, offsets and refusals as the reference's, for every model, option and odd vocabulary."""
+"""Models on text: tokens, offsets and refusals as the reference's, for every model, option and unusual vocabulary."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reference(model: Model | str) -> tokenizers.Tokenizer:
 
 
 def reference_tokens(tokenizer: tokenizers.Tokenizer, piece: str) -> list[Token] | None:
-    """None where the reference fails to encode."""
+    """The reference's tokens, or None where it fails to encode."""
     try:
         return [(t.id, t.value, t.offsets) for t in tokenizer.model.tokenize(piece)]
     except Exception:
@@ -69,7 +69,7 @@ def our_tokens(ours: _core.TextModel, piece: str) -> list[Token] | None:
 
 
 def check(model: Model, *pieces: str) -> None:
-    """Both load the model and make the same of the pieces, also when the thread has seen them before."""
+    """Both load the model and give the same tokens, also for pieces that the thread has seen before."""
     theirs, ours = reference(model), _core.TextModel(text_of(model))
     assert len(ours) == theirs.get_vocab_size(False)
     written = json.loads(theirs.to_str())["model"]
@@ -90,7 +90,7 @@ def bpe(tokens: list[str], merges: list[Any], **options: object) -> Model:
     return {**BPE, **options, "vocab": ids(*tokens), "merges": merges}
 
 
-# ---- trained models, on text and on what hostile text there is
+# ---- trained models, on usual and on hostile text
 
 
 def hostile(seed: int, count: int = 60) -> list[str]:
@@ -109,7 +109,7 @@ def test_trained(name: str) -> None:
         assert "suffix, byte_fallback" in name or "clash" in name
 
 
-# ---- what a file may leave out, and how it may be wrong
+# ---- missing and wrong fields
 
 TINY = {
     "BPE": bpe(["<unk>", "a", "b", "ab"], ["a b"]),
@@ -122,7 +122,7 @@ WRONG: list[object] = [None, "x", 1, -1, 99, 2.0, 0.5, True, [], {}, ["a"], {"a"
 
 @pytest.mark.parametrize("name", TINY)
 def test_fields(name: str) -> None:
-    """Every field left out, of every other type, alone and with no type to go by."""
+    """Every field missing and of every other type, with and without the type of the model."""
     accepted = refused = 0
     variants = [without(TINY[name], *names) for key in TINY[name] for names in ((key,), (key, "type"))]
     for key in TINY[name]:

@@ -1,4 +1,4 @@
-"""What normalizers do to every code point is what the reference does; the reference is the installed ``tokenizers``."""
+"""Normalizers treat every code point as the reference does, the installed ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_code_point(component: dict[str, Any]) -> None:
     normalize, text = reference(component).normalize_str, json.dumps(component)
     changed = 0
     for start in range(0, len(POINTS), 8192):
-        # Each beside an ASCII letter, and beside the next one, of which it may be a part.
+        # Each beside an ASCII letter, and beside the next code point, with which it may combine.
         for joiner in ("a\n", ""):
             given = joiner.join(POINTS[start : start + 8192])
             want = normalize(given)
@@ -62,7 +62,7 @@ def test_every_code_point_at_the_ends() -> None:
     white = [c for c in POINTS[:0x10000] if normalize(f"{c}x{c}") == "x"]
     assert len(white) == 25
     for char in POINTS:
-        # Only white space is taken, so one call of ours tells, and the reference is asked where they could differ.
+        # Only white space is stripped, so one call of ours covers all, and the reference is called for candidates only.
         if _core._testing.normalizer_leaves(text, char) == (char in white):
             pytest.fail(f"U+{ord(char):04X}")
     for char in white:
@@ -76,14 +76,14 @@ JAMO = "\u1100", "\u1161", "\u11a8"
 
 @pytest.mark.slow
 def test_grapheme_class_of_every_code_point() -> None:
-    """Precompiled replaces a cluster of less than six bytes whole, so the probes tell what joins what."""
+    """Precompiled replaces clusters of less than six bytes whole, so probes show which characters join."""
     component = precompiled({"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", **{jamo: f"<{jamo}>" for jamo in JAMO}})
     normalize, text = reference(component).normalize_str, json.dumps(component)
 
     def probe(char: str) -> str:
         filler = {1: "\U000e0100", 2: "\u20d0", 3: ACUTE, 4: ACUTE}[len(char.encode())]
         probes = [char + 2 * ACUTE, "a" + char]
-        # Nothing else joins but marks; ideographs, the unassigned and the private are asked no more.
+        # Only marks join, so the remaining ideographs, unassigned and private code points are not tested.
         if not 0x20000 <= ord(char) < 0xE0000 and ord(char) < 0xE2000:
             probes += [f"{char}a{filler}", f"\u00a9{char}{ZWJ}\u00a9{ACUTE}", f"\u00a9{ZWJ}{char}"]
             probes += [KA + char + KA + ACUTE, KA + VIRAMA + char + KA + ACUTE, char + VIRAMA + KA + ACUTE]

@@ -1,4 +1,4 @@
-"""Every normalizer gives the text and the alignments of the reference, which is the installed ``tokenizers``."""
+"""Every normalizer gives the text and the alignments of the reference, the installed ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from charsmap import charsmap, precompiled
 Component = dict[str, Any]
 Result = tuple[str, list[tuple[int, int]]]
 
-# Characters that some normalizer changes, or that meet each other in interesting ways.
+# Characters that some normalizer changes, or that combine with each other.
 POOL = [
     *"aAbB zZ\t\n\r.,-_xX1\0\x01\x7f\x85\x9f",
     *"\u00e9\u00c9\u00df\u0130\u0131\u01c5\u017f\u03a3\u03c3\u03c2\u1e9e\u212a\u212b\u00c5\u2126",  # cases
@@ -64,7 +64,7 @@ def sequence(*parts: Component) -> Component:
 
 @functools.lru_cache(maxsize=64)
 def tokenizer(component: str) -> Tokenizer:
-    """A reference tokenizer with one token, hence one pair of offsets, for each character of the normalized text."""
+    """A reference tokenizer with one token, and so one pair of offsets, for each character of the normalized text."""
     split = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
     return reference_impl.stock_with(normalizer=json.loads(component), pre_tokenizer=split)
 
@@ -74,7 +74,7 @@ def reference(component: Component, text: str) -> Result | None:
     made = tokenizer(json.dumps(component))
     try:
         normalized, offsets = made.normalizer.normalize_str(text), made.encode(text).offsets
-    except BaseException as error:  # pyo3's PanicException is no Exception
+    except BaseException as error:  # pyo3's PanicException derives from BaseException
         if type(error).__name__ != "PanicException":
             raise
         return None
@@ -141,7 +141,7 @@ def random_component(rng: random.Random, depth: int = 0) -> Component:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_components_on_random_text(seed: int) -> None:
-    """The reference panics where text was inserted at the start of one that more follows in; there we raise."""
+    """Where text is inserted at the start of text that was inserted itself, the reference panics and we raise."""
     rng = random.Random(seed)
     components = [random_component(rng) for _ in range(60)]
     if seed == 0:
@@ -169,7 +169,7 @@ FIXED = [
 ]
 
 
-# Characters that meet each other in interesting ways: marks, starters, singletons, exclusions, Jamo.
+# Characters that combine with each other: marks, starters, singletons, exclusions, Jamo.
 MARKS = [*map(chr, (0x300, 0x301, 0x308, 0x30A, 0x316, 0x323, 0x327, 0x334, 0x344, 0x345, 0x93C, 0xF71, 0xF72))]
 GROUPS = [
     MARKS,
@@ -218,7 +218,7 @@ def test_regex_replacements(pattern: str, content: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("aligned", [True, False])
 def test_what_grows_without_end_is_refused(aligned: bool) -> None:
-    """Before the memory for it is taken. A MiB, and 1024 bytes of each, are allowed to anybody."""
+    """It is refused before memory is allocated. A MiB, or 1024 bytes for each of the input's, is always allowed."""
     for double in (replace("a", "aa"), replace("a", "aa", "Regex"), replace("(a)", "aa", "Regex")):
         with pytest.raises(VocabularyError, match="more than 1024 bytes of each byte"):
             _core.normalize(json.dumps(sequence(*[double] * 60)), "a", aligned)
@@ -247,7 +247,7 @@ def test_fields_in_an_array_are_unsupported() -> None:
 
 @pytest.mark.slow
 def test_hostile_charsmaps() -> None:
-    """Refused where the reference refuses, an error where it panics, and the same where it does not."""
+    """Refused where the reference refuses, an error where it panics, and otherwise the same result."""
     rng = random.Random(11)
     good = charsmap({"a": "b", "ab": "c", "\u00e9": "ee", "\u2026": "...", "\u0301": ""})
     loaded = 0
@@ -274,7 +274,7 @@ def test_hostile_charsmaps() -> None:
     assert loaded > 200
 
 
-# Two or three of each class that a grapheme cluster is made of, in every length.
+# Two or three characters of each grapheme cluster class, of every length.
 CLUSTERS = [
     *"ab1\r\n\0\x7f\u00ad\u200b\u2028\U000e0001",  # others, and controls
     *"\u0301\u0308\u0ccd\ufe0f\u20d0\U000e0100\U0001f3fb\u200d\u200c",  # extending

@@ -1,4 +1,4 @@
-"""What happens to an encoding after the model: every post-processor, singles and pairs, and every lookup."""
+"""Steps after the model: every post-processor, for singles and pairs, and every lookup of an encoding."""
 
 from __future__ import annotations
 
@@ -127,13 +127,13 @@ PROCESSORS = {
 
 @pytest.mark.parametrize("name", PROCESSORS)
 def test_every_post_processor(name: str) -> None:
-    # After a template, ByteLevel gives tokens a second sequence, and the reference answers by the order of a hash map.
+    # After a template, ByteLevel assigns tokens to a second sequence, and the reference's answer depends on hash order.
     check_everything(both_with(PROCESSORS[name]()), also_lookups=name != "template then ByteLevel")
 
 
 @pytest.mark.parametrize(("add_prefix_space", "trim_offsets"), FLAGS)
 def test_special_tokens_with_strings_of_their_own(add_prefix_space: bool, trim_offsets: bool) -> None:
-    """Encodings show the post-processor's string, and white space is looked for in it."""
+    """Encodings show the post-processor's string, and trimming looks for white space in it."""
     several = [ids()[name] for name in ("[CLS]", "<s>", "[CLS]")]
     own = {"id": "[CLS]", "ids": several, "tokens": ["\u0120begin \u0120", "<s>", ""]}
     level = json.loads(byte_level(add_prefix_space, trim_offsets).__getstate__())

@@ -1,7 +1,7 @@
-"""Post-processors as ``tokenizer.json`` has them, on encodings of every kind: what is read, and what it does.
+"""Post-processors from ``tokenizer.json`` on encodings of every kind: their fields and their effect.
 
-The encodings are made by hand, overflowing ones and ones that were post-processed before included, and have strings of
-their own; ``test_post_process.py`` runs post-processors inside an engine.
+The encodings are handmade, with strings of their own. Some overflow, and some were post-processed before.
+``test_post_process.py`` runs post-processors inside an engine.
 """
 
 from __future__ import annotations
@@ -113,14 +113,14 @@ def test_post_processing(component: Component, first: Any, pair: Any, special: b
 
 
 def framed(tokenizer: Tokenizer, sizes: list[int], special: bool) -> list[tuple[int, int, int]]:
-    """Ids, type ids and special masks of the reference, for sequences of such sizes."""
+    """Ids, type ids and special masks of the reference, for sequences of these sizes."""
     sequences = [reference(plain_state(n) | {"ids": [1000 + i] * n, "type_ids": [i] * n}) for i, n in enumerate(sizes)]
     whole = tokenizer.post_process(*sequences, add_special_tokens=special)
     return list(zip(whole.ids, whole.type_ids, whole.special_tokens_mask, strict=True))
 
 
 def laid_out(frame: Any, sizes: list[int], special: bool) -> list[tuple[int, int, int]]:
-    """What a frame says that `framed` is."""
+    """The result of `framed`, computed from a frame."""
     *runs, types, bare_types = frame
     types = [types] if isinstance(types, int) else types
     bare_types = [bare_types] if isinstance(bare_types, int) else bare_types
@@ -146,7 +146,7 @@ def test_frames(component: Component, n: int, m: int) -> None:
                 assert laid_out(frame, sizes, special) == framed(tokenizer, sizes, special)
 
 
-# -- what is read
+# -- reading JSON
 
 TEMPLATE = {"single": [], "pair": [], "special_tokens": {}}
 

@@ -1,4 +1,4 @@
-"""Pre-tokenizers: every kind and option cuts as the reference does, on every code point and on hostile text."""
+"""Pre-tokenizers: every kind and option cuts as the reference, on every code point and on hostile text."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def reference(component: str) -> PreTokenizer:
 
 def check(component: object, text: str) -> None:
     spelled = json.dumps(component)
-    # A Sequence of nothing keeps the empty piece that an empty text is; it gives no tokens.
+    # An empty Sequence keeps the empty piece of an empty text, which gives no tokens.
     expected = [piece for piece in reference(spelled).pre_tokenize_str(text) if piece[0]]
     assert _core._testing.pre_tokenize(spelled, text) == expected
     raw = _core._testing.pre_tokenize(spelled, text, raw_bytes=True)
@@ -164,9 +164,9 @@ def test_any_nesting(component: dict[str, Any], text: str) -> None:
     ids=lambda c: str(c["type"]),
 )
 def test_every_code_point(component: dict[str, Any]) -> None:
-    """Each character between letters, where it joins them, stands alone or is gone: one wrong bit of a table shows.
+    """Each character between letters, which it joins, separates or leaves: one wrong bit of a table shows.
 
-    (What GPT-2's pattern of ByteLevel sees is proven in test_unicode and test_pretokenize.)
+    (test_unicode and test_pretokenize cover GPT-2's pattern in ByteLevel.)
     """
     spelled = json.dumps(component)
     chars = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
@@ -176,10 +176,10 @@ def test_every_code_point(component: dict[str, Any]) -> None:
 
 
 def with_inserted(component: object, inserted: str, text: str) -> list[tuple[str, tuple[int, int]]]:
-    """What the reference makes of a text that a normalizer put something before."""
+    """The reference's result for a text to which a normalizer has prepended a text."""
     pieces = PreTokenizedString(text)
     pieces.normalize(lambda part: part.replace(Regex(r"\A"), inserted))
-    # Slices of a text know where they come from, as they do when a Tokenizer cuts at added tokens.
+    # Slices keep their offsets, as when a Tokenizer cuts at added tokens.
     reference(json.dumps({"type": "FixedLength", "length": 2**40})).pre_tokenize(pieces)
     reference(json.dumps(component)).pre_tokenize(pieces)
     return [(piece, offsets) for piece, offsets, _ in pieces.get_splits()]
@@ -192,7 +192,7 @@ def with_inserted(component: object, inserted: str, text: str) -> list[tuple[str
     st.text("ab é漢_ ▁.", min_size=1, max_size=8),
 )
 def test_text_without_a_place(component: dict[str, Any], inserted: str, text: str) -> None:
-    """The reference repeats inserted text that ByteLevel spells, and panics where more follows in the piece."""
+    """The reference repeats inserted text that ByteLevel spells, and panics if text follows in the piece."""
     spelled = json.dumps(component)
     try:
         expected = with_inserted(component, inserted, text)
@@ -238,7 +238,7 @@ def test_long_text(component: dict[str, Any]) -> None:
 
 
 def test_what_grows_without_end_is_refused() -> None:
-    """ByteLevel spells the bytes of what it has spelled, and so doubles it each time."""
+    """Each ByteLevel spells the bytes of the spelling before it, and so doubles the text."""
     check(sequence(*[byte_level(False, False)] * 12), "\u00e9")
     with pytest.raises(VocabularyError, match="1024 bytes"):
         _core._testing.pre_tokenize(json.dumps(sequence(*[byte_level(False, False)] * 60)), "\u00e9")

@@ -1,6 +1,6 @@
-"""Regular expressions match as the Oniguruma inside the reference does."""
+"""Regular expressions match as in the Oniguruma of the reference."""
 
-# ruff: noqa: RUF001  (letters that fold to, or look like, others are what is tested)
+# ruff: noqa: RUF001  (the tests need letters that fold to, or look like, others)
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PUBLISHED = {
     "clip": r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
 }
 
-# One pattern and the texts that tell its meaning from another that it might have.
+# Patterns, each with texts that distinguish its meaning from other possible ones.
 CASES: list[tuple[str, list[str]]] = [
     (r"a{2}+", ["aaaaa"]),
     (r"\p{N}{1,3}+", ["1234567"]),
@@ -108,7 +108,7 @@ CASES: list[tuple[str, list[str]]] = [
     (r"((f)\2)*|(g)(h)\4*\4|(i)\5*+i|(j)\6{0}k", ["ffff", "fff", "ghhhgh", "iii", "jk"]),
     (r"(?=(a)\1)a|(?>(b)\2*)b|(?i:x)(y)\3", ["aaa", "bbb", "Xyyxyy"]),
     ("\U0001f600|é+|[日-本]|[^\x00-\uffff]", ["😀éé日本\U0001f601"]),
-    # What a match needs, of every kind: it is looked for first.
+    # Literals that a match needs, of every kind: the search looks for them first.
     (r"a(?=b)", ["", "a", "ab", "ba", "aab b"]),
     (r"a(?!b)c?", ["", "a", "ab", "ac", "ba"]),
     (r"(?<=b)a", ["ba", "a", "ab", "bab"]),
@@ -125,7 +125,7 @@ CASES: list[tuple[str, list[str]]] = [
     (r"\w+(?=[bé])", ["aab", "aé é", "é", "bbb"]),
     (r"[ab]+?(?=c|$)", ["abc", "ab", "abd", "abdac"]),
     (r"\s+(?=\S)|\s", ["  a ", "   ", " "]),
-    # The reference answers these although trying every way would take for ever; so must we.
+    # Plain backtracking would take forever on these. The reference answers, so we must.
     (r"(a*)*b", ["a" * 40, "b" + "a" * 40, "a" * 40 + "b"]),
     (r"(?:[^\s]+\s*)+\.", ["word " * 30]),
     (r"(\w+\s?)*;", ["word " * 30]),
@@ -145,10 +145,10 @@ REFUSED += _REFUSED.split()
 _FOREIGN = r"""(ab)\1 (a)b\1 (a)*\1 (?i)(a)\1 (?<=(a)\1)b (?<n>a)(b)\1 (a)(b)\2(?<n>c) (a)\10 (?:(a)|b)\1 (?<n>a)\k<n>
 \X (?~a) a\Kb (?(a)b|c) (?W)\w \xc3\xa9 (a)\g<1> (*FAIL) \cA"""
 FOREIGN = [*_FOREIGN.split(), r"[\x{61 62}]"]
-# Look-ahead before all that is left: the reference searches only where the search begins.
+# A look-ahead over the rest of the text: the reference tries it only at the start of the search.
 FOREIGN += [r"(?=c)\O*", r"\b(?=c)(?m:.+)", r"(?=c)(?>\O*)", r"(?:a|(?=c|d)\O*b)"]
 
-# How large a pattern may be: the limit, and how to write one of a size.
+# Limits of patterns, each with a function that makes a pattern of a size.
 LIMITS = {
     "bytes": (1 << 16, lambda size: "a" * size),
     "groups": (200, lambda size: "(?:" * size + "a" + ")" * size),
@@ -162,7 +162,7 @@ LIMITS = {
 
 
 class Reference:
-    """What the reference tells of the matches of a pattern: what is left around them, and every piece."""
+    """The reference's matches of a pattern, from the text around them and from every piece."""
 
     def __init__(self, pattern: str) -> None:
         regex = Regex(pattern)
@@ -234,7 +234,7 @@ def test_properties_over_every_character(name: str) -> None:
 
 @pytest.mark.parametrize("pattern", [*REFUSED, *FOREIGN], ids=range(len(REFUSED) + len(FOREIGN)))
 def test_what_is_refused(pattern: str) -> None:
-    """By Oniguruma, too; or by the engine alone, which says so."""
+    """Oniguruma refuses it, too; or only the engine does, and says so."""
     if pattern in REFUSED:
         with pytest.raises(Exception, match=r"."):
             Regex(pattern)
@@ -263,7 +263,7 @@ REPEATS = _REPEATS.split()
 
 
 def patterns() -> st.SearchStrategy[str]:
-    """Patterns of every construct, most of which the reference takes."""
+    """Patterns of every construct. The reference accepts most of them."""
     plain = st.sampled_from(ATOMS)
     folded = st.lists(st.sampled_from(FOLDED_ATOMS), min_size=1, max_size=3).map(lambda parts: f"(?i:{''.join(parts)})")
     anchors = st.sampled_from([r"\b", r"\B", "^", "$", r"\A", r"\z", r"\Z", r"\G"])
@@ -285,7 +285,7 @@ def patterns() -> st.SearchStrategy[str]:
 def test_random_patterns(pattern: str, texts: list[str]) -> None:
     try:
         reference = Reference(pattern)
-    except Exception:  # the library raises nothing narrower
+    except Exception:  # the library raises plain Exception
         with pytest.raises(ValueError, match="regular expression"):
             _core._testing.regex_find_all(pattern, "")
         return
@@ -314,6 +314,6 @@ def test_random_patterns(pattern: str, texts: list[str]) -> None:
     ],
 )
 def test_hostile_patterns_end(pattern: str, text: str) -> None:
-    """Either the matches or an error that names the pattern, and soon enough for the test to end."""
+    """The result is the matches, or an error that names the pattern, within the time of the test."""
     with contextlib.suppress(ValueError):
         assert _core._testing.regex_find_all(pattern, text) is not None

@@ -1,4 +1,4 @@
-"""Character classes: the compiled tables equal the references over every code point."""
+"""Character classes: the compiled tables equal the references for every code point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode" / "generat
 
 @pytest.fixture(scope="module")
 def measure() -> ModuleType:
-    """The generator, for the measuring it does."""
+    """The generator's module, which measures the reference."""
     spec = importlib.util.spec_from_file_location("generate_classes", GENERATOR)
     assert spec is not None
     assert spec.loader is not None

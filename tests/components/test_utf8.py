@@ -1,4 +1,5 @@
-"""UTF-8 is checked, read and written as Python does it, by every instruction set and whatever lies in a vector."""
+"""UTF-8 is checked, read and written as Python does, by every instruction set, with every character at every position
+of a vector."""
 
 from __future__ import annotations
 
@@ -15,23 +16,23 @@ from tests.support import reference_impl
 cpu = reference_impl.cpu
 pytestmark = pytest.mark.usefixtures("cpu")
 
-# Of each number of bytes the first and the last code point, and what is beside the surrogates.
+# The first and the last code point of each length, and the neighbours of the surrogates.
 EDGES = ["\0", "a", "\x7f", "\x80", "\xbf", "\xff", "\u0100", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff"]
 EDGES += ["\U00010000", "\U0010ffff"]
 WIDTHS = {"\xe9": 0x100, "\u0416": 0x10000, "\U0001f642": 0x110000}
-"""With one of these a str has 1, 2 or 4 bytes for each code point, of which the first that is too large."""
+"""A character that makes a str store 1, 2 or 4 bytes per code point, and the first code point too large for it."""
 FILL = "a" * 300
-"""Short text is left to Python's decoder."""
+"""Makes texts long: Python decodes short ones."""
 
-# Each kind of lead and what bounds the byte behind it, each kind of continuation, ASCII.
+# Each kind of lead byte, the limits of its second byte, each kind of continuation, ASCII.
 LEADS = [0x00, 0x41, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF]
 LEADS += [0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFC, 0xFE, 0xFF]
 SECONDS = [0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xE1, 0xF1, 0xFF]
 
 
 def check(text: str) -> None:
-    """Written, and read again; as wide as it has to be, and no wider."""
-    data = text.encode()  # which the str keeps, and is then read instead of its code points
+    """Write and read a text. The str must have the least width."""
+    data = text.encode()  # the str caches it, and it is then read instead of the code points
     fresh = "".join(list(text))
     assert _core._testing.utf8_of(fresh) == data, text
     made = _core.decode_utf8(data)
@@ -135,7 +136,7 @@ def test_any_bytes(n: int, parts: list[bytes], data: st.DataObject) -> None:
     assert got == [first_error(text[begin:end]) for begin, end in spans]
     assert _core._testing.utf8_error(text) == first_error(text) % (len(text) + 1)
     assert _core._testing.utf8_lossy(text) == text.decode(errors="replace")
-    # Each byte that Python escapes is one invalid character.
+    # Each byte that Python escapes counts as one invalid character.
     chars = text.decode("utf-8", "surrogateescape")
     expected = [(1, False) if "\udc80" <= char <= "\udcff" else (len(char.encode()), True) for char in chars]
     assert [(size, valid) for _, size, valid in _core._testing.utf8_chars(text)] == expected

@@ -1,4 +1,4 @@
-"""One small source for each script, as a user has it."""
+"""A small source for each script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.version_2_files import WORDS, write_version_2
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_text: list[str]) -> dict[str, Path]:
-    """By the name of the script that reads it."""
+    """The sources by the name of the script that reads them."""
     home = tmp_path_factory.mktemp("sources")
     (home / "my-model").mkdir()
     (home / "my-model" / "tokenizer.json").write_bytes(gpt2_like.read_bytes())

@@ -1,4 +1,4 @@
-"""Catalogues: what an entry must say, certificates, the index, and runs that are killed and continued."""
+"""Catalogues: required fields, certificates, the index, and runs that are killed and continued."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEXT = "Hello, wörld! <|endoftext|>"
 
 
 def entry(name: str, file: Path, **said: Any) -> str:
-    """An entry over a tokenizer.json, in TOML; None leaves a key out."""
+    """An entry for a tokenizer.json, in TOML; None leaves a key out."""
     ids = tokenizers.Tokenizer.from_file(str(file)).encode(TEXT).ids
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     keys = {"name": name, "path": str(file), "sha256": digest, "licence": "MIT", "ids": ids} | said
@@ -72,7 +72,8 @@ def snapshot(made: Path) -> dict[str, tuple[int, bytes]]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="groups of processes")
 def test_killed_and_continued(gpt2_like: Path, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Killed while it makes the second vocabulary; the first is kept, the second is made, and then nothing is left."""
+    """It is killed at the second vocabulary. The next run keeps the first and makes the second; a third does
+    nothing."""
     path, names = tmp_path / "list.toml", ["science", "small"]
     science = entry("science", ROOT / "crayon_hf" / "profiles" / "science.json")
     path.write_text(science + entry("small", gpt2_like), encoding="utf-8")
@@ -137,7 +138,7 @@ def test_an_entry_that_fails(
     made: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One line that begins with its name, exit code 1, nothing written of it; the others are made."""
+    """One line that begins with its name, exit code 1, and no file of it; the other entries are made."""
     path = tmp_path / "list.toml"
     path.write_text(entry("bad", gpt2_like, **said) + entry("good", gpt2_like), encoding="utf-8")
     assert run(path, made) == 1
@@ -174,7 +175,7 @@ def test_a_file_that_lists_nothing(text: str, message: str, tmp_path: Path, made
 def test_an_encoding_of_an_entry_is_not_a_path(
     gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of that name in the working directory is not converted under the digest of the published one."""
+    """A file of that name in the working directory is not converted with the digest of the published one."""
     (tmp_path / "r50k_base").write_bytes(gpt2_like.read_bytes())
     (tmp_path / "published").write_bytes(write_ranks({bytes([byte]): byte for byte in range(256)}))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The scripts write what `crayon-hf convert` writes, name the script that reads another kind, and lose no file."""
+"""The scripts write the same as `crayon-hf convert`, name the script for other formats, and lose no file."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_same_as_the_command(
 
 @pytest.mark.parametrize("name", MAINS)
 def test_another_kind(name: str, sources: dict[str, Path], tmp_path: Path) -> None:
-    """The error names what was found, and the script that reads it."""
+    """The error names the format that was found, and the script that reads it."""
     for other, source in sources.items():
         path = source / "tokenizer.json" if other == "huggingface" else source
         if other == name:
@@ -118,7 +118,7 @@ def test_what_fails_leaves_nothing(sources: dict[str, Path], tmp_path: Path) -> 
 def test_a_path_comes_before_a_name(
     sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is asked of the network, or of tiktoken, for a name that is a path here."""
+    """For a name that is a path, neither the network nor tiktoken is asked."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(sources["huggingface"], tmp_path / "user" / "name")
     huggingface.main(["user/name", "-o", "made"])
@@ -129,7 +129,7 @@ def test_a_path_comes_before_a_name(
 
 
 def test_a_repository(sources: dict[str, Path], tmp_path: Path) -> None:
-    """On a Hub that stands on this machine: the client speaks with it over a socket. A failure is one line."""
+    """With a local Hub, which the client reaches over a socket. A failure is one line."""
     pytest.importorskip("huggingface_hub")
     with LocalHub() as hub:
         data = (sources["huggingface"] / "tokenizer.json").read_bytes()

@@ -1,4 +1,4 @@
-"""A column of texts to a column of ids: every layout of Arrow's, sliced and damaged."""
+"""Columns of texts to columns of ids: every Arrow layout, sliced and damaged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stock(llama3_like: Path) -> tokenizers.Tokenizer:
 
 
 def listed(stock: tokenizers.Tokenizer, texts: list[str | None], special: bool = True) -> list[list[int] | None]:
-    """What the reference gives, text by text."""
+    """The reference's ids for each text."""
     return [None if text is None else stock.encode(text, add_special_tokens=special).ids for text in texts]
 
 
@@ -66,7 +66,7 @@ def test_chunks(ours: Tokenizer, stock: tokenizers.Tokenizer, kind: str, monkeyp
     whole = KINDS[kind](TEXTS)
     expected = listed(stock, TEXTS)
     generator = random.Random(3)
-    for small in (1 << 20, 100, 0):  # all chunks together, some, none
+    for small in (1 << 20, 100, 0):  # join all chunks, some, none
         monkeypatch.setattr(arrow_columns, "_SMALL", small)
         places = sorted(generator.choices(range(len(TEXTS) + 1), k=9))
         pieces = [whole[a:b] for a, b in zip([0, *places], [*places, len(TEXTS)], strict=True)]
@@ -91,7 +91,7 @@ def test_options(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 
 def test_of_transformers(llama3_like: Path) -> None:
-    """The ids of a call, which decides by an attribute of its own how special tokens are read."""
+    """The ids of a call. An attribute of the tokenizer decides how special tokens are read."""
     from crayon_hf import CrayonTokenizerFast
 
     tokenizer = CrayonTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_file(str(llama3_like)))
@@ -113,7 +113,7 @@ def test_delegated(llama3_like: Path, stock: tokenizers.Tokenizer) -> None:
 
 class _Whole:
     def pre_tokenize(self, text: Any) -> None:
-        """One piece."""
+        """Keep the text in one piece."""
 
 
 def test_more_ids_than_offsets_count(
@@ -164,7 +164,7 @@ def test_nothing_but_nulls(ours: Tokenizer) -> None:
 
 
 def damaged() -> pa.Array:
-    """Four rows: "ab", a null over bytes that are no text, bytes that are no text, "d"."""
+    """Four rows: "ab", a null over invalid UTF-8, invalid UTF-8, "d"."""
     offsets = pa.py_buffer(np.array([0, 2, 3, 6, 7], np.int32))
     return pa.Array.from_buffers(pa.string(), 4, [pa.py_buffer(b"\x0d"), offsets, pa.py_buffer(b"ab\xffc\xe9ed")])
 

@@ -43,7 +43,7 @@ def ours(llama3_like: Path) -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset on the disk: a map of one keeps its result in a file beside it."""
+    """A dataset on disk, so that map caches its result in a file beside it."""
     path = tmp_path_factory.mktemp("stored")
     dataset = datasets.Dataset.from_dict({"text": TEXTS, "number": list(range(len(TEXTS)))})
     dataset.save_to_disk(path, num_shards=2)
@@ -52,14 +52,14 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def dataset(stored: Path, tmp_path: Path) -> datasets.Dataset:
-    """The same in a directory where nothing was mapped yet."""
+    """`stored` in a fresh directory without cached results."""
     shutil.copytree(stored, tmp_path / "dataset", ignore=shutil.ignore_patterns("cache-*"))
     return datasets.load_from_disk(tmp_path / "dataset")
 
 
 @pytest.fixture(scope="module")
 def expected(llama3_like: Path) -> list[list[int] | None]:
-    """What people write: a function of lists over the reference, text by text where there is one."""
+    """The usual function for map: lists, by the reference, text by text where it has no batch call."""
     stock = tokenizers.Tokenizer.from_file(str(llama3_like))
 
     def encode(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -97,7 +97,7 @@ def test_processes(dataset: datasets.Dataset, ours: Tokenizer, expected: list[An
 
 
 def test_every_kind_of_dataset(dataset: datasets.Dataset, ours: Tokenizer, expected: list[Any]) -> None:
-    chosen = [5, 3, 3, len(TEXTS) - 1, 11, 0]  # each row is then a chunk of its own
+    chosen = [5, 3, 3, len(TEXTS) - 1, 11, 0]  # makes each row a separate chunk
     splits = datasets.DatasetDict(train=dataset, test=dataset.select(chosen).with_format("numpy"))
     mapped = tokenize_dataset(splits, ours)
     assert isinstance(mapped, datasets.DatasetDict)
@@ -120,7 +120,7 @@ def test_every_kind_of_dataset(dataset: datasets.Dataset, ours: Tokenizer, expec
 
 
 def test_options_that_change_no_row(dataset: datasets.Dataset, ours: Tokenizer, tmp_path: Path) -> None:
-    """They are no part of the fingerprint, and the result is the same."""
+    """They are not part of the fingerprint, and the result is the same."""
     plain = tokenize_dataset(dataset, ours, batch_size=7)
     options = {"keep_in_memory": True, "writer_batch_size": 3, "desc": "X", "load_from_cache_file": False}
     other = tokenize_dataset(dataset, ours, batch_size=len(TEXTS) - 1, **options)
@@ -137,7 +137,7 @@ def test_options_that_change_no_row(dataset: datasets.Dataset, ours: Tokenizer, 
 
 
 def test_tokenizer_of_transformers(dataset: datasets.Dataset, llama3_like: Path) -> None:
-    """Its calls, and the end of text that it knows; what is done with it later changes nothing."""
+    """The ids of its call, and its end of text. Later changes of the tokenizer have no effect."""
     stock = tokenizers.Tokenizer.from_file(str(llama3_like))
     tokenizer = crayon_hf.CrayonTokenizerFast(tokenizer_object=stock, eos_token="<|end_of_text|>")
     texts = [text for text in TEXTS if text is not None]
@@ -178,7 +178,7 @@ def test_wrong_arguments(dataset: datasets.Dataset, ours: Tokenizer) -> None:
 
 
 def test_the_fingerprint_of_one_that_was_pickled(ours: Tokenizer, llama3_like: Path) -> None:
-    """With tokens of its own, or in memory alone: all that its digest is made of goes with it."""
+    """With added tokens, or only in memory: everything that the digest needs is pickled."""
     in_memory = Tokenizer.from_str(llama3_like.read_text(encoding="utf-8"))
     table = pa.table({"text": TEXTS})
     for tokenizer in (changed(ours, "add_tokens", ["<x>"]), in_memory):
@@ -215,7 +215,7 @@ def test_what_a_fingerprint_depends_on(ours: Tokenizer, gpt2_like: Path, llama3_
     made["greedy"] = BatchTokenizer(Tokenizer.from_file(llama3_like, mode="greedy"))
     assert len({function.fingerprint for function in made.values()}) == len(made)
     assert len({Hasher.hash(function) for function in made.values()}) == len(made)
-    truncating = changed(ours, "enable_truncation", 3)  # plays no part
+    truncating = changed(ours, "enable_truncation", 3)  # has no effect
     same = [BatchTokenizer(ours, threads=1), BatchTokenizer(truncating), BatchTokenizer(str(llama3_like))]
     assert {Hasher.hash(function) for function in same} == {Hasher.hash(made["plain"])}
 
@@ -246,7 +246,7 @@ print(json.dumps([hashes, mapped._fingerprint, [file["filename"] for file in map
 
 @pytest.mark.slow
 def test_the_same_in_other_processes(dataset: datasets.Dataset, gpt2_like: Path, tmp_path: Path) -> None:
-    """Another order of hashes, another cache, another path of the tokenizer, another past: the same cache file."""
+    """Another hash seed, cache, path and earlier use of the tokenizer: the same cache file."""
     repository = tmp_path / "repository"
     repository.mkdir()
     shutil.copy(gpt2_like, repository / "tokenizer.json")

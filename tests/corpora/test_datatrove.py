@@ -1,4 +1,4 @@
-"""datatrove's own steps and ours write the same bytes, in every option, under its real executors."""
+"""datatrove's own steps and ours write the same bytes, with every option, under its real executors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EOS = "<|endoftext|>"
 
 
 def documents(training_text: list[str]) -> list[Document]:
-    """Ordinary ones, empty ones, one that is long, odd ones; some with ranges that have no loss."""
+    """Ordinary, empty, long and unusual ones; some with ranges without loss."""
     rng = random.Random(7)
     texts = [*training_text[:90], "", "", "\0", " \n", "a" * 3000, f"before {EOS} after", "🙂", "e\u0301\r\n", ""]
     rng.shuffle(texts)
@@ -51,7 +51,7 @@ def files_in(directory: Path) -> dict[str, bytes]:
 
 
 def written(step: Callable[..., Any], out: Path, docs: Iterable[Document], **how: Any) -> tuple[dict[str, bytes], Any]:
-    """The files that a step writes, and its statistics but for times."""
+    """The files that a step writes, and its statistics without times."""
     if how.pop("elsewhere", False):
         how["local_working_dir"] = str(out.parent / f"{out.name}-work")
     made = step(str(out), **how)
@@ -87,7 +87,7 @@ def test_the_same_bytes_in_every_option(number: int, gpt2_like: Path, training_t
 
 
 def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
-    """Post-processors of their own stay, and give way to `eos_token`; truncation and padding of the file count."""
+    """Their own post-processors apply unless `eos_token` is given. Truncation and padding of the file apply."""
     docs = documents(training_text)
     tokenizer = Tokenizer.from_file(str(any_vocabulary))
     some_token = next(iter(sorted(tokenizer.get_vocab())))
@@ -108,7 +108,7 @@ def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text
 
 
 def test_an_id_that_does_not_fit(gpt2_like: Path, tmp_path: Path) -> None:
-    """A small vocabulary may have large ids: datatrove counts tokens. Neither it nor we write something else."""
+    """A small vocabulary can have large ids: datatrove counts tokens. Both refuse to write a wrong id."""
     document = json.loads(gpt2_like.read_text(encoding="utf-8"))
     document["added_tokens"].append({**document["added_tokens"][0], "id": 70_000, "content": "<|far|>"})
     document["model"]["vocab"]["<|far|>"] = 70_000
@@ -123,7 +123,7 @@ def test_an_id_that_does_not_fit(gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_names(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile is a name, too; what is none is an error that says so."""
+    """A profile is a valid name. An unknown name is an error that says so."""
     from crayon_hf import Tokenizer as Ours
 
     docs = [Document(text="some text", id="0")]
@@ -147,7 +147,7 @@ def test_names(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("step", [CrayonDocumentTokenizer, CrayonMegatronDocumentTokenizer])
 def test_pickles(step: type, gpt2_like: Path, tmp_path: Path) -> None:
-    """What is pickled is the tokenizer's name, also after it was opened."""
+    """The pickle has the tokenizer's name, also after it was opened."""
     made = step(str(tmp_path / "out"), tokenizer_name_or_path=str(gpt2_like), eos_token=EOS)
     before = len(pickle.dumps(made))
     assert made.token_size == 2
@@ -170,7 +170,7 @@ def rows(training_text: list[str], tmp_path: Path) -> Path:
 
 
 def test_local_executor(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Three tasks in two processes. A task that was lost is run again alone, and the files are the same again."""
+    """Three tasks in two processes. A lost task is run again alone, and the files are the same."""
 
     def run(step: Callable[..., Any], name: str, **how: Any) -> tuple[Path, Any]:
         out, logs = tmp_path / name, tmp_path / f"{name}-logs"
@@ -196,8 +196,8 @@ def test_local_executor(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_whole_files(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """`TokenizeShards` gives what datatrove's reader and tokenizer give, here and in a store, and a killed task goes
-    on."""
+    """`TokenizeShards` gives the files of datatrove's reader and tokenizer, locally and in a store. A killed task
+    continues."""
     how = {"tokenizer_name_or_path": str(gpt2_like)}
 
     def run(first: list[Any], name: str, tasks: int, workers: int) -> dict[str, bytes]:
@@ -221,7 +221,7 @@ def test_whole_files(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
     assert stats["documents"]["total"] == 5 * 20 + 10 + 5
     assert stats["input_files"]["total"] == 5
 
-    (tmp_path / "ours-logs" / "completions" / "00001").unlink()  # as if it had been killed
+    (tmp_path / "ours-logs" / "completions" / "00001").unlink()  # simulate a killed task
     (tmp_path / "ours" / "00001.ds").unlink()
     assert run([step], "ours", 2, 1) == found
     with pytest.raises(JobError, match=r"1\.parquet is new"):

@@ -1,4 +1,5 @@
-"""A tokenizer arrives on another machine as it was: only processes are real here, the machine is a cache directory."""
+"""A tokenizer arrives unchanged on another machine. Here the machine is another process with its own cache
+directory."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def test_where_the_cartridge_is_nothing_is_fetched(gpt2_like: Path) -> None:
 
 
 def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever was done to the tokenizer, also when all that it was made of is gone."""
+    """With any changes of the tokenizer, and even if its sources are deleted."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
     plain, greedy = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like, mode="greedy")
     changed = Tokenizer.from_file(gpt2_like)
@@ -54,7 +55,7 @@ def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     as_text.encode_special_tokens = True
     plain.save(tmp_path / "alone.dat")
     alone = Tokenizer.from_file(tmp_path / "alone.dat")
-    (tmp_path / "alone.json").unlink()  # a cartridge alone is enough
+    (tmp_path / "alone.json").unlink()  # the cartridge is enough
     tokenizers = [plain, greedy, changed, as_text, alone]
     sent = [distribute.pack(tokenizer) for tokenizer in tokenizers]
     assert len({label.key for label, _ in sent}) == len(sent)
@@ -67,7 +68,7 @@ def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         same(arrived, tokenizer)
         assert (arrived.engine_report()["cartridge"] or "").startswith(str(tmp_path / "there")) or tokenizer is changed
     files = sorted(path.name for path in (tmp_path / "there" / "shipped").iterdir())
-    assert len([name for name in files if name.endswith(".dat")]) == 1  # all of them are views of one
+    assert len([name for name in files if name.endswith(".dat")]) == 1  # all are views of one cartridge
     assert not [name for name in files if name.endswith(".tmp")]
 
 
@@ -83,7 +84,7 @@ def test_a_delegated_tokenizer_needs_no_parcel(gpt2_like: Path) -> None:
 
 
 def far_away(reference: Reference) -> str:
-    """A vocabulary that is not native: nearly all of its ids are unused."""
+    """A vocabulary that is not native: almost all of its ids are unused."""
     import json
 
     document = json.loads(reference.to_str())
@@ -92,7 +93,7 @@ def far_away(reference: Reference) -> str:
 
 
 def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it was made of comes with it, from where it is, or in the parcel."""
+    """Its source comes with it: by its path, or in the parcel."""
     source = tmp_path / "tokenizer.json"
     source.write_bytes(gpt2_like.read_bytes())
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
@@ -112,7 +113,7 @@ def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, mon
         assert distribute.unpack(label, lambda: parcel).to_str() == from_file.to_str()
         lost(tmp_path / "here" / "shipped" / f"{label.parcel}.json")
     monkeypatch.setattr(distribute, "_opened", {})
-    (tmp_path / "file").touch()  # no place to keep it
+    (tmp_path / "file").touch()  # the cache directory cannot be created
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "below"))
     assert distribute.unpack(label, lambda: parcel).to_str() == from_file.to_str()
 
@@ -121,7 +122,7 @@ def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, mon
 
     monkeypatch.setattr(distribute, "_opened", {})
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "empty"))
-    arrived = distribute.unpack(label, gone)  # encoding needs the cartridge alone
+    arrived = distribute.unpack(label, gone)  # encoding needs only the cartridge
     same(arrived, from_file)
     with pytest.raises(SourceMissingError, match="of this cartridge is not there"):
         arrived.to_str()

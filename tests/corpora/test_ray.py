@@ -1,6 +1,6 @@
-"""Real Ray: a cluster of two nodes on this machine, its workers killed.
+"""Real Ray: a cluster of two nodes on this machine, with killed workers.
 
-One test, since a cluster takes many seconds to start, and the test processes would start one each.
+It is one test, since a cluster takes many seconds to start, and each test process would start its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """Each node has a cache directory of its own, as machines do; an actor of Ray Data may stay on one of its CPUs."""
+    """Each node has its own cache directory, as machines do. An actor of Ray Data may occupy one of its CPUs."""
     monkeypatch.chdir(tmp_path)  # workers import from the driver's directory first, which may be the source tree
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     small = {"num_cpus": 2, "object_store_memory": 80 << 20, "memory": 1 << 30}
@@ -100,7 +100,7 @@ def a_column(vocabulary: Path, training_text: list[str], tmp_path: Path) -> None
         two = ray.data.ActorPoolStrategy(size=2)
         made = tokenize_dataset(dataset, tokenizer, output="ids", eos=tokenizer.id_to_token(7), compute=two)
     expected = [None if text is None else [*tokenizer.encode(text).ids, 7] for text in texts]
-    shutil.rmtree(tmp_path / "driver")  # now the cartridge is in the object store, and nowhere else
+    shutil.rmtree(tmp_path / "driver")  # now only the object store has the cartridge
     rows = pa.concat_tables(ray.get(made.to_arrow_refs())).sort_by("id")
     assert rows.column_names == ["id", "text", "ids"]
     assert rows.schema.field("ids").type == pa.list_(pa.int32())
@@ -121,7 +121,7 @@ def a_column(vocabulary: Path, training_text: list[str], tmp_path: Path) -> None
 def files(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path: Path) -> None:
     out = tmp_path / "files"
     assert texts == Path.cwd() / "texts"
-    summary = tokenize_corpus_on_ray("texts", "files", **how)  # paths of this process, not of Ray's workers
+    summary = tokenize_corpus_on_ray("texts", "files", **how)  # paths relative to this process, not to Ray's workers
     assert files_in(out) == expected
     assert summary.tasks == 6
     assert summary.tokenized == summary.counts
@@ -130,7 +130,7 @@ def files(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path
     with pytest.raises(TypeError, match="no argument threads: see cpus_per_task"):
         tokenize_corpus_on_ray(texts, out, **how, threads=1)
 
-    # Two passes over a mixture, packed, some of it held out.
+    # Two epochs of a mixture, packed, with held-out documents.
     mixture = {"a": {"inputs": "texts/0.txt", "repeat": 1.5}, "b": {"inputs": ["texts"]}}
     more = {"deduplicate": True, "held_out": 0.2, "sequence_length": 64, "packing": "best-fit"}
     assert tokenize_corpus_on_ray(mixture, "mixed", **how, **more).counts.duplicates > 0
@@ -156,13 +156,13 @@ def a_killed_worker(
         tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12, tries=1)
     left = 6 - len(list(out.glob("*.ds")))
     assert left == len(set(killed)) == 2
-    summary = tokenize_corpus(texts, out, **how, workers=1)  # one machine goes on where the cluster was
+    summary = tokenize_corpus(texts, out, **how, workers=1)  # one machine continues the cluster's job
     assert summary.tokenized.documents < summary.counts.documents
     assert files_in(out) == expected
 
 
 def what_is_wrong(texts: Path, how: dict[str, Any], tmp_path: Path) -> None:
-    """An unreadable file is said by name, and the others are done."""
+    """An unreadable file is named, and the others are finished."""
     broken = tmp_path / "broken"
     shutil.copytree(texts, broken)
     packed = broken / "2.txt.gz"
@@ -183,7 +183,7 @@ def what_is_wrong(texts: Path, how: dict[str, Any], tmp_path: Path) -> None:
 
 
 def frozen(out: Path, others: list[str]) -> tuple[str, int]:
-    """Another task that a process has begun and not ended, and the process, which is stopped."""
+    """Return a task that a process has begun and not ended, and that process, which is stopped."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for entry in Path("/proc").iterdir():
@@ -200,7 +200,7 @@ def frozen(out: Path, others: list[str]) -> tuple[str, int]:
 
 
 def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
-    """Stop a process, unless it has not begun its task, or has done all of it."""
+    """Stop a process, unless it has not begun its task, or has finished it."""
     os.kill(process, signal.SIGSTOP)
     with contextlib.suppress(OSError):
         is_done = json.loads((out / "_crayon" / f"{task}.json").read_bytes())["done"]
@@ -212,7 +212,7 @@ def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
 
 @contextlib.contextmanager
 def killing(out: Path, count: int) -> Iterator[list[str]]:
-    """Kill so many processes at work, each with another task, and say with which."""
+    """Kill `count` working processes, each with another task. Returns the tasks."""
     killed: list[str] = []
 
     def kill() -> None:

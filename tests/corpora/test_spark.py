@@ -1,6 +1,6 @@
-"""Real Spark in local mode: the recipe of docs/clusters.md, with workers that are reused.
+"""Real Spark in local mode: the recipe of docs/clusters.md, with reused workers.
 
-One test, since a session takes many seconds to start, and the test processes would start one each.
+It is one test, since a session takes many seconds to start, and each test process would start its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from crayon_hf.corpora.spark import tokenize_in_arrow
 pytestmark = pytest.mark.slow
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""A virtual machine that starts soon and computes little."""
+"""Options of a virtual machine that starts fast and computes little."""
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSess
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
-    session.sparkContext.environment.update(os.environ)  # Java may have begun with that of another test
+    session.sparkContext.environment.update(os.environ)  # Java may have another test's environment
     try:
         session.sparkContext.setLogLevel("OFF")
         yield session
@@ -82,18 +82,18 @@ def test_spark(spark: SparkSession, gpt2_like: Path, training_text: list[str], t
         cartridge = tokenizer.engine_report()["cartridge"]
         function = tokenize_in_arrow(spark, tokenizer, append_eos=True, eos=tokenizer.id_to_token(7))
     assert Path(cartridge).parent == tmp_path / "driver"
-    check(function)  # from the path where the driver has it
+    check(function)  # from the driver's path
     assert not (tmp_path / "workers" / "shipped").exists()
 
     os.unlink(cartridge)
-    tokenizer.add_tokens(["<never seen>"])  # another label, so that workers open it again
+    tokenizer.add_tokens(["<never seen>"])  # another label makes workers open it again
     function = tokenize_in_arrow(spark, tokenizer, suffix=[7])
     check(function)
     shipped = list((tmp_path / "workers" / "shipped").glob("*.dat"))
     assert len(shipped) == 1
 
     def where(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Of each batch: who has it, and how often that process has mapped the cartridge."""
+        """For each batch: its process, and how often that process has mapped the cartridge."""
         for batch in function(batches):
             with open("/proc/self/maps") as maps:
                 mapped = sum(line.rstrip().endswith(".dat") and "shipped" in line for line in maps)

@@ -1,4 +1,4 @@
-"""Tokenizers on devices. In the place of the modules that GPUs have stands one whose devices are the CPU."""
+"""Tokenizers on devices, with a module that runs on the CPU instead of the GPU modules."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from crayon_hf.device import devices
 
 TEXTS = ["Hello, world!", "", "naïve 日本語 <|endoftext|>", b"bytes"]
 MANY = ["it's what they've said "] * 4000
-"""As much as `auto` takes to a device."""
+"""A batch large enough for `auto` to use a device."""
 
 ENOUGH, TOO_LITTLE = 1 << 28, 1000
 
 
 class StandIn(SimpleNamespace):
-    """The interface of ``crayon_hf._cuda``, of devices with so many bytes of memory."""
+    """The interface of ``crayon_hf._cuda``, with devices of this much memory."""
 
     def __init__(self, *memory: int, why: str = "") -> None:
         super().__init__(memory=list(memory), why=why, opened=[])
@@ -62,7 +62,7 @@ def _no_device(monkeypatch):
 
 @pytest.fixture
 def put(monkeypatch):
-    """put("cuda", memory of each device, ...): such a build, on such a machine."""
+    """put("cuda", memory of each device, ...): simulate such a build and machine."""
 
     def put(kind: str, *memory: int, why: str = "") -> StandIn:
         module = StandIn(*memory, why=why)
@@ -134,7 +134,7 @@ def test_the_same_ids_on_a_device(any_vocabulary, put):
                 assert one.count_tokens(TEXTS, special) == np.diff(expected[1]).tolist()
     assert is_on_device(twin)
     assert not is_on_device(tokenizer)
-    # What the CPU does in any case.
+    # Calls that the CPU always handles.
     assert twin.encode("Hello", "world").ids == tokenizer.encode("Hello", "world").ids
     assert twin.count_tokens("Hello") == tokenizer.count_tokens("Hello")
     assert twin.encode_batch(["Hello"])[0].offsets == tokenizer.encode_batch(["Hello"])[0].offsets
@@ -224,7 +224,7 @@ def test_changes_reach_the_device(put, tokenizer):
     after = lists(tokenizer.encode_ragged([text]))
     assert after == lists(copy.copy(tokenizer).to("cpu").encode_ragged([text])) != before
     assert is_on_device(tokenizer)
-    # A change that no GPU follows, and back.
+    # A change that no GPU supports, and back.
     from tokenizers import normalizers
 
     tokenizer.normalizer = normalizers.Lowercase()
@@ -247,7 +247,7 @@ def test_copies_and_pickles_go_back(put, tokenizer):
     data = pickle.dumps(tokenizer)
     opened = list(cuda.opened)
     twin = pickle.loads(data)
-    assert cuda.opened == opened  # when it first encodes a batch
+    assert cuda.opened == opened  # opened only when it encodes a batch
     assert lists(twin.encode_ragged(TEXTS)) == expected
     assert is_on_device(twin)
     assert (twin.device, cuda.opened) == ("cuda:1", [*opened, 1])
@@ -285,7 +285,7 @@ def test_a_forked_child(put, tokenizer):
             assert lists(strict.to("cpu").encode_ragged(MANY)) == expected
             assert CrayonVocab().device == "cpu"
             said = "fine"
-        except BaseException as error:  # the parent says it
+        except BaseException as error:  # the parent reports it
             said = repr(error)
         os.write(write, said.encode())
         os._exit(0)

@@ -1,4 +1,4 @@
-"""What a build without an engine says: why, and the command that brings it."""
+"""Messages of a build without an engine: the reason, and the command that installs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED = 'nvcc failed: cuda/device.cu(2): error: identifier "x" is undefined'
 
 @pytest.fixture(autouse=True)
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the build wrote: nothing. It has no engines, and the machine no drivers."""
+    """The build's record, empty here. The build has no engines, and the machine no drivers."""
     monkeypatch.setattr(engines, "RECORD", tmp_path / "engines.json")
     monkeypatch.setattr(engines, "_DRIVERS", {"cuda": (), "rocm": (str(tmp_path / "kfd"),)})
     monkeypatch.delenv("CRAYON_DEVICE", raising=False)
@@ -31,7 +31,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The package's metadata, in the place of the repository's."""
+    """The package's metadata, which replaces the repository's."""
     info = tmp_path / "crayon_hf-9.8.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.4\nName: crayon-hf\nVersion: 9.8\n")

@@ -1,4 +1,4 @@
-"""Tokens as HTML: what a notebook shows, in colour, escaped, bounded; and in a real browser."""
+"""Tokens as HTML for notebooks: coloured, escaped, bounded; also in a real browser."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_encoding(gpt2_like: Path) -> None:
         assert title.splitlines()[1] == f"token {token}"
         assert title.splitlines()[-1] == f"chars {start}-{end}"
     text = html.unescape(re.sub(r"<style>.*?</style>|<b>.*?</b>|<[^>]*>", "", encoding._repr_html_(), flags=re.DOTALL))
-    assert text.strip() == "Hello·world↵"  # the spelling of bytes is undone
+    assert text.strip() == "Hello·world↵"  # byte-level spelling is decoded
 
 
 def test_long_texts_are_cut(gpt2_like: Path) -> None:
@@ -89,7 +89,7 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     shown = Tokenizer.from_file(tmp_path / "tokenizer.json")._repr_html_()
     assert "<b>Tokenizer</b>" in shown
-    assert f"<i>from</i> {tmp_path.name}/tokenizer.json" in shown  # not what it was compiled to in the cache
+    assert f"<i>from</i> {tmp_path.name}/tokenizer.json" in shown  # not the cartridge in the cache
     opened = AutoTokenizer.from_pretrained(tmp_path)
     shown = opened._repr_html_()
     assert f"<b>{type(opened).__name__}</b>" in shown
@@ -99,7 +99,7 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
 
     import tokenizers
 
-    assert "Tokenizer" in Tokenizer(tokenizers.models.BPE())._repr_html_()  # nothing to encode with yet
+    assert "Tokenizer" in Tokenizer(tokenizers.models.BPE())._repr_html_()  # an empty model
 
 
 def test_the_page_of_inspect(gpt2_like: Path, tmp_path: Path) -> None:

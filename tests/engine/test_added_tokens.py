@@ -1,4 +1,4 @@
-"""Added tokens: where they are found in a text, what they take along, and what their encodings show."""
+"""Added tokens: where they match in a text, which white space they take, and how encodings show them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ cpu = reference_impl.cpu
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 COMBINATIONS = [dict(zip(FLAGS, values, strict=True)) for values in itertools.product((False, True), repeat=len(FLAGS))]
 MERGES = [(b" ", b"a"), (b"a", b"b"), (b" a", b"b"), (b" ", b" "), (b"<", b"m"), (b"m", b">"), (b"e", b"\xcc")]
-# White space of every kind that some library calls white space, and some that none does.
+# Every character that some library treats as white space, and similar ones that none does.
 SPACES = list(" \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u1680\u180e\u2000\u2009\u200b\u2028\u2029\u202f\u205f\u3000\ufeff")
-# Word characters, and characters that are so to some: letters, marks, digits, joiners, letters of newer Unicode.
+# Characters that all or some libraries treat as word characters: letters, marks, digits, joiners, newer letters.
 WORDS = list(
     "aZ_0\u00e9\u00df\u0301\u0661\u00b2\u00bd\u2167\u203f\u4e2d\u3042\U0001d7d8\U00010400\u200d\u200c\u1e9e\u24b6"
 )
@@ -30,7 +30,7 @@ OTHERS = list("-.'\u2019\u00b7\U0001f642\u20dd\x00\u00ad\ue000\u0378\U0010ffff")
 
 
 class Maker:
-    """Vocabularies with added tokens, and the comparison on them; each is made once for all instruction sets."""
+    """Vocabularies with added tokens, and their comparison. Each is made once for all instruction sets."""
 
     def __init__(self) -> None:
         self.made: dict[str, reference_impl.Both] = {}
@@ -69,7 +69,7 @@ def check_all(both: reference_impl.Both, text: str) -> None:
 
 @pytest.mark.parametrize("flags", COMBINATIONS, ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")
 def test_every_combination(both_with: Maker, flags: dict[str, bool]) -> None:
-    """One token among spaces, words and others, before and after; at the ends; twice, with one between."""
+    """One token among spaces, words and others, before and after; at both ends; and repeated with one between."""
     both = both_with([AddedToken("<m>", **flags)])
     for side in ["", *SPACES, *WORDS, *OTHERS, "  ", "a ", " a", "\n \t", "\u3000\u00e9"]:
         for text in (f"{side}<m>", f"<m>{side}", f"x{side}<m>{side}x", f"<m>{side}<m>", f" {side}<m> <m>{side}"):
@@ -82,7 +82,7 @@ def test_every_combination(both_with: Maker, flags: dict[str, bool]) -> None:
 
 
 OVERLAPPING = {
-    # Passed over as text, it still was the longest match: nothing inside it is found.
+    # A special token read as text is still the longest match: tokens inside it do not match.
     "one that hides what begins in it": ["<abc>", "abc", "bc>d", "d"],
     "prefixes of each other": ["<", "<m", "<m>", "<m><m>", "m>a"],
     "suffixes of each other": ["ab", "b", "aab", "bb"],
@@ -163,7 +163,7 @@ def test_any_tokens(both_with: Maker, tokens: list[tuple[str, dict[str, bool]]],
 
 
 def check_contents(both: reference_impl.Both, contents: list[str]) -> None:
-    """Ids by name, names by id and decoding, where a token can have two spellings."""
+    """Compare ids by content, contents by id, and decoding, for tokens with two spellings."""
     assert both.engine.get_vocab() == both.reference.get_vocab()
     assert both.engine.get_vocab_size() == both.reference.get_vocab_size()
     for content in contents:
@@ -200,8 +200,8 @@ def changed_by(content: str, normalizer: dict[str, Any]) -> str:
 
 
 def distinct(contents: list[str], normalizer: dict[str, Any]) -> list[str]:
-    """Of contents that the normalizer makes alike the first: among those the reference chooses at random. None of which
-    nothing is left."""
+    """The first of contents with the same normalized form, among which the reference chooses by hash order. Contents
+    with an empty normalized form are dropped."""
     first: dict[str, str] = {}
     for content in contents:
         first.setdefault(changed_by(content, normalizer), content)
@@ -211,7 +211,7 @@ def distinct(contents: list[str], normalizer: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("special", [(False, False), (True, True), (False, True)])
 def test_two_contents_with_one_normalized_form(special: tuple[bool, bool]) -> None:
-    """The reference finds now the one, now the other; the engine always special ones first, else the first."""
+    """The reference finds either of them; the engine always a special one, else the first."""
     contents = ["AB x", "ab x"]
     tokens = [AddedToken(content, normalized=True, special=s) for content, s in zip(contents, special, strict=True)]
     text = with_tokens(tokens, normalizer={"type": "Lowercase"})
@@ -225,7 +225,7 @@ def test_two_contents_with_one_normalized_form(special: tuple[bool, bool]) -> No
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("name", CHANGING)
 def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, special: bool) -> None:
-    """The token then has two spellings: it is known by its content, and shown and decoded by what is left of it."""
+    """The token has two spellings: its content identifies it, and its normalized form is shown and decoded."""
     contents = distinct(CONTENTS, CHANGING[name])
     tokens = [AddedToken(content, normalized=True, special=special) for content in contents]
     for pre_tokenizer in ({"pre_tokenizer": gpt2_split(True)}, {"pre_tokenizer": None, "decoder": None}):
@@ -241,7 +241,7 @@ def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, speci
 
 
 def test_a_token_of_which_the_normalizer_leaves_nothing_is_named() -> None:
-    """The reference then finds it nowhere, or everywhere."""
+    """The reference would match it nowhere or everywhere."""
     for normalizer in ({"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "StripAccents"}):
         content = "\u0301" if normalizer["type"] == "StripAccents" else "  "
         text = with_tokens([AddedToken(content, normalized=True)], normalizer=normalizer)

@@ -1,4 +1,5 @@
-"""The longest key at each place, found from the end of a text; and added tokens, which it keeps linear."""
+"""The longest key at each position, found from the end of a text, and added tokens, for which it keeps matching
+linear."""
 
 from __future__ import annotations
 
@@ -50,12 +51,12 @@ def test_any_keys(keys: list[str], parts: list[str], start: int, size: int) -> N
     assert found(spelled, text, start, stop) == longest(spelled, text, start, stop)
 
 
-# -- added tokens: long enough that walks are given up
+# -- added tokens, long enough for backward matching
 
 
 @pytest.mark.parametrize("shift", range(3))
 def test_contents_of_many_kinds(both_with: Maker, shift: int) -> None:
-    """Prefixes and suffixes of each other, some refused, some that take white space along."""
+    """Prefixes and suffixes of each other, some with conditions that fail, some that take white space."""
     contents = ["a" * size for size in range(1, 40)] + ["a" * size + "b" for size in range(1, 60, 7)]
     contents += [" " * size + "a" for size in range(1, 20, 3)] + ["b" + "a" * 50]
     kinds: list[dict[str, Any]] = (COMBINATIONS[shift * 11 :] + COMBINATIONS) * 3
@@ -84,7 +85,7 @@ print(len(engine.encode_ids("a" * 4_000_000)))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(name: str) -> None:
-    """What walks from each place would take hours, in a process that has seconds."""
+    """Walks from each position would take hours; the process has seconds."""
     pytest.importorskip("resource")
     document = with_tokens([AddedToken(content, normalized=name == "normalized") for content in HOSTILE[name]])
     done = child(CHILD, lines=_core.compile_tokenizer_json(document.encode()))
@@ -107,7 +108,8 @@ print(len(ids))
 
 
 def test_time_to_find_where_a_long_text_can_be_cut_is_linear() -> None:
-    """Nowhere between its words: at each of them added tokens may go on, and another one all but does for long."""
+    """It cannot be cut between its words: at each of them an added token may continue, and another one nearly matches
+    for long."""
     pytest.importorskip("resource")
     tokens = [AddedToken(content, normalized=False) for content in (" a" * 4_000 + "b", "a b", " a d", "c b")]
     document = with_tokens(tokens, pre_tokenizer=gpt2_split())

@@ -1,4 +1,4 @@
-"""Ids back to text: as the reference does it, without loss, and with an error for what is no id."""
+"""Ids to text: as the reference, without loss, and with an error for invalid ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ cpu = reference_impl.cpu
 
 MERGES = [(b" ", b"a"), (b"\xe4", b"\xb8"), (b"\xb8", b"\xad"), (b"\xf0\x9f", b"\x99"), (b"\xf0", b"\x9f")]
 MERGES += [(b"a", b"\xe4"), (b"\x80", b"\x80")]
-# Strings that no bytes spell, the empty token, and added tokens of all kinds.
+# Tokens outside the byte alphabet, the empty token, and added tokens of all kinds.
 RAW = ["\u4e2d", " ", "", "a b", "\U0001f642", "\u0120 ", "\n"]
 ADDED = [
     AddedToken("<s>", special=True),
@@ -81,7 +81,7 @@ def test_any_ids(both: reference_impl.Both, ids: list[int], data: st.DataObject)
 
 
 def test_incomplete_utf8(both: reference_impl.Both) -> None:
-    """One U+FFFD for each maximal part of a character, as the reference puts them."""
+    """One U+FFFD for each maximal part of a character, as in the reference."""
     vocab = both.engine.get_vocab()
 
     def bytes_ids(data: bytes) -> list[int]:
@@ -107,7 +107,7 @@ def test_incomplete_utf8(both: reference_impl.Both) -> None:
 
 
 def test_a_list_that_an_item_changes(both: reference_impl.Both) -> None:
-    """What an item's __index__ does to the list is its own fault, but no crash."""
+    """An item's __index__ that changes the list gives wrong results, but never a crash."""
 
     class Shrinking:
         def __index__(self) -> int:

@@ -1,4 +1,4 @@
-"""Decoding in one pass against the decoders' general way, token string by token string, and the reference."""
+"""Decoding in one pass against the decoders' general algorithm, token by token, and the reference."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_usual_decoders(name: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_the_table_says_the_same(name: str) -> None:
-    """It is made once as many ids were decoded as there are."""
+    """The table is made once as many ids have been decoded as the vocabulary has."""
     _, reference = engines(name)
     engine = reference_impl.open_engine(document(name))
     n = len(TOKENS) + 3

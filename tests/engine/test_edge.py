@@ -1,4 +1,4 @@
-"""Texts as Python has them: read by characters and by threads, cut where they are huge; encodings that wait."""
+"""Python texts: read by characters and by threads, cut if they are huge; and lazy encodings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reference_of(name: str) -> Tokenizer:
 
 
 def fresh(text: str) -> str:
-    """A str of its own, without any UTF-8."""
+    """A new str without cached UTF-8."""
     return "".join(list(text))
 
 
@@ -58,7 +58,7 @@ def test_small_texts(name: str, texts: list[str]) -> None:
     try:
         want = [e.ids for e in reference_of(name).encode_batch(texts)]
     except Exception:
-        return  # a text that it cannot encode
+        return  # the tokenizer cannot encode this text
     for threads in (1, 2):
         assert ragged(engine, [fresh(text) for text in texts], threads) == want
         assert engine.encode_lists([fresh(text) for text in texts], threads=threads) == want
@@ -81,7 +81,7 @@ def huge(name: str) -> str:
 @pytest.mark.parametrize("kind", ["ASCII", "UCS-4"])
 def test_huge_texts(name: str, kind: str) -> None:
     engine, text = engine_of(name), huge(kind)
-    want = engine.encode_ids(text.encode())  # whole
+    want = engine.encode_ids(text.encode())  # not cut
     for threads in (1, 2):
         assert ragged(engine, ["a b", fresh(text), "", fresh(text)[:1000]], threads)[1] == want
     assert ragged(engine, [text.encode()], 2) == [want]
@@ -151,9 +151,10 @@ def test_encodings_that_wait(name: str, text: str, special: bool, as_text: bool)
 
 @pytest.mark.parametrize("far", [False, True])
 def test_garbage_collections_that_encode(far: bool) -> None:
-    """Up to Python 3.11 a new list may set one off, and what it finalizes runs in the middle of a call.
+    """Up to Python 3.11 a new list can trigger a collection, and a finalizer then runs in the middle of a call.
 
-    No ints are kept ready for `far` ids, which no vocabulary has: another way to the list, with the same danger."""
+    `far` ids, which no vocabulary has, use no cached ints: another code path with the same danger.
+    """
     engine = engine_of("byte level")
     if far:
         token = {"id": "far", "ids": [5_000_000], "tokens": ["far"]}

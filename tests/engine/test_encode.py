@@ -1,4 +1,4 @@
-"""Whole encodings against the reference, for every shape of published vocabulary."""
+"""Whole encodings against the reference, for every type of published vocabulary."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_any_text(both: reference_impl.Both, text: str) -> None:
     both.check([text, text[::2]], is_pretokenized=True)
 
 
-# -- shapes of input that the engine treats apart
+# -- inputs with their own code paths
 
 
 def test_words_around_the_size_of_keys(gpt2_both: reference_impl.Both) -> None:
-    """Words of up to 15 bytes are looked up by keys of 16, which may not read past the end of the text."""
+    """Words of up to 15 bytes are looked up by keys of 16, whose reads must not pass the end of the text."""
     rng = random.Random(7)
     for size in range(1, 40):
         for letters in ("etaoin", "\u0430\u0431\u0432", "\u4e2d\u6587", "q"):
@@ -82,7 +82,7 @@ SPLIT = [
 @pytest.mark.parametrize("text", DECOMPOSED + SPLIT)
 @pytest.mark.parametrize("shape", ["gpt2", "o200k", "qwen"])
 def test_offsets(shape: str, text: str, cpu: str) -> None:
-    """Of characters that are several tokens, and of one that stands for several of the original."""
+    """For characters of several tokens, and for characters that normalization joins."""
     opened(shape, cpu).check(text, "e\u0301 " + text, also_lookups=True)
     opened(shape, cpu).check([text, "x", text], is_pretokenized=True, also_lookups=True)
 

@@ -1,4 +1,4 @@
-"""What is no text cannot be encoded, and the error says which item is wrong."""
+"""Inputs other than text are refused, and the error says which item is wrong."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_utf8_as_python_reads_it(gpt2_both: reference_impl.Both, data: bytes) ->
     ids=lambda bad: ascii(bad) if isinstance(bad, str) else type(bad).__name__,
 )
 def test_what_is_no_text_is_named(gpt2_both: reference_impl.Both, bad: Any) -> None:
-    """As to the reference, which refuses it, too; the item is named."""
+    """The reference refuses it, too; our error names the item."""
     engine = gpt2_both.engine
     assert reference_impl.try_reference(lambda: gpt2_both.reference.encode(bad)) is None
     calls: list[tuple[str, Callable[[], Any]]] = [
@@ -101,7 +101,7 @@ def test_what_is_no_batch(gpt2_both: reference_impl.Both, bad: Any) -> None:
 
 
 class Text(str):
-    """A str of another class is a str."""
+    """A subclass of str is accepted."""
 
 
 def test_subclasses_of_str(gpt2_both: reference_impl.Both) -> None:

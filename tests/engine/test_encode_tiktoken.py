@@ -1,4 +1,4 @@
-"""The flavor of ``tiktoken``: its character classes, and its way with what is no text."""
+"""The ``tiktoken`` flavor: its character classes, and its treatment of invalid text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ cpu = reference_impl.cpu
 
 @functools.cache
 def rank_file() -> tuple[tiktoken.Encoding, str]:
-    """The trained cl100k vocabulary as a rank file: tiktoken's encoding of it, and the tokenizer.json."""
+    """The trained cl100k vocabulary as a rank file: its tiktoken encoding, and its tokenizer.json."""
     tokens = sorted(json.loads(vocabulary("cl100k"))["model"]["vocab"].items(), key=lambda item: item[1])
     ranks = sorted({reference_impl.token_bytes(token) for token, _ in tokens} - {b"<|begin|>", b"<|end|>"}, key=len)
     family = "cl100k"
@@ -51,7 +51,7 @@ def ranked(cpu: str) -> tuple[tiktoken.Encoding, _core.Engine]:
 @settings(max_examples=100, deadline=None)
 @given(text=reference_impl.texts_of([*PIECES, *SURROGATES], size=15))
 def test_tiktoken(ranked: tuple[tiktoken.Encoding, _core.Engine], text: str) -> None:
-    """Lone surrogates become U+FFFD, as tiktoken makes them."""
+    """Lone surrogates become U+FFFD, as in tiktoken."""
     reference, engine = ranked
     want = reference.encode(text, allowed_special="all")
     assert engine.encode_ids(text) == want

@@ -1,4 +1,4 @@
-"""Greedy mode: every way into the engine gives what a plain longest match gives (greedy_reference.py)."""
+"""Greedy mode: every call gives the result of a plain longest match (greedy_reference.py)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_offsets_over_bytes(text: str, prefix: bool) -> None:
 
 
 def test_special_tokens_come_from_added_tokens_alone() -> None:
-    """What is plain text stays it: special tokens of the model are no match, unless they are a byte."""
+    """Special tokens of the model do not match plain text, unless they are a byte."""
     document = reference_impl.byte_level_document([(b"<", b"s"), (b"<s", b">"), (b"<s>", b"!")])
     bare = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     vocab = document["model"]["vocab"]
@@ -53,7 +53,7 @@ def test_special_tokens_come_from_added_tokens_alone() -> None:
     assert engine.encode_ids("<s><s>!x", special_as_text=True) == as_text.ids == engine.encode_bytes(b"<s><s>!x")
     assert engine.longest_match(b"<s>") == (vocab["<s"], 2)
     assert engine.longest_match(b"xy") == (vocab["x"], 1)
-    # With other added tokens it is plain text no more, or again.
+    # Other added tokens make it a special token, or plain text again.
     freed = engine.with_components(engine.components, [])
     assert freed.encode("<s>x").tokens == ["<s>", "x"]
     assert freed.with_components(freed.components, engine.added_tokens()).encode_ids("<s>", special_as_text=True) == [
@@ -104,7 +104,7 @@ def test_modes() -> None:
 
 
 def test_unknown_ids() -> None:
-    """Ids from the first on come out as one, whatever way is taken, and offsets stay those of the tokens."""
+    """Ids from the first on become one id in every call, and offsets stay those of the tokens."""
     document = word_piece([b"abc"], ON_BYTES[1])
     plain, named = (reference_impl.open_engine(document).greedy(unknown) for unknown in (None, (98, 7)))
     text = "abc éa<m>"

@@ -1,4 +1,4 @@
-"""Greedy mode over 2,500 random vocabularies gives what a plain longest match gives (greedy_reference.py)."""
+"""Greedy mode with 2,500 random vocabularies gives the results of a plain longest match (greedy_reference.py)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_random_byte_level_bpe() -> None:
 
 @pytest.mark.slow
 def test_random_word_piece_on_bytes() -> None:
-    """In exact mode what the reference gives, in greedy mode the twin's."""
+    """In exact mode the reference's results, in greedy mode the twin's."""
     rng = random.Random(12)
     for _ in range(500):
         pre_tokenizer = rng.choice(ON_BYTES)
@@ -76,7 +76,7 @@ def test_random_word_piece_on_bytes() -> None:
 
 def check_text(model: Any, rules: twin.TextRules, rng: random.Random) -> None:
     normalizer = rng.choice((None, normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")))
-    # With affixes words stay apart, and are not joined.
+    # With affixes words are not joined.
     pre_tokenizer = pre_tokenizers.WhitespaceSplit() if rules.prefix + rules.suffix else rng.choice(ON_TEXT)
     engine = reference_impl.open_engine(text_document(model, normalizer, pre_tokenizer)).greedy()
     for _ in range(3):
@@ -86,7 +86,7 @@ def check_text(model: Any, rules: twin.TextRules, rng: random.Random) -> None:
 
 
 def byte_names(rng: random.Random) -> list[str]:
-    """The tokens of bytes: of all, of some, or of none."""
+    """The tokens of all, some, or no bytes."""
     names = [f"<0x{byte:02X}>" for byte in range(256)]
     return rng.choice((names, rng.sample(names, 128), []))
 
@@ -116,7 +116,7 @@ def test_random_vocabularies_on_text(kind: str) -> None:
 
 
 def long_text(rng: random.Random) -> str:
-    """Words that come again, with some that do not: of one letter to more than a cache has room for."""
+    """Repeated and new words, from one letter to more words than a cache holds."""
     words = ["".join(rng.choices("abe.1é中", k=rng.choice((1, 2, 3, 6, 20, 300)))) for _ in range(30)]
     fresh = ["".join(rng.choices("abe", k=5)) for _ in range(50)]
     return "".join(rng.choice(words + fresh) + rng.choice((" ", " ", "  ", "\n", "")) for _ in range(400))
@@ -124,7 +124,7 @@ def long_text(rng: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_words_of_long_texts(seed: int) -> None:
-    """Vocabularies with tokens across spaces and without, where words can be cut and where they cannot."""
+    """Vocabularies with and without tokens across spaces, so that words can be cut or not."""
     rng = random.Random(seed)
     across = rng.sample(["a b", "e ", ". a", "1 ", "\na", "b\n", "  a", "中 a"], rng.choice((0, 0, 1, 3)))
     tokens = {*across, *some_tokens(rng, 12), *("".join(rng.choices(" abe", k=4)) for _ in range(3 if across else 0))}
@@ -140,7 +140,7 @@ def test_words_of_long_texts(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_words_of_long_texts_in_a_model_on_text(seed: int) -> None:
-    """Unknown characters, too, which are one token across words, bytes, or one token each."""
+    """Also unknown characters: as one token across words, as bytes, or as one token each."""
     rng = random.Random(seed)
     names = byte_names(rng)
     tokens = ["<unk>", *names, *some_tokens(rng, 12), *"abe\u2581", *(["a b"] if seed % 3 == 0 else [])]
@@ -171,7 +171,7 @@ def test_threads_share_a_text(on_bytes: bool, across: list[str]) -> None:
         document = text_document(models.BPE(vocab, [], byte_fallback=True), None, None)
         cut = twin.TextRules(vocab, byte_fallback=True).cut(text)
     engine = reference_impl.open_engine(document).greedy()
-    assert len(text.encode()) > 2**19  # so that it is cut
+    assert len(text.encode()) > 2**19  # long enough to be cut
     wanted = [[i for i, _, _ in cut], engine.encode_ids("a b")]
     for threads in (1, 3):
         ids, splits = engine.encode_ragged([text, "a b"], threads=threads)
@@ -186,7 +186,7 @@ PUNCTUATION_THEN_SPACE = pre_tokenizers.Sequence(
 
 @pytest.mark.parametrize("on_bytes", [True, False])
 def test_threads_share_a_text_that_a_pre_tokenizer_changes(on_bytes: bool) -> None:
-    """It cuts, and puts a mark or a space at the cut, which a token reaches over once the pieces are joined."""
+    """It cuts and inserts a mark or a space at the cut. Tokens reach across it once the pieces are joined."""
     if on_bytes:
         document = word_piece([b"a ", b". "], PUNCTUATION_THEN_SPACE)
         unit = "a."

@@ -1,4 +1,4 @@
-"""Memory: cartridges are shared between processes, working memory is bounded, long pretokens are no trouble."""
+"""Memory: processes share cartridges, working memory is bounded, long pretokens are harmless."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ path = sys.argv[1]
 """
 
 
-# glibc keeps up to twice the largest block that was freed; so it gives back at once, and what is left is what we hold.
+# glibc keeps up to twice the largest freed block. With this setting it returns memory at once, so the rest is ours.
 FRUGAL = os.environ | {"MALLOC_TRIM_THRESHOLD_": "131072", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
 
 def run(code: str, cartridge: Path, timeout: int = 60) -> Any:
-    """What a new process that runs this prints, as JSON. It is killed after `timeout` seconds."""
+    """Run code in a new process and return its output, parsed as JSON. It is killed after `timeout` seconds."""
     command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code), str(cartridge)]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, check=False, cwd=cartridge.parent, env=FRUGAL
@@ -76,7 +76,7 @@ def cartridge(gpt2_like: Path, tmp_path_factory: pytest.TempPathFactory, cpu: st
 
 @linux
 def test_processes_share_the_pages(cartridge: Path) -> None:
-    """This process has all pages mapped; another that encodes has the same ones and none of its own."""
+    """This process has mapped all pages. Another process that encodes shares them and has no private copy."""
     engine = _core.Engine.open(str(cartridge), verify=True)
     code = """
     engine = _core.Engine.open(path)
@@ -99,10 +99,10 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
 @linux
 @pytest.mark.parametrize("name", ["gpt2_like", "llama_like", "t5_like"])
 def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path: Path, name: str) -> None:
-    """Words that never came before, 2 MB a round: caches and the memo grow until they are full, and nothing else does.
+    """2 MB of new words in each round: caches and the memo grow until they are full, and nothing else grows.
 
-    When they are full is the machine's affair: a busy one gives a thread its first task late. So rounds go on
-    until twenty in a row, 40 MB of new words, added next to nothing; were they kept, there would be no such twenty.
+    When they are full depends on the machine: a busy one gives a thread its first task late. So rounds repeat until
+    twenty in a row, 40 MB of new words, add almost nothing. A leak would make that impossible.
     """
     path = tmp_path / "vocabulary.dat"
     path.write_bytes(_core.compile_tokenizer_json(source_of(request, name)))
@@ -129,7 +129,7 @@ def test_memory_is_bounded_on_new_words(request: pytest.FixtureRequest, tmp_path
     """
     quiet, grown = run(code, path, timeout=120)
     assert quiet == 20
-    assert grown < 200  # two generations of a memo that does not pay, and the caches of two threads
+    assert grown < 200  # two generations of a useless memo, and the caches of two threads
 
 
 LONG = {
@@ -155,7 +155,7 @@ WHAT = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("vocabulary", "kind"), WHAT)
 def test_long_texts(request: pytest.FixtureRequest, tmp_path: Path, vocabulary: str, kind: str) -> None:
-    """Megabytes without a border, far from any time that is quadratic; a shorter one equals the reference."""
+    """Megabytes without a border of pretokens take linear time. A shorter text equals the reference."""
     source = source_of(request, vocabulary)
     path = tmp_path / "vocabulary.dat"
     path.write_bytes(_core.compile_tokenizer_json(source))
@@ -167,7 +167,7 @@ def test_long_texts(request: pytest.FixtureRequest, tmp_path: Path, vocabulary: 
     ids, _ = engine.encode_ragged([text])
     print(json.dumps(len(ids)))
     """
-    has_ids = len(_core.Engine.open(path).encode_ragged([short])[0]) > 0  # some models have none for white space
+    has_ids = len(_core.Engine.open(path).encode_ragged([short])[0]) > 0  # some models give white space no ids
     assert (run(code, path) > 0) == has_ids
     reference_impl.Both(source.decode()).check(short)
 
@@ -177,7 +177,7 @@ def test_long_texts(request: pytest.FixtureRequest, tmp_path: Path, vocabulary: 
 def test_white_space_that_every_token_could_take(
     tmp_path: Path, flags: dict[str, bool], normalized: bool, cpu: str
 ) -> None:
-    """A token that is white space and strips: each of a million could go through all the rest."""
+    """A million tokens that are white space and strip: each could scan all the rest."""
     tokenizer = Tokenizer.from_str(json.dumps(reference_impl.byte_level_document()))
     tokenizer.add_tokens([AddedToken(" ", normalized=normalized, **flags)])
     both = reference_impl.Both(tokenizer.to_str())

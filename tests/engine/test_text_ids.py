@@ -1,4 +1,4 @@
-"""Ids alone of models on text take shortcuts: they are the reference's, whatever the text, its length and its seams."""
+"""The fast paths for ids of text models give the reference's ids for any text, of any length and with any seams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPLITS: dict[str, dict[str, Any]] = {
     "the rest": {"invert": True},
     "only matches": {"behavior": "Removed", "invert": True},
 }
-"""Changes of CONTROL, of which some leave a text whole that has none of some bytes."""
+"""Variants of CONTROL. Some leave a text whole if it lacks certain bytes."""
 
 
 def sequence(*parts: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ BERT_WORDS = {"type": "BertPreTokenizer"}
 
 # By name: model, normalizer, pre-tokenizer, and added tokens.
 _SHAPES: dict[str, tuple[Any, ...]] = {
-    # Text whose spaces are not written out, and what only looks like it.
+    # Text with implicit spaces, and text that only looks like it.
     "llama2": (FALLBACK, LLAMA),
     "llama2, later": (FALLBACK, sequence(REPLACE, PREPEND)),
     "llama2, twice": (FALLBACK, sequence(PREPEND, PREPEND, REPLACE)),
@@ -69,7 +69,7 @@ _SHAPES: dict[str, tuple[Any, ...]] = {
     "no unk": ("bpe-spaces, no unk", LLAMA),
     "bytes, no unk": (f"{FALLBACK}, no unk", LLAMA),
     **{f"llama2, {name}": (FALLBACK, LLAMA, None, tokens) for name, tokens in ADDED.items() if "normalized" in name},
-    # Words that are marked.
+    # Words with marks.
     "t5": ("unigram", None, WORDS),
     "t5, ties": ("unigram, ties", None, WORDS),
     "t5, bytes": ("unigram, byte_fallback", None, WORDS),
@@ -82,7 +82,7 @@ _SHAPES: dict[str, tuple[Any, ...]] = {
     "t5, nfkc": ("unigram", {"type": "NFKC"}, WORDS),
     "metaspace": ("unigram", None, METASPACE),
     "metaspace, bpe": ("bpe-spaces, byte_fallback, ignore_merges", None, METASPACE),
-    # Words between white space, all of it alike.
+    # Words between white space of one kind.
     "bert": ("wordpiece", BERT, BERT_WORDS),
     "bert, lower": ("wordpiece, short words", {**BERT, "lowercase": True}, BERT_WORDS),
     "bert, not cleaned": ("wordpiece", {**BERT, "clean_text": False}, BERT_WORDS),
@@ -99,7 +99,7 @@ def assembled(model: str, normalizer: Any = None, pre_tokenizer: Any = None, add
 
 SHAPES = {name: assembled(*shape) for name, shape in _SHAPES.items()}
 
-# Every white character there is, what looks like one, control characters, marks, joiners, and characters of each size.
+# All white space, similar characters, control characters, marks, joiners, and characters of each size.
 _WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
 WHITE = [*_WHITE, *map(chr, range(0x2000, 0x200C))]
 OTHERS = [*"\0\x07\x7f\u0301\u200d\ufe0féÉßﬁk\u212aⅣ語日жא가👩\U0010ffff\ufffd", "क्"]  # U+212A: another capital of k
@@ -115,7 +115,7 @@ def opened(name: str) -> reference_impl.Both:
 
 
 def check(both: reference_impl.Both, *texts: str) -> None:
-    """Also when the thread has met the text's words before."""
+    """Compare with the reference, also when the thread has seen the words before."""
     for text in (*texts, *texts):
         want = reference_impl.try_reference(lambda text=text: both.reference.encode(text, add_special_tokens=False))
         if want is None:
@@ -135,14 +135,14 @@ def test_any_text(name: str, texts: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_many_new_words(name: str) -> None:
-    """So that a thread makes the tables that many of them need."""
+    """Enough words that a thread makes its tables for frequent use."""
     check(opened(name), *(reference_impl.generated_text(random.Random(seed), 15_000) for seed in (1, 2)))
 
 
 def test_words_with_and_without_their_marks() -> None:
-    """A text of one word could be taken with its spaces as they are, others by the words that get marks."""
+    """A text of one word can be used with its spaces, other texts only as words that get marks."""
     for word in ("ab", "ah", "ar"):
-        for letter in "bco.":  # where it is cut
+        for letter in "bco.":  # the places of cuts
             check(opened("t5, llama2"), f"\u3000{word}", f"{letter}{word}", f"{letter}\u3000{word}")
 
 

@@ -1,4 +1,4 @@
-"""Tokens and ids of the engine, many in a call, beside the same asked one at a time."""
+"""The engine's conversions of tokens and ids: lists against single items."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_other_arguments_are_left_to_the_caller(engine: _core.Engine) -> None:
 
 
 def test_added_tokens_by_their_contents(wordpiece_like: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Also of those that a normalizer spells alike, or as another one's content."""
+    """Also contents with the same normalized form, or with another token's content as theirs."""
     contents = ["<AB>", "<ab>", "<Ab>", "\u00c9\u00e9", "a b", "\u0120x", "x", "<s>"]
     for number, path in enumerate((wordpiece_like, gpt2_like)):
         stock = tokenizers.Tokenizer.from_file(str(path))

@@ -1,4 +1,4 @@
-"""Errors of the reference become those of the native engine: a delegated tokenizer raises what a native one does."""
+"""A delegated tokenizer raises the errors of a native one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_a_vocabulary_without_its_unknown_token(model, is_native):
-    """`tokenizers` raises `Exception` itself, with our message."""
+    """`tokenizers` raises plain `Exception`, with our message."""
     document = json.dumps({"model": MODELS[model], "pre_tokenizer": None if is_native else SPLIT})
     ours, reference = Tokenizer.from_str(document), tokenizers.Tokenizer.from_str(document)
     assert (ours.engine == "native") == (is_native and model != "empty WordLevel")

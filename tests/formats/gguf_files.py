@@ -27,7 +27,7 @@ def write_gguf(
     merges: Iterable[str] | None = None,
     keys: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A file without tensors. `keys` come after ``tokenizer.ggml.``, or are whole after a dot."""
+    """Write a file without tensors. `keys` get the prefix ``tokenizer.ggml.``, unless they begin with a dot."""
     writer = gguf.GGUFWriter(path, "llama")
     if model is not None:
         writer.add_tokenizer_model(model)
@@ -70,7 +70,7 @@ def reader(directory: Path) -> Reader:
 
 
 def both(converted: Converted) -> tuple[Tokenizer, tokenizers.Tokenizer]:
-    """Our engine, natively, and stock tokenizers."""
+    """Our native tokenizer, and stock tokenizers."""
     source = converted.tokenizer_json.decode()
     ours = Tokenizer.from_str(source)
     assert ours.engine_report()["engine"] == "native"
@@ -78,7 +78,7 @@ def both(converted: Converted) -> tuple[Tokenizer, tokenizers.Tokenizer]:
 
 
 def ids(converted: Converted, text: str, *pair: str, special: bool = False) -> list[int]:
-    """The ids of both, which are the same."""
+    """The ids of both, after checking that they are equal."""
     ours, stock = both(converted)
     found = ours.encode(text, *pair, add_special_tokens=special).ids
     assert found == stock.encode(text, *pair, add_special_tokens=special).ids

@@ -1,4 +1,4 @@
-"""SentencePiece's normalization rules read the plain way: what `_core.CharsmapRules` has to give."""
+"""A plain reader of SentencePiece's normalization rules: the twin of `_core.CharsmapRules`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BYTE = [bytes((byte,)) for byte in range(256)]
 
 
 def rules_of(charsmap: bytes) -> Rules:
-    """All rules, in the order in which they are reached. VocabularyError when the data is damaged."""
+    """All rules, in the order of the trie. VocabularyError if the data is damaged."""
     size = int.from_bytes(charsmap[:4], "little")
     if len(charsmap) < 4 or size % 4 or not 4 < size + 4 < len(charsmap):
         raise VocabularyError("the normalization rules are damaged: their trie is longer than the data")

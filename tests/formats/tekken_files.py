@@ -10,7 +10,7 @@ from crayon_hf import _core
 
 
 def small_tekken(tokens: Sequence[bytes]) -> dict[str, Any]:
-    """Of these tokens, by rank, after 30 special ones that are not listed."""
+    """A tekken.json with these tokens, by rank, after 30 unlisted special ones."""
     return {
         "config": {
             "pattern": _core.canonical_pattern("tekken"),

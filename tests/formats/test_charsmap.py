@@ -1,4 +1,4 @@
-"""Normalization rules: what our components make of texts is what SentencePiece's own normalizer makes of them."""
+"""Normalization rules: our components normalize texts as SentencePiece's own normalizer does."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 NAMES = ("nfkc", "nmt_nfkc", "nmt_nfkc_cf")
 NFKC = {"type": "NFKC"}
 NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
-"""Where letters are that came after Unicode 9: those are not composed with marks."""
+"""Ranges with letters newer than Unicode 9, which are not composed with marks."""
 
 
 @lru_cache
 def charsmap_of(name: str, tsv: str = "") -> bytes:
-    """The rules that SentencePiece has under this name, or makes of a table."""
+    """SentencePiece's rules of this name, or for a table."""
     written = io.BytesIO()
     rules = {"normalization_rule_tsv": tsv} if tsv else {"normalization_rule_name": name}
     sentencepiece.SentencePieceTrainer.train(
@@ -48,7 +48,7 @@ def charsmap_of(name: str, tsv: str = "") -> bytes:
 
 @lru_cache
 def normalizer_of(name: str) -> tuple[str, normalizers.Normalizer]:
-    """Ours as JSON, and in stock tokenizers."""
+    """Our normalizer as JSON, and in stock tokenizers."""
     component = json.dumps({"type": "Sequence", "normalizers": rules_as_components(charsmap_of(name))})
     document = {"version": "1.0", "added_tokens": [], "normalizer": json.loads(component)}
     document["model"] = {"type": "BPE", "vocab": {}, "merges": []}
@@ -75,10 +75,10 @@ def test_rules_are_read_as_the_library_applies_them(name):
 
 
 def outcome(call: Callable[[], object]) -> object:
-    """A result, or the error with its message. Dictionaries in their order."""
+    """A result, or the error with its message. Dictionaries keep their order."""
     try:
         result = call()
-    except VocabularyError as error:  # UnsupportedError is one
+    except VocabularyError as error:  # UnsupportedError derives from it
         return type(error), str(error)
     return list(result.items()) if isinstance(result, dict) else result
 
@@ -95,7 +95,7 @@ MAPPINGS = st.dictionaries(st.text(CHARS, min_size=1, max_size=4), st.text(CHARS
 @settings(deadline=None)
 @given(MAPPINGS, st.data())
 def test_any_rules_are_read(mapping, data):
-    """Whole and damaged ones."""
+    """Valid and damaged ones."""
     charsmap = base64.b64decode(charsmap_base64(mapping))
     assert _core.CharsmapRules(charsmap).as_dict() == mapping
     check_as_the_plain_way(charsmap)
@@ -123,7 +123,7 @@ def test_components_do_what_the_rules_do(name):
     texts = [text.encode("utf-8", "replace").decode() for text in texts if not NEWER.search(text)]
     texts = [text for text in texts if text and "\0" not in text]
     expected = library(name).normalize(texts)
-    # A zero character is part of no rule, and ends whatever it is in.
+    # NUL is not part of any rule, and ends a rule that contains it.
     ours = _core.normalize(component, "\0".join(texts), False)[0].split("\0")
     assert [ascii(text) for text, made, wanted in zip(texts, ours, expected, strict=True) if made != wanted] == []
     assert stock.normalize_str("\0".join(texts)).split("\0") == ours

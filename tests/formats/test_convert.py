@@ -1,4 +1,4 @@
-"""Any source to a directory: stock transformers opens it, and ours opens its cartridge; once converted, only mapped."""
+"""Any source to a directory: stock transformers opens it, ours opens its cartridge, and later openings only map."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def encoding(gpt2_like) -> tiktoken.Encoding:
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory, gpt2_like, wordpiece_like, encoding) -> dict[str, Path]:
-    """One of each kind that this package's own tests can make."""
+    """One source of each kind that the package's own tests can make."""
     home = tmp_path_factory.mktemp("sources")
     model = json.loads(gpt2_like.read_bytes())["model"]
     (home / "hub").mkdir()
@@ -72,7 +72,7 @@ def converted(request, sources) -> Converted:
 
 
 def test_directory(converted, tmp_path, monkeypatch):
-    """The same ids: of the tokenizer.json itself, of stock transformers, and of ours, which compiles nothing."""
+    """The ids of the tokenizer.json, of stock transformers, and of ours, which compiles nothing, are equal."""
     from transformers import AutoTokenizer
 
     paths = write(converted, tmp_path / "new" / "repo")
@@ -94,7 +94,7 @@ def test_directory(converted, tmp_path, monkeypatch):
 
 
 def test_tiktoken_encodings(encoding, sources, tmp_path, monkeypatch):
-    """As an object, as a rank file with what that does not say, and by the name that a plugin gives it."""
+    """As an object, as a rank file with the missing facts, and by the name of a plugin."""
     expected = convert(encoding)
     assert (expected.reference, expected.name) == ("tiktoken", "mine")
     stock = tokenizers.Tokenizer.from_str(expected.tokenizer_json.decode())
@@ -105,7 +105,7 @@ def test_tiktoken_encodings(encoding, sources, tmp_path, monkeypatch):
     monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: ["mine"])
     monkeypatch.chdir(tmp_path)
     assert convert("mine").tokenizer_json == expected.tokenizer_json
-    shutil.copy(sources["bert"], "mine")  # a file of that name is that file
+    shutil.copy(sources["bert"], "mine")  # a file with this name has precedence
     assert convert("mine").reference == "tokenizers"
 
 
@@ -127,7 +127,7 @@ def test_errors(sources, encoding, tmp_path):
             convert(source, **options)
 
 
-# -- what is in a directory already
+# -- existing files in a directory
 
 
 def test_settings_that_are_there_stay(sources, tmp_path):
@@ -145,7 +145,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def test_all_or_nothing(sources, tmp_path, monkeypatch):
-    """Whatever fails, no new directory stays, and what was in an old one is as it was."""
+    """After any failure no new directory exists, and an old one is unchanged."""
     old, new = tmp_path / "old", tmp_path / "new"
     write(convert(sources["directory"]), old)
     before = contents(old)
@@ -205,7 +205,7 @@ def test_converted_once(sources, tmp_path, monkeypatch):
         for again in (path, tmp_path / "slow", tmp_path / "slow" / "merges.txt"):
             assert Tokenizer.from_file(again).encode(TEXTS[0]).ids == first.encode(TEXTS[0]).ids
     assert len(made()) == 1
-    # A file beside it decides, too.
+    # Files beside it matter, too.
     (tmp_path / "slow" / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
     assert Tokenizer.from_file(path).encode("a").ids == first.encode(" a").ids != first.encode("a").ids
     assert len(made()) == 2
@@ -219,7 +219,7 @@ def test_converted_once(sources, tmp_path, monkeypatch):
 
 
 def test_gguf(gpt2_like, tmp_path, monkeypatch):
-    """Such a file may be too large to be hashed: its stat stands for it, but not while it may change unseen."""
+    """Such a file may be too large to hash, so its stat identifies it, once the stat has settled."""
     model = json.loads(gpt2_like.read_bytes())["model"]
     path = tmp_path / "x.gguf"
     tokens, merges = sorted(model["vocab"], key=model["vocab"].__getitem__), map(" ".join, model["merges"])
@@ -230,7 +230,7 @@ def test_gguf(gpt2_like, tmp_path, monkeypatch):
     same_ids(tokenizer, converted)
     assert tokenizer.engine_report()["cartridge"] is None
     assert not list(tmp_path.glob("cache/*.dat"))
-    monkeypatch.setattr(cache, "SETTLED_NS", 0)  # as if some seconds had gone by
+    monkeypatch.setattr(cache, "SETTLED_NS", 0)  # as if seconds had passed
     assert Tokenizer.from_file(path).engine_report()["cartridge"] is not None
     monkeypatch.setattr(_core, "compile_tokenizer_json", None)
     same_ids(Tokenizer.from_file(path), converted)

@@ -1,4 +1,4 @@
-"""CRAYON's version 2 cartridges: a plain longest match, in stock tokenizers as in the keys themselves."""
+"""CRAYON's version 2 cartridges: longest match, in stock tokenizers as by a plain search of the keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def vocabulary_of(document: bytes) -> dict[bytes, int]:
 
 
 def longest_match(vocab: Mapping[bytes, int], data: bytes) -> list[int]:
-    """The definition, written down."""
+    """The definition."""
     ids, at, longest = [], 0, max(map(len, vocab))
     while at < len(data):
         token = next(data[at : at + n] for n in range(longest, 0, -1) if data[at : at + n] in vocab)
@@ -69,7 +69,7 @@ def test_random_vocabularies(vocabulary, texts):
 
 
 def test_holes_and_names():
-    """A duplicate has no key of its own, nor has what begins with NUL: their ids stay holes."""
+    """Duplicates and strings that begin with NUL have no key: their ids stay unused."""
     tokens = ["!", "dup", "x", "dup", "\0a", "y", ""]
     keys = {b"!": 0, b"x": 2, b"dup": 3, b"y": 5}
     check(file_of(keys), tokens, TEXTS)
@@ -87,7 +87,7 @@ def test_strings_of_another_vocabulary(tokens, message):
 
 
 def test_tokens_that_are_not_utf8():
-    """They are in the list as the lone surrogates that Python escapes such bytes as."""
+    """The list has them as lone surrogates, Python's escapes of such bytes."""
     keys = {b"a": 0, b"\xff": 1, "日".encode()[:2]: 2}
     tokens = read_companion(json.dumps([key.decode("utf-8", "surrogateescape") for key in keys]).encode())
     check(file_of(keys), tokens, TEXTS)

@@ -1,6 +1,6 @@
-"""GGUF vocabularies: llama.cpp's own vectors, what the keys mean, and what contradicts itself.
+"""GGUF vocabularies: llama.cpp's own vectors, the meaning of keys, and contradictions.
 
-tests/parity/test_llama_cpp.py compares random files of every model with a plain model of llama.cpp.
+tests/parity/test_llama_cpp.py compares random files of every model with a plain implementation of llama.cpp.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def convert(tmp_path: Path) -> Reader:
 
 
 def gpt2(convert: Reader, *more: str, kinds: tuple[int, ...] = (), **keys: Any) -> Converted:
-    """Single bytes, `more` tokens, of these kinds, and one that is merged."""
+    """Single bytes, `more` tokens of these kinds, and one merged token."""
     types = [NORMAL] * 256 + (list(kinds) or [NORMAL] * len(more)) + [NORMAL]
     return convert("gpt2", [*BYTES, *more, "yz"], types=types, merges=["y z"], keys={"pre": "gpt-2", **keys})
 
@@ -106,7 +106,7 @@ def test_the_configuration(convert: Reader) -> None:
     assert sorted(named, key=str) == [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}]
 
 
-# --- what cannot be read ---
+# --- unreadable files ---
 
 
 JOINED = ["a", "b", "ab"]

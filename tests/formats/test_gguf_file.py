@@ -39,7 +39,7 @@ def with_entries(path: Path, *entries: bytes) -> Path:
 
 
 def fault(path: Path) -> str:
-    """The line that reading the file gives, and gives soon."""
+    """Return the error of reading the file, which must come soon."""
     started = time.process_time()
     with pytest.raises(VocabularyError) as caught:
         read_metadata(path)
@@ -52,7 +52,7 @@ def fault(path: Path) -> str:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A whole vocabulary: four tokens, with everything a file can say of them."""
+    """A whole vocabulary: four tokens, with every key that a file can have."""
     keys = {"pre": "gpt-2", "eos_token_id": 3, "add_eos_token": True, ".tokenizer.chat_template": "{{ x }}"}
     facts = {"types": [1, 1, 1, 3], "scores": [0.0, -1.0, -2.0, 0.0], "merges": ["a b"], "keys": keys}
     return write_gguf(tmp_path / "small.gguf", "gpt2", ["a", "b", "ab", "<e>"], **facts)
@@ -96,7 +96,7 @@ def test_cut_off_anywhere(small: Path, tmp_path: Path) -> None:
     for length in range(end):
         cut.write_bytes(data[:length])
         fault(cut)
-    cut.write_bytes(data[:end])  # nothing but padding is missing
+    cut.write_bytes(data[:end])  # only padding is missing
     assert read_gguf(cut) == read_gguf(small)
 
 

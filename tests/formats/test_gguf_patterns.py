@@ -1,4 +1,4 @@
-"""Pre-tokenizers of GGUF files: the pieces that llama.cpp cuts, and that every pattern is native."""
+"""Pre-tokenizers of GGUF files: they cut as llama.cpp, and every pattern is native."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from crayon_hf.formats.gguf_patterns import PRE_TOKENIZERS, PreTokenizer, pre_to
 from crayon_hf.formats.gguf_tokens import Kind, Tokens
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
-# The pieces that llama.cpp (October 2026) cuts two texts into, measured with a vocabulary in which each piece is one
-# token. Where it bends a model's own pattern, and that shows, the pieces are those of the model's own.
+# The pieces into which llama.cpp (October 2026) cuts two texts, measured with a vocabulary that has a token for each.
+# Where its pattern differs visibly from the model's own, the pieces are those of the model's own.
 CUTS = json.loads((Path(__file__).parent / "gguf_pieces.json").read_text(encoding="utf-8"))
 
 ALPHABET = [
@@ -28,7 +28,7 @@ ALPHABET = [
 
 
 def document(pre: PreTokenizer) -> str:
-    """A vocabulary of single bytes, cut so."""
+    """A vocabulary of single bytes with this pre-tokenizer."""
     texts = [chr(byte).translate(BYTE_LEVEL) for byte in range(256)]
     tokens = Tokens(texts, [Kind.NORMAL] * len(texts), None, {}, {})
     return json.dumps(byte_level_bpe(tokens, (), pre))

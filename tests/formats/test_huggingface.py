@@ -1,4 +1,4 @@
-"""vocab.json with merges.txt, and vocab.txt: what transformers makes of them decides, object by object."""
+"""vocab.json with merges.txt, and vocab.txt: each object equals the one that transformers makes from them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mapped(content: str, **flags: bool) -> dict[str, Any]:
     return {key: value for key, value in token(content, **flags).items() if key != "__type"}
 
 
-# Each is a tokenizer_config.json and the other files beside it.
+# Each has a tokenizer_config.json and the other files beside it.
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nothing": ({}, {}),
     "names": (
@@ -92,7 +92,7 @@ def byte_level(gpt2_like) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def wordpiece(wordpiece_like) -> dict[str, bytes]:
-    """vocab.txt, with all of BERT's special tokens, and lines with more than a token."""
+    """vocab.txt with all special tokens of BERT, and lines with more than a token."""
     vocab = json.loads(wordpiece_like.read_bytes())["model"]["vocab"]
     odd = ["[PAD]", "[MASK]", "quick \u3000", "line\u2028feed", "x\x1c", "", "y\r"]
     lines = [*sorted(vocab, key=vocab.__getitem__), *odd]
@@ -109,7 +109,7 @@ def directory(path: Path, files: dict[str, bytes], **objects: Any) -> Path:
 
 
 def check(path: Path) -> None:
-    """Every object, and so every id, offset and mask."""
+    """Compare every object, and so every id, offset and mask."""
     from transformers import AutoTokenizer
 
     stock = AutoTokenizer.from_pretrained(path)
@@ -119,7 +119,7 @@ def check(path: Path) -> None:
     assert converted.config["tokenizer_class"] == json.loads((path / "tokenizer_config.json").read_text())[
         "tokenizer_class"
     ].removesuffix("Fast")
-    # What is written opens as the same again, named tokens and all.
+    # Written files open as the same tokenizer, including named tokens.
     again = directory(
         path.parent / "again", {"tokenizer.json": converted.tokenizer_json}, tokenizer_config=converted.config
     )

@@ -1,4 +1,4 @@
-"""Merges of pieces: stock tokenizers with them joins what SentencePiece joins, by a plain twin of its rule."""
+"""Merges of pieces: with them stock tokenizers joins as SentencePiece, by a plain twin of its rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.formats.piece_merges import merges_of
 
 
 def joined(text: str, scores: dict[str, float]) -> list[str]:
-    """SentencePiece's rule: of all neighbours that make a piece, those of the best piece, the leftmost first."""
+    """SentencePiece's rule: of all neighbours that make a piece, join those of the best piece, the leftmost first."""
     symbols = list(text)
     while True:
         ways = [(-scores[a + b], at) for at, (a, b) in enumerate(pairwise(symbols)) if a + b in scores]
@@ -25,7 +25,7 @@ def joined(text: str, scores: dict[str, float]) -> list[str]:
 
 
 def ranked(text: str, scores: dict[str, float]) -> list[str]:
-    """The same by the merges, with the model of stock tokenizers."""
+    """The result of the merges in the model of stock tokenizers."""
     model = models.BPE({piece: id for id, piece in enumerate(scores)}, merges_of(scores, ()))
     return [token.value for token in model.tokenize(text)]
 
@@ -74,5 +74,5 @@ def test_what_no_merges_can_say():
         merges_of({"a": -1.0, "ab": -2.0}, ())
     with pytest.raises(UnsupportedError, match="unused piece 'ab', which is joined and taken apart again"):
         merges_of({"a": -1.0, "b": -1.0, "ab": -2.0}, {"ab"})
-    # Neither is ever joined.
+    # Neither is joined.
     assert merges_of({"a": -1.0, "abc": -2.0, "aaa": -2.0}, {"aaa"}) == []

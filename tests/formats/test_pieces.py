@@ -1,4 +1,4 @@
-"""Pieces to tokenizer.json: what SentencePiece itself does with crafted models, and what is refused."""
+"""Pieces to tokenizer.json: SentencePiece's results for crafted models, and refused models."""
 
 from __future__ import annotations
 
@@ -87,20 +87,20 @@ def test_pieces_that_are_never_found(model):
 
 @pytest.mark.parametrize("options", [{}, {"byte_fallback": True}])
 def test_pieces_of_unknown_characters(options):
-    """``<s>`` is a run of unknown characters, which stand in pieces with others and beside them."""
-    # What comes up to the place of the cut from both sides has no room for one more unknown character.
+    """``<s>`` is a run of unknown characters, which also occur in and beside other pieces."""
+    # Runs that reach the cut from both sides leave no room for another unknown character.
     texts = ["x<s", "ys>", "あ<", "い</", *([">い"] if options else [])]
     parts = [Piece(text, -3 - at, NORMAL) for at, text in enumerate(texts)]
     pieces = BASE + KANA + parts + (BYTES if options else [])
     compare(pieces, "unigram", options, [*TEXTS, "x", "y"])
-    # Nothing takes "</s>" for a run when a part of it is a piece.
+    # "</s>" is not a run if a part of it is a piece.
     compare([*pieces, Piece("</", -3, NORMAL), Piece("/s", -4, NORMAL)], "unigram", options, [*TEXTS, "x", "y"])
     with pytest.raises(UnsupportedError, match="<s>"):
         document_of([*pieces, Piece("s>z", -3, NORMAL)], "unigram", PieceOptions(**options))
 
 
 def test_pieces_that_merging_never_makes():
-    # "あい" is not joined from its parts before "いう" takes one of them; alone beside a symbol it would be looked up.
+    # "いう" takes a part of "あい" before it is joined. Alone beside a symbol, "あい" would be looked up.
     pieces = [*BASE, *KANA[:3], Piece("う", -4, NORMAL), Piece("いう", -1, NORMAL), Piece("あいう", -9, NORMAL)]
     pieces += [Piece("<m>", 0, USER_DEFINED), Piece("あいうあ", -10, NORMAL), Piece("ううあ", -11, NORMAL)]
     compare(pieces, "bpe", {"add_dummy_prefix": False}, ["あ", "い", "う", "<m>", "あいうあ", "ううあ", "<s>"])

@@ -1,4 +1,4 @@
-"""The wire format: against the library that SentencePiece's own Python module uses, and damage."""
+"""The wire format, against the library in SentencePiece's own Python module, and damaged data."""
 
 from __future__ import annotations
 

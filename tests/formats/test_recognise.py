@@ -1,4 +1,4 @@
-"""What a source is, by its content whatever its name, from as little of it as that takes; one clear line if nothing."""
+"""Recognition of sources by a small part of their contents, whatever their name. Unknown ones give a clear line."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_vocabulary_of_two_files(tmp_path):
     with pytest.raises(VocabularyError, match=r"vocab\.json"):
         recognise(tmp_path / "other")
     (tmp_path / "vocab.json").write_bytes(b'{"a": 0}')  # few tokens, but merges.txt is there
-    (tmp_path / "merges.txt").write_bytes(b"a b\n")  # and it need not say its version
+    (tmp_path / "merges.txt").write_bytes(b"a b\n")  # its version line is optional
     assert recognise(tmp_path / "vocab.json") is Kind.VOCAB_JSON
     assert recognise(tmp_path / "merges.txt") is Kind.MERGES
 
@@ -128,7 +128,7 @@ def test_a_large_file_is_not_read_whole(tmp_path):
 DIRECTORY = {
     "tokenizer.json": (tokenizer_json(), Kind.TOKENIZER_JSON),
     "tekken.json": (TEKKEN, Kind.TEKKEN),
-    "tokenizer.model": (RANKS, Kind.TIKTOKEN),  # as Llama 3 names its ranks
+    "tokenizer.model": (RANKS, Kind.TIKTOKEN),  # Llama 3's name for its ranks
     "m.model": (PIECE, Kind.SENTENCEPIECE),
     "vocab.json": (VOCAB, Kind.VOCAB_JSON),
     "vocab.txt": (WORDPIECE, Kind.WORDPIECE),
@@ -139,7 +139,7 @@ DIRECTORY = {
 
 
 def test_directory(tmp_path):
-    """Each file is found when those that come before it are gone."""
+    """Each file is found once the files with precedence are removed."""
     for name, (data, _) in DIRECTORY.items():
         (tmp_path / name).write_bytes(data)
     (tmp_path / "merges.txt").write_bytes(MERGES)

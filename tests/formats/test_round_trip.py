@@ -1,4 +1,4 @@
-"""Any bytes come back from every vocabulary that is complete, exact and greedy, whatever source it was read from."""
+"""Any bytes survive encoding and decoding with every complete vocabulary, exact and greedy, from every source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SentencePiece models: ids and texts of the library, natively and in stock tokenizers."""
+"""SentencePiece models: the library's ids and texts, natively and in stock tokenizers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from crayon_hf.formats.sentencepiece import read_sentencepiece
 from crayon_hf.parity.inputs.strings import generate
 
 NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
-"""Where letters are that came after Unicode 9: rules do not compose those with marks."""
+"""Ranges with letters newer than Unicode 9, which rules do not compose with marks."""
 SYMBOLS = ["<sep>", "[MASK]", "<x>", "<xy>", "ing", "\uff21", "▁the", "e\u0301x"]
 CONTROLS = ["<ctl>", "[INST]", "@@"]
 
@@ -72,7 +72,7 @@ def sentences(training_text: list[str]) -> list[str]:
 
 
 class Model:
-    """The library, stock tokenizers and ours on one model."""
+    """The library, stock tokenizers and ours with one model."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -86,9 +86,9 @@ class Model:
         self.has_rules = "Precompiled" in json.dumps(self.document["normalizer"])
 
     def check(self, texts: list[str]) -> int:
-        """Compare all of them; the number of texts with two ways to cut them that have one score."""
+        """Compare all of them. Returns the number of texts with two segmentations of equal score."""
         texts = [text.encode("utf-8", "replace").decode() for text in texts]
-        # What the components mark spaces with (hypothesis finds it in the source) is lost where it is a text's own.
+        # The components' mark for spaces (hypothesis finds it in the source) is lost if a text contains it.
         marks = (piece_texts._START, piece_texts._KEPT, piece_texts._HELD, piece_texts._HELD_FROM, piece_texts._END)
         texts = [text for text in texts if not any(mark in text for mark in marks)]
         if self.has_rules:
@@ -108,7 +108,7 @@ class Model:
         return ties
 
     def is_tie(self, a: list[int], b: list[int]) -> bool:
-        """True if both are one text in normal pieces, and score the same but for single precision."""
+        """Whether both spell one text in normal pieces, with scores that are equal in single precision."""
         if self.document["model"]["type"] != "Unigram" or [id for id in a if self.is_odd(id)] != [
             id for id in b if self.is_odd(id)
         ]:
@@ -145,7 +145,7 @@ def model(request, sentences) -> Model:
 def test_trained_models(model):
     assert model.converted.reference == "sentencepiece"
     assert model.check(model.texts(1500, seed=3)) <= 12
-    # Nothing, white space in every place, and the symbol itself.
+    # Empty, white space in every position, and the symbol itself.
     spaces = ["", " ", "  ", "\u2581", " \u2581", "a\u2581 ", " a  b ", " \n a", "a\t\r\n", "\u3000", "\u200b"]
     if "suffix" in str(model.document["normalizer"]):
         spaces.remove("\u200b")
@@ -196,7 +196,7 @@ def test_rules_for_decoded_text(sentences, name, tmp_path):
 
 
 def opened(data: bytes, path: Path) -> tuple[sentencepiece.SentencePieceProcessor, Tokenizer]:
-    """The library's and ours of a file."""
+    """The tokenizers of the library and ours for a file."""
     path.write_bytes(data)
     ours = Tokenizer.from_file(path)
     assert ours.engine_report()["engine"] == "native"
@@ -205,7 +205,7 @@ def opened(data: bytes, path: Path) -> tuple[sentencepiece.SentencePieceProcesso
 
 
 def model_of(pieces: list[tuple[str, float, int]], kind: int, **options: bool) -> bytes:
-    """A model of these pieces besides the unknown one; options of both specifications."""
+    """A model with these pieces and the unknown one; options of both specifications."""
     proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
     proto.trainer_spec.model_type = kind
     for name, value in options.items():
@@ -259,7 +259,7 @@ def test_offsets_of_the_librarys_normalizer(sentences, tmp_path):
     )
 )
 def test_pieces_are_those_of_the_library(drawn):
-    """Also those that are long, or have no score or kind, between usual ones."""
+    """Also long pieces, and pieces without score or kind, between usual ones."""
     proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
     for text, score, kind in drawn:
         facts = {"piece": text, "score": score, "type": kind}

@@ -1,4 +1,4 @@
-"""tekken.json: its ids are tiktoken's of the same ranks, behind the special tokens.
+"""tekken.json: the ids of tiktoken for the same ranks, after the special tokens.
 
 tests/parity/test_mistral_common.py compares with mistral_common itself.
 """
@@ -82,11 +82,11 @@ def test_facts_are_those_of_mistral_common() -> None:
     assert list(conversion.VERSIONS_WITH_BUILT_IN_TOKENS) == older
 
 
-# -- what is wrong
+# -- errors
 
 
 def put(value: Any, *path: str | int) -> Change:
-    """A change that puts `value` where `path` leads; `...` removes what is there."""
+    """A change that sets `value` at `path`, or removes it with `...`."""
 
     def change(document: Any) -> None:
         *parents, last = path

@@ -1,4 +1,4 @@
-"""Lists of terms: a plain longest match over bytes, in stock tokenizers as in ours."""
+"""Lists of terms: longest match over bytes, in stock tokenizers as in ours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_longest_match(terms, text):
 
 
 def test_ids(tmp_path):
-    """The bytes are first, then the terms as they come, each once; a term may be bytes that are no text."""
+    """Bytes first, then the terms in order, each once. A term may be bytes that are not UTF-8."""
     write(from_terms(["energy", " energy", "x", b"\xe2\x88", "energy", "µ"]), tmp_path)
     tokenizer = Tokenizer.from_file(tmp_path)
     assert tokenizer.engine_report()["engine"] == "native"

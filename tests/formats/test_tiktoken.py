@@ -1,4 +1,4 @@
-"""Rank files: the ids of tiktoken, natively, and from the converted tokenizer.json in stock tokenizers."""
+"""Rank files: the ids of tiktoken, natively, and in stock tokenizers from the converted tokenizer.json."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SURROGATES = ("a\ud800b", "\udfff", "\ud83d\ude42 pair", "\ude42\ud83d")
 
 @pytest.fixture(scope="module")
 def ranks(gpt2_like: Path) -> dict[bytes, int]:
-    """The tokens of a small vocabulary, single bytes first, as rank files have them."""
+    """The tokens of a small vocabulary, single bytes first, as in rank files."""
     back = {char: byte for byte, char in BYTE_LEVEL.items()}
     model = json.loads(gpt2_like.read_bytes())["model"]
     merged = ["".join(pair) for pair in model["merges"]]
@@ -122,7 +122,7 @@ def test_odd_pattern_is_delegated(rank_file, ranks):
 def test_delegated_interface(rank_file, ranks):
     native = Tokenizer.from_tiktoken(rank_file, pattern=PATTERNS["r50k"], special_tokens=SPECIALS)
     with pytest.warns(DelegatedWarning):
-        # The same language, spelled as nobody does.
+        # An equivalent pattern in an unusual spelling.
         ours = Tokenizer.from_tiktoken(rank_file, pattern=f"(?:{PATTERNS['r50k']})", special_tokens=SPECIALS)
     assert ours.engine == "delegated"
     for text in TEXTS:
@@ -150,7 +150,7 @@ def test_special_token_that_text_could_give_is_delegated(rank_file, ranks, speci
     check_against(ours, reference_of(ranks, PATTERNS["r50k"], specials), [f"a{special}b {special}", "the pad ||| x"])
 
 
-# -- what is wrong
+# -- errors
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_special_token_that_text_could_give_is_delegated(rank_file, ranks, speci
         (b"IQ== zero\n", "line 1"),
         (b"I 0\n", "line 1"),
         (b"IQ== -1\n", "negative"),
-        (b"= 0\n", "byte"),  # an empty token is one
+        (b"= 0\n", "byte"),  # an empty token
         (b"= 0\n= 1\n", "line 2.*repeats"),
         (b"IQ== 0\nIQ== 1\n", "line 2.*repeats"),
         (b"IQ== 0\nIg== 0\n", "the same rank to two tokens"),
@@ -178,7 +178,7 @@ def test_malformed_rank_file(content, message, tmp_path):
 
 
 def test_a_file_with_an_empty_token(rank_file, ranks, tmp_path):
-    """As Whisper's multilingual.tiktoken has it: "=" and a rank."""
+    """Like Whisper's multilingual.tiktoken: "=" and a rank."""
     empty = len(ranks)
     specials = {"<|end|>": empty + 1}
     path = tmp_path / "multilingual.tiktoken"

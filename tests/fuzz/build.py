@@ -1,4 +1,4 @@
-"""Builds the engine and its fuzz targets with Clang's sanitizers and coverage; what is up to date stays as it is."""
+"""Builds the engine and its fuzz targets with Clang's sanitizers and coverage, without rebuilding current ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMON += ["-fno-sanitize-recover=all"]
 
 
 def compiler() -> str | None:
-    """Clang with libFuzzer and its sanitizers, or None where there is none. CRAYON_FUZZ_CXX names another one."""
+    """Clang with libFuzzer and its sanitizers, or None without it. CRAYON_FUZZ_CXX names another compiler."""
     found = shutil.which(os.environ.get("CRAYON_FUZZ_CXX", "clang++"))
     if found is None:
         return None
@@ -32,9 +32,11 @@ def compiler() -> str | None:
 
 
 def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False) -> None:
-    """Make `directory`/NAME of these targets of the engine. `is_quick` compiles in two thirds of the time: without line
-    numbers in reports, and without checks for pointers that are null, misaligned or of small objects. RuntimeError
-    without Clang, BuildError where a file does not compile."""
+    """Make `directory`/NAME for these targets of the engine.
+
+    `is_quick` compiles in two thirds of the time: without line numbers in reports, and without checks for null,
+    misaligned and too small objects. RuntimeError without Clang, BuildError if a file does not compile.
+    """
     if not targets:
         return
     cxx = compiler()
@@ -62,7 +64,7 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
     own = {name: compiled(f"{HERE}/engine/{name}.cpp", harness) for name in [*targets, "support"]}
     library = [own.pop("support"), *(compiled(source, simd_flags(source)) for source in sources)]
     archive = str(directory / "engine.a")
-    # `ar` would leave in it what is no longer a source.
+    # `ar` would keep objects of deleted sources.
     ninja.make(f"rm -f {shlex.quote(archive)} && {shlex.join(['ar', 'rcs', archive, *library])}", library, archive)
     for name, main in own.items():
         link = [cxx, f"-fsanitize=fuzzer,{SANITIZERS}", main, archive, "-lpthread", "-o", str(directory / name)]
@@ -71,8 +73,10 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
 
 
 def write_vocabularies(directory: Path) -> None:
-    """What vocabularies.json has, for C++, so that a program of a target needs nothing beside it: an input names a
-    vocabulary by its place in the list, so new ones go to the end."""
+    """Write vocabularies.json as C++, so that a target needs no other file.
+
+    Inputs name a vocabulary by its place in the list, so new ones go to the end.
+    """
     found = json.loads((ROOT / HERE / "vocabularies.json").read_text(encoding="utf-8"))
     parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
     empty = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], **dict.fromkeys(parts)}

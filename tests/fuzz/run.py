@@ -1,8 +1,8 @@
-"""Fuzzes the engine and the Python edge: builds what is not built, goes on from the kept corpora, prints a table.
+"""Fuzzes the engine and the Python edge: builds the targets, continues from the kept corpora, prints a table.
 
-    python tests/fuzz/run.py [--seconds N] [--target NAME ...] [--jobs N] [--build-dir DIR]
+python tests/fuzz/run.py [--seconds N] [--target NAME ...] [--jobs N] [--build-dir DIR]
 
-A target of the engine is ``engine/NAME.cpp`` with ``LLVMFuzzerTestOneInput``, one of the edge a function that
+An engine target is ``engine/NAME.cpp`` with ``LLVMFuzzerTestOneInput``, an edge target a function that
 ``edge/drive.py`` lists. Seconds are for each target. New inputs stay in DIR/corpora. An input that crashes, hangs or
 shows a difference is kept in ``crashes/KIND/NAME``, and the exit status is 1; ``-minimize_crash=1`` of the program
 makes it smaller. The engine needs Clang with libFuzzer, the edge atheris and an installed crayon_hf.
@@ -53,7 +53,7 @@ class Target:
         return f"{self.kind}/{self.name}"
 
     def inputs(self) -> list[Path]:
-        """The kept inputs: seeds, then those that once failed."""
+        """The kept inputs: seeds, then inputs that failed once."""
         return [path for folder in ("corpus", "crashes") for path in sorted((HERE / folder / self.title).glob("*"))]
 
 
@@ -63,7 +63,7 @@ TARGETS += [Target("edge", name) for name in drive.NAMES]
 
 @dataclass
 class Result:
-    """What a run of one target did."""
+    """The result of fuzzing one target."""
 
     target: Target
     executions: int
@@ -72,8 +72,8 @@ class Result:
 
 
 def fuzz(directory: Path, corpus: Path, target: Target, seconds: int = 0, runs: int = 0) -> Result:
-    """Run a target for some seconds, or the kept inputs and so many new ones, which are then the same every time. What
-    it finds on the way is put into `corpus`."""
+    """Run a target for some seconds, or on the kept inputs and `runs` new ones, the same each time. New inputs go to
+    `corpus`."""
     found = HERE / "crashes" / target.title
     for folder in (corpus, found):
         folder.mkdir(parents=True, exist_ok=True)

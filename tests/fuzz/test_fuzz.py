@@ -1,7 +1,7 @@
 """Every kept fuzz input, and some thousand new ones for the engine, under Clang's sanitizers.
 
-The inputs that a run tries are a function of its seed and of the code, so it is the same run every time; ``run.py`` is
-for long ones. The engine's targets are skipped without Clang, unless CRAYON_FUZZ_CXX names a compiler.
+New inputs depend only on the seed and the code, so each run is the same; ``run.py`` is for long runs. Engine targets
+are skipped without Clang, unless CRAYON_FUZZ_CXX names a compiler.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUNS = {
     "lies": 150,
     "parsers": 1500,
 }
-"""Executions of targets of the engine beside the kept inputs. (`kernels` takes long to compile: tests/gpu has it.)"""
+"""Executions of engine targets besides the kept inputs. (`kernels` takes long to compile: tests/gpu has it.)"""
 
 
 @pytest.mark.slow

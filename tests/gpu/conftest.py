@@ -7,6 +7,6 @@ from tests.support.gpu_devices import GpuDevice, chosen
 
 @pytest.fixture(scope="module", params=chosen(), ids=lambda device: device.name)
 def device(request: pytest.FixtureRequest) -> GpuDevice:
-    """Each of the devices that the tests run on, in turn."""
+    """Each device of the tests in turn."""
     found: GpuDevice = request.param
     return found

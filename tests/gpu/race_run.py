@@ -1,8 +1,8 @@
-"""Encodes with a simulator that was built for ThreadSanitizer, which is in this process, and compares with the CPU.
+"""Encodes with a simulator built for ThreadSanitizer, loaded into this process, and compares with the CPU.
 
-    python race_run.py SIMULATOR TEXT cuda|hip exact|greedy TOKENIZER...
+python race_run.py SIMULATOR TEXT cuda|hip exact|greedy TOKENIZER...
 
-TEXT is a file whose lines are texts. Fails where an id differs; ThreadSanitizer says what else is wrong.
+TEXT is a file with a text on each line. Fails if an id differs; ThreadSanitizer reports races.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The GPU engines compile without a warning, and their modules say what is missing on a machine without a driver.
+"""The GPU engines compile without a warning, and on a machine without a driver their modules report that.
 
 One architecture each, with little optimization; `make gpu` compiles for all. Skipped without nvcc or hipcc, unless
 CRAYON_NVCC or CRAYON_HIPCC names it.
@@ -20,7 +20,7 @@ from native_build import BuildError
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = {"cuda": "CRAYON_NVCC", "hip": "CRAYON_HIPCC"}
 
-# With a device it is opened; without one it has to say why, and nothing else may happen.
+# With a device it opens; without one it must say why.
 USE = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location(sys.argv[1], sys.argv[2])
@@ -47,7 +47,7 @@ def test_a_module_without_a_driver(name: str, tmp_path: Path) -> None:
         assert named is None, f"{NAMED[name]} names no compiler"
         pytest.skip(f"no {runtime.compiler}")
     archs = gpu_build.architectures(runtime, compiler)[:1]
-    directory = ROOT / "build" / "gpu-test" / name  # what is up to date there stays
+    directory = ROOT / "build" / "gpu-test" / name  # reuses current objects
     out = gpu_build.build_module(runtime, compiler, archs, directory, strict=True, quick=True)
 
     command = [sys.executable, "-c", USE, runtime.module, str(out)]
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(MergeInShared::kThreads) merge_in_shared(const
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
 def test_a_wavefront_waits_for_its_shared_memory(tmp_path: Path) -> None:
-    """In gfx90a's code, each barrier of a wavefront comes behind a wait for what its lanes have read and written."""
+    """In gfx90a's code, each barrier of a wavefront follows a wait for the reads and writes of its lanes."""
     compiler = shutil.which(os.environ.get(NAMED["hip"], "hipcc"))
     if compiler is None:
         pytest.skip("no hipcc")

@@ -1,5 +1,8 @@
-"""`_core.DeviceEncoder` and what it leaves on a device. What runs kernels, on every device that is here; what is
-refused before that, and memory that runs out, with the CPU in a GPU's place."""
+"""`_core.DeviceEncoder` and its memory on a device.
+
+Tests that run kernels use every available device. Tests of refused arguments and of exhausted memory use the CPU
+device.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ def encoder(engine, device) -> _core.DeviceEncoder:
 
 @pytest.fixture(scope="module")
 def on_host(engine) -> _core.DeviceEncoder:
-    """Of a device whose memory is the host's, for what no kernel has a part in."""
+    """An encoder on the CPU device, for tests that need no kernels."""
     return _core.DeviceEncoder(engine, HOST.open(1 << 28), lanes=1)
 
 
@@ -70,7 +73,7 @@ def assert_same(made, expected):
 
 
 class Exporter:
-    """An array that is had through DLPack alone."""
+    """An array that is only accessible through DLPack."""
 
     def __init__(self, array: Any, device: tuple[int, int] | None = None) -> None:
         self.array, self.device = array, device
@@ -116,14 +119,14 @@ def test_what_is_empty(encoder, engine):
 
 
 def test_long_texts_of_every_width(encoder, engine, device):
-    """Texts of more than a part of what makes UTF-8 of them."""
+    """Texts longer than a part of the conversion to UTF-8."""
     if device.is_simulated:
         pytest.skip("megabytes take minutes")
     texts = ["ab " * 400_000, "é " * 300_000, "日 " * 200_000 + "é", "🙂 " * 30_000, "end"]
     assert_same(encoder.encode_ragged(texts, threads=2), engine.encode_ragged(texts))
 
 
-# -- what is refused
+# -- refused arguments
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def with_added(*contents: str) -> _core.Engine:
 
 
 def test_added_tokens_that_take_long_to_compare(device):
-    """Where it is not known whether they overlap, texts that have them are the CPU's."""
+    """If the compiler does not know whether added tokens overlap, the CPU encodes texts that have them."""
     added = with_added(*(f"{i}{'a' * 900}c" for i in range(8)), "a" * 800 + "b", "<m>")
     encoder = _core.DeviceEncoder(added, device.open(1 << 28))
     texts = ["a" * 2000, f"3{'a' * 900}c<m>", "<m>"]
@@ -228,18 +231,18 @@ def test_arrays_outlive_the_encoder_and_are_freed(engine):
     ]
     gc.collect()
     assert_same(views, expected)
-    # More than the device has, were any of it kept.
+    # Together more than the device's memory, so nothing may be kept.
     encoder = _core.DeviceEncoder(engine, device, lanes=1)
     text = "a b " * 20_000
     for _ in range(80):
         ids, _splits = encoder.encode_ragged([text], as_device_arrays=True)
-        ids.__dlpack__()  # a capsule that nobody takes
+        ids.__dlpack__()  # a capsule without a consumer
         np.from_dlpack(ids)
     assert ids.nbytes * 80 > 12 << 20
     assert_same(views, expected)
 
 
-# -- memory that is used again
+# -- reused memory
 
 
 def counts_on(device: Any) -> dict[str, int]:
@@ -265,7 +268,7 @@ def test_trim_gives_memory_back(engine):
 
 @pytest.mark.slow
 def test_a_wait_that_fails_leaves_no_copy_on_its_way(engine):
-    """What is copied from and to memory of ours is done before that goes."""
+    """Copies from and to our memory finish before it is freed."""
     texts = ["<|eot_id|> is the CPU's", words(40_000), *["y" * 60_000] * 8, "x" * 3000]
     expected = engine.encode_ragged(texts)
     failed = 0
@@ -283,7 +286,7 @@ def test_a_wait_that_fails_leaves_no_copy_on_its_way(engine):
     assert failed > 20
 
 
-# -- memory that runs out
+# -- exhausted memory
 
 
 @pytest.mark.parametrize("as_device_arrays", [True, False])
@@ -329,7 +332,7 @@ def test_memory_that_another_process_takes(engine, as_device_arrays):
         _core._testing.take_device_memory(device, 0)
         before = encoder.report["partitions"]
         assert_same(encoder.encode_ragged(texts), expected)
-        assert encoder.report["partitions"] - before == 1  # there is room again
+        assert encoder.report["partitions"] - before == 1  # memory is available again
 
 
 # -- arrays
@@ -374,7 +377,7 @@ def test_dlpack_refuses(array, how, message, device):
 
 
 class Filled(Exporter):
-    """Bytes that a stream of a library has still to fill when somebody asks for them."""
+    """Bytes that a library's stream fills only after they are requested."""
 
     def __init__(self, device: Any, data: bytes) -> None:
         super().__init__(np.zeros(len(data), np.uint8), (2, 0))
@@ -400,7 +403,7 @@ class CudaArray:
 @pytest.mark.parametrize("lanes", [1, 2])
 @pytest.mark.parametrize("elements", [1 << 29, 300])
 def test_streams_that_are_late(any_vocabulary, lanes, elements):
-    """Nothing is done before somebody waits for it: what is read, or gone, too early shows."""
+    """Work runs only when it is waited for, so early reads and early frees show."""
     engine = engine_of(any_vocabulary)
     device = _core._testing.host_device(1 << 28, is_deferred=True)
     encoder = _core.DeviceEncoder(engine, device, elements=elements, lanes=lanes)

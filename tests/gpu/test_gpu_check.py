@@ -1,4 +1,4 @@
-"""`python -m parity.gpu` as a whole, with the CPU in a GPU's place: what it finds, writes and returns."""
+"""`python -m parity.gpu` as a whole, with a CPU device instead of a GPU: its findings, files and exit status."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TINY = sizes_for(0.01, True)
 
 @pytest.fixture(autouse=True)
 def _without_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts that every machine has; and children can import the wrong encoders."""
+    """Use texts that every machine has, and let children import the wrong encoders."""
     monkeypatch.delenv("CRAYON_SHARED", raising=False)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
 def check(output: Path, vocabulary: Path, *more: str) -> tuple[int, dict[str, Any]]:
-    """The exit code of the command with tiny sizes and time for all of them, and its report."""
+    """Run the command with tiny sizes and time limits. Returns its exit code and report."""
     arguments = ["-o", str(output), "--device", STAND_IN, "-t", str(vocabulary), "--sizes", "0.01"]
     code = main([*arguments, "--minutes", "60", *more])
     return code, json.loads((output / "report.json").read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def test_all_of_it(tmp_path: Path, llama3_like: Path) -> None:
 def test_ids_that_differ_are_written(
     tmp_path: Path, gpt2_like: Path, llama3_like: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The device has another vocabulary than the CPU: each text is there, as small as it could be made."""
+    """The device has another vocabulary than the CPU. Each differing text is written, minimized."""
     other = tmp_path / "other.dat"
     other.write_bytes(_core.compile_tokenizer_json(llama3_like.read_bytes(), "{}"))
     monkeypatch.setenv("WRONG_VOCABULARY", str(other))
@@ -98,7 +98,7 @@ def test_a_crash_or_a_hang_is_a_result(tmp_path: Path, llama3_like: Path, wrong:
     (file,) = bad["failures"]
     record = json.loads((tmp_path / file).read_text(encoding="utf-8"))
     (case,) = (case for case in cases.plan(TINY, ["llama3_like"], True) if case.name == bad["name"])
-    batch = [*cases.batches_of(case, TINY, ROOT)][record["batch"]]  # that was under way, whole
+    batch = [*cases.batches_of(case, TINY, ROOT)][record["batch"]]  # the whole batch in progress
     texts = [text if isinstance(text, bytes) else text.encode() for text in batch.texts]
     assert (tmp_path / "failures" / record["batch_file"]).read_bytes() == b"".join(texts)
 

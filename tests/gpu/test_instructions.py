@@ -1,4 +1,4 @@
-"""The counter of a GPU's instructions (tools/gpu_instructions.py): what teams cost, by hand, and what kernels do."""
+"""The counter of GPU instructions (tools/gpu_instructions.py): costs of teams by hand, and of kernels."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_kernels(counter: ModuleType, llama3_like: Path, training_text: list[str
     assert {"describe_chunks", "boundaries_llama3", "list_pretokens", "look_up_words", "count_ids", "write_ids"} <= ran
     assert "boundaries_gpt2" not in ran
     for name in ran:
-        # Twice as many lanes to a warp: at most half is saved, and nothing is lost.
+        # With twice as many lanes in a warp, costs are at least half, and not higher.
         narrow, wide = costs[32].instructions[name], costs[64].instructions[name]
         assert narrow / 2 <= wide <= narrow, name
         assert 0 < costs[64].lanes[name] <= 1
-        # What lanes have to do is the same.
+        # The work of lanes is the same.
         assert costs[64].lanes[name] * 64 * wide == pytest.approx(costs[32].lanes[name] * 32 * narrow)
     again = gpu_instructions.measure(counter, engine, text)
     assert again.instructions == costs[32].instructions
-    # Each chunk of 64 bytes: a lane reads 64 bytes, eight at a time, and as many flags; a warp has 32 chunks.
+    # A lane reads a chunk of 64 bytes, eight at a time, and as many flags; a warp has 32 chunks.
     assert (64 + 8) / (64 * 32) < again.instructions["describe_chunks"] < 10

@@ -1,4 +1,4 @@
-"""The kernels on every device that is here: of every pattern, exact and greedy, the ids are the CPU engine's."""
+"""The kernels on every available device: for every pattern, exact and greedy, ids are those of the CPU engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def assert_same_ids(engine: _core.Engine, texts: list[str], device: GpuDevice) -
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def engine(request: pytest.FixtureRequest, llama3_like: Path) -> _core.Engine:
-    """A trained vocabulary behind each of the published patterns."""
+    """A trained vocabulary with each of the published patterns."""
     document = json.loads(llama3_like.read_text(encoding="utf-8"))
     split = {"type": "Split", "pattern": {"Regex": _core.canonical_pattern(request.param)}}
     bytes_alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -56,7 +56,7 @@ def test_generated_strings(engine: _core.Engine, device: GpuDevice) -> None:
 
 
 def runs(counts: tuple[int, ...], starts: tuple[str, ...], ends: tuple[str, ...]) -> list[str]:
-    """Longer than what a thread looks at, and than what a device merges."""
+    """Runs longer than one thread searches, and longer than a device merges."""
     return [start + run * count + end for run in RUNS for count in counts for start in starts for end in ends]
 
 
@@ -77,7 +77,7 @@ def test_schedules(engine: _core.Engine, simulator: GpuDevice, seed: int) -> Non
 
 @pytest.mark.slow
 def test_runs_of_tiles(engine: _core.Engine) -> None:
-    """Tiles of 64 KB that have nothing else are passed at once, but where a text begins in them."""
+    """Uniform tiles of 64 KB are skipped as a whole, unless a text begins in them."""
     for run in (*RUNS, "\u3000", "A中", "AB", "\r\n"):
         long = run * (140_000 // len(run.encode()))
         half = len(long) // 2

@@ -1,5 +1,4 @@
-"""The kernels under ThreadSanitizer: it takes the simulator's lanes for threads, in order only where they wait for each
-other.
+"""The kernels under ThreadSanitizer, with the simulator's lanes as threads that are ordered only by waits.
 
 Slow. Skipped without GCC on Linux, unless CRAYON_RACES_CXX names it.
 """
@@ -26,7 +25,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some KB of everything, with texts that are the CPU's; more than a block has of any kernel but those of 32 KB."""
+    """Some KB of everything, including texts for the CPU; several blocks of every kernel, except those of 32 KB."""
     lines = [text.replace("\n", " ").replace("\r", " ") for text in strings(60)]
     lines += ["[L] <|endoftext|> crayon e\u0301", "a" * 1500, " " * 300, "7" * 300]
     path = tmp_path_factory.mktemp("races") / "texts"

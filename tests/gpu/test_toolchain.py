@@ -1,5 +1,5 @@
-"""Which compiler builds the GPU engines, and for which architectures. Shell scripts stand in for compilers and drivers
-that this machine need not have."""
+"""The choice of compilers and architectures for the GPU engines, with shell scripts instead of compilers and
+drivers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NVCC_12_4 = "for n in 50 60 70 75 80 86 87 89 90 90a; do echo compute_$n; done"
 
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    """put(name, script): a program, found before all others. No toolkit, package, device or variable of this machine
-    is seen."""
+    """put(name, script): a program that is found first. Toolkits, packages, devices and variables of this machine are
+    hidden."""
     for runtime in gpu_build.RUNTIMES:
         for variable in (*runtime.homes, runtime.variable):
             monkeypatch.delenv(variable, raising=False)
@@ -51,12 +51,12 @@ def cuda(nvcc: Path, for_here: bool = True) -> list[str]:
 @pytest.mark.parametrize(
     ("capabilities", "nvcc", "archs"),
     [
-        ("", NVCC_13, ["75", "80", "90", "100", "120"]),  # no device: every generation that nvcc knows
+        ("", NVCC_13, ["75", "80", "90", "100", "120"]),  # without a device: every generation that nvcc knows
         ("", NVCC_12_4, ["75", "80", "90"]),
         ("[N/A]", NVCC_13, ["75", "80", "90", "100", "120"]),
         (r"8.9\n7.5\n8.9", NVCC_13, ["75", "89"]),
         ("10.3", NVCC_13, ["103"]),
-        ("12.2", NVCC_13, ["121"]),  # runs the code of the one before it
+        ("12.2", NVCC_13, ["121"]),  # runs the code of the previous architecture
         ("10.0", NVCC_12_4, ["90"]),  # runs its PTX
         (r"7.0\n8.0", NVCC_13, ["80"]),
         ("7.0", NVCC_12_4, ["70"]),
@@ -94,7 +94,7 @@ def test_hip_is_for_the_devices_that_are_here(put: Put) -> None:
 def test_a_build_that_is_not_asked_tries_an_engine_for_a_gpu_that_is_here(put: Put) -> None:
     put("nvcc", NVCC_13)
     put("hipcc", HIPCC)
-    assert all(gpu_build.why_not_tried(runtime) for runtime in gpu_build.RUNTIMES)  # a compiler is no reason
+    assert all(gpu_build.why_not_tried(runtime) for runtime in gpu_build.RUNTIMES)  # a compiler alone is not a reason
     put("nvidia-smi", '[ "$1" = -L ] && echo "GPU 0: Tesla K80 (UUID: GPU-1)"')  # an old driver
     put("rocm_agent_enumerator", "echo gfx90a")
     assert not any(gpu_build.why_not_tried(runtime) for runtime in gpu_build.RUNTIMES)

@@ -1,4 +1,4 @@
-"""Text in which a pattern has few places where a pretoken surely begins: how far one thread looks for them."""
+"""Texts with few places where a pretoken surely begins: how far one thread searches for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KINDS = {
 
 
 def encoded(engine: _core.Engine, text: str, device: GpuDevice) -> _core.DeviceEncoder:
-    """What encoded it, with the CPU's ids, between two texts that are the device's."""
+    """Check the ids between two texts for the device. Returns which side encoded the text."""
     texts = ["before", text, "it's behind"]
     encoder = _core.DeviceEncoder(engine, device.open())
     for ours, theirs in zip(encoder.encode_ragged(texts), engine.encode_ragged(texts), strict=True):
@@ -63,7 +63,7 @@ def test_one_thread_walks_little(engine: _core.Engine, kind: str) -> None:
 def test_the_cpu_encodes_what_one_thread_would_walk(
     engine: _core.Engine, request: pytest.FixtureRequest, text: str, families: list[str]
 ) -> None:
-    """No place tells by what stands around it whether a pretoken begins there: 'x', 's's or 's', 's."""
+    """No position shows by its neighbours whether a pretoken begins there: 'x', 's's or 's', 's."""
     is_walked = request.node.callspec.params["engine"] in families
     for size, documents in ((MOST, 0), (MOST * 64 * 2, int(is_walked))):
         report = encoded(engine, text * (size // len(text.encode())), HOST).report

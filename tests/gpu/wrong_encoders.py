@@ -1,4 +1,4 @@
-"""Encoders that are wrong in a known way, for `python -m parity.gpu --ours`: processes of a check import this."""
+"""Encoders with known defects for `python -m parity.gpu --ours`, imported by the processes of a check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Crashing(_Failing):
 
 
 class Hanging(_Failing):
-    """Never comes back, with greedy vocabularies."""
+    """Never returns, with greedy vocabularies."""
 
     def fail(self) -> None:
         time.sleep(10_000)

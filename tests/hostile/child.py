@@ -1,8 +1,8 @@
-"""Opens hostile files in a process of its own, with little memory and time: ``python -m tests.hostile.child GOOD...``.
+"""Opens hostile files in its own process, with little memory and time: ``python -m tests.hostile.child GOOD...``.
 
-Reads lines of JSON, ``[number, way, path]``, and answers each with one, ``[number, way, error, message, fault]``:
-the class of the error or ``accepted``, its message, and what was wrong in this process after it. When a case kills the
-process, the line that is missing says which one it was.
+Reads lines of JSON, ``[number, way, path]``. Answers each with ``[number, way, error, message, fault]``: the class of
+the error or ``accepted``, its message, and damage found in this process afterwards. If a case kills the process, the
+missing line identifies it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from crayon_hf.formats import convert, write
 from tests.hostile.good import TEXT
 
 SECONDS, BYTES = 10, 3 << 30
-WAITING = 100  # seconds for what blocks and takes no time: on a busy machine, too
+WAITING = 100  # seconds until a blocked call fails the test, even on a busy machine
 
-vocab = CrayonVocab()  # one for all: it must still have what it had before
+vocab = CrayonVocab()  # one for all cases: it must keep its profile
 
 
 def engine(path: str) -> list[int]:
@@ -56,7 +56,7 @@ def profile(path: str) -> list[int]:
 
 
 def converted(path: str) -> list[int]:
-    """By `crayon_hf.formats`, into a directory, which a refused source leaves no trace of."""
+    """Convert with `crayon_hf.formats` into a directory, in which a refused source leaves no trace."""
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "made")
         try:
@@ -68,11 +68,11 @@ def converted(path: str) -> list[int]:
 
 
 class Failed(Exception):
-    """What a command wrote on stderr."""
+    """A command's messages on stderr."""
 
 
 def run(*words: str) -> str:
-    """What a command says: ``ok`` when it wrote anything on stdout."""
+    """Run a command. Returns ``ok`` if it wrote anything to stdout."""
     out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         code = command_line(words)
@@ -112,7 +112,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
 
 
 def judge(way: str, path: str, good: list[str], known: dict[str, list[Any]]) -> tuple[str, str, str]:
-    """The class of the error, its message, and what is wrong in this process since."""
+    """Return the class of the error, its message, and damage in this process since."""
     open_before = len(os.listdir("/proc/self/fd"))
     error, message, fault = "accepted", "", ""
     try:
@@ -141,7 +141,7 @@ def main() -> None:
     }
     known["profile"] = known["tokenizer"]
     requests = [json.loads(line) for line in sys.stdin]
-    if not hasattr(ctypes.CDLL(None), "__asan_init"):  # AddressSanitizer takes terabytes of address space
+    if not hasattr(ctypes.CDLL(None), "__asan_init"):  # AddressSanitizer needs terabytes of address space
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for number, way, path in requests:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)

@@ -1,7 +1,7 @@
-"""A cartridge of each row of the page's table that is about headers, the section table and the places of sections.
+"""A cartridge for each row of the page's table about headers, the section table and the places of sections.
 
-Every one but those that say otherwise has the checksum that its header and table must have: it was meant. The engine's
-own tests have more of each kind (tests/support/cartridge_lies.py).
+Unless a case says otherwise, the checksum of its header and table is right: it is forged, not damaged. The engine's own
+tests have more of each kind (tests/support/cartridge_lies.py).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def cases() -> Iterator[Case]:
         "256 sections": [Section(99, 0, b"")] * (256 - len(sections)),
     }.items():
         yield Case(name, file_of(plain.write_cartridge([*sections, *more], digest)), ACCEPTED, "")
-    # It is another's, and whole: only what stands beside it can tell.
+    # A valid cartridge of another vocabulary: only the file beside it can reveal that.
     other = signed(data[:32] + bytes([data[32] ^ 1]) + data[33:])
     yield Case("source_digest of another", file_of(other), ACCEPTED, "")
 

@@ -1,4 +1,4 @@
-"""Cartridges with every checksum right, and contents that lie, or that would take all time or memory."""
+"""Cartridges with valid checksums and false contents, or with contents that would take all time or memory."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def cases() -> Iterator[Case]:
         yield _case(f"{section} huge", data, {section: b"{" + b" " * most + b"}"}, LARGE)
     yield _case("metadata of a MiB", data, {"metadata": b'{"reference":"tokenizers"}'.ljust(2**20)}, "", ACCEPTED)
     yield _case("certificate deep", data, {"certificate": b'{"a":' * 100_000}, LIE)
-    # What it says is looked at by who reads it (crayon-hf info); the ids are none of its business.
+    # Only readers of the certificate (crayon-hf info) check it; ids do not depend on it.
     numbers = json.dumps(dict.fromkeys(("schema", "cartridge", "reference", "corpus", "result"), 7)).encode()
     yield _case("certificate of numbers", data, {"certificate": numbers}, "", ACCEPTED)
     for field, value, promise in (("n_merges", 2**22 - 1, LIE), ("n_ids", 0, LIE), ("n_ids", 2**21, TOO_MANY)):
         yield _case(f"{field} {value}", data, {"program": program(data, **{field: value})}, promise)
     wrong = components(unigram, "model", "unk_id", value=2**32)
     yield _case("unk_id", unigram, {"components": wrong}, "the model's unk_id is not a token")
-    # The machine counts, it does not unroll.
+    # The regex engine counts repetitions, it does not unroll them.
     counts = _with(data, pre_tokenizer=_split("(((((a{1000}){1000}){1000}){1000}){1000})"))
     yield Case("a pattern of nested counts", file_of(counts), ACCEPTED, "")
 
@@ -57,8 +57,10 @@ def _split(pattern: str) -> dict[str, Any]:
 
 
 def _documents(data: bytes) -> dict[str, bytes]:
-    """Components that would take more time or memory than there is, and SentencePiece's compiled normalizer, a double
-    array and strings: the one program that a cartridge has."""
+    """Components that would exhaust time or memory, and SentencePiece's compiled normalizer.
+
+    That is a double array with strings, the one program in a cartridge.
+    """
     double = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
     nested: dict[str, Any] = {"type": "NFC"}
     for _ in range(200):

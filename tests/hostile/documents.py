@@ -1,4 +1,4 @@
-"""A ``tokenizer.json`` that is wrong."""
+"""Malformed ``tokenizer.json`` files."""
 
 from __future__ import annotations
 

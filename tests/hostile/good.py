@@ -1,4 +1,4 @@
-"""The small real cartridges that hostile ones are made from, compiled here from vocabularies that are trained here."""
+"""The small real cartridges that hostile ones are made from, compiled here from vocabularies trained here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
 
 @cache
 def byte_source() -> bytes:
-    """A ``tokenizer.json`` that becomes byte tables with something in every section."""
+    """A ``tokenizer.json`` that becomes byte tables with contents in every section."""
     text = [*conftest.SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
     tokenizer = conftest._byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)

@@ -1,4 +1,4 @@
-"""The gallery: what each hostile file is, and the error that it must give, is in the files of its part."""
+"""The gallery of hostile files. The module of each part describes its files and their errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS: dict[str, Callable[[], Iterator[Case]]] = {
 
 
 def make(directory: Path, cases: Iterator[Case]) -> list[tuple[Case, Path]]:
-    """Every case in a directory of its own, with its path."""
+    """Make every case in its own directory. Yields each with its path."""
     made = []
     for number, case in enumerate(cases):
         place = directory / f"{number:03}"

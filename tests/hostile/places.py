@@ -1,4 +1,4 @@
-"""What is no file, or no ordinary one: directories, pipes, devices, links, names, sizes. Only where there is POSIX."""
+"""Objects other than ordinary files: directories, pipes, devices, links, names, sizes. POSIX only."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _link(name: str, target: str) -> Callable[[Path], Path]:
 
 
 def _beside() -> Iterator[Case]:
-    """A good cartridge, and beside it, where its ``tokenizer.json`` is looked for, something else."""
+    """A good cartridge with something else beside it, under the name of its ``tokenizer.json``."""
     for name, target in {"a FIFO": None, "/dev/zero": "/dev/zero", "a link to itself": "hostile.json"}.items():
 
         def make(place: Path, target: str | None = target) -> Path:
@@ -100,7 +100,7 @@ def _sizes() -> Iterator[Case]:
 
 
 def _other_sources() -> Iterator[Case]:
-    """Sources of the other kinds that are read whole, and the files that are read beside one."""
+    """Sources of the other kinds that are read whole, and the files beside them that are read."""
     heads = {
         "a SentencePiece model": b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02",
         "tekken.json": b'{"config": {}, "vocab": [',
@@ -112,7 +112,7 @@ def _other_sources() -> Iterator[Case]:
 
     def two(place: Path) -> Path:
         numbers = b"{" + b",".join(b'"%c": %d' % (97 + id, id) for id in range(20)) + b"}"
-        _sparse("merges.txt", b"#version: 0.2\n" + b"a b\n" * (1 << 15))(place)  # recognising looks at 64 KiB
+        _sparse("merges.txt", b"#version: 0.2\n" + b"a b\n" * (1 << 15))(place)  # recognition reads 64 KiB
         return file_of(numbers, "vocab.json")(place)
 
     yield Case("a terabyte of merges.txt", two, VOCABULARY, TOO_MANY, names="merges.txt")

@@ -12,7 +12,7 @@ _HEADING = "## 9. Errors"
 
 @cache
 def promised() -> dict[str, str]:
-    """Each message, as the page writes it, with the class that it is of."""
+    """Each message, as the page writes it, with its class."""
     _, _, section = PAGE.read_text(encoding="utf-8").partition(f"\n{_HEADING}\n")
     section = section.partition("\n## ")[0]
     rows = re.findall(r"^\| `(.+)` \| `?(\w+)`? \| .*\|$", section, re.MULTILINE)
@@ -21,8 +21,11 @@ def promised() -> dict[str, str]:
 
 @cache
 def pattern_of(promise: str, path: str) -> re.Pattern[str]:
-    """What a message as the page writes it matches: ``N`` is a number, ``NAME`` a section, ``...`` is anything, and
-    ``PATH`` the file. A message without ``PATH`` has it in front."""
+    """Return the regular expression of a message in the page.
+
+    ``N`` is a number, ``NAME`` a section, ``...`` anything, and ``PATH`` the file. A message without ``PATH`` begins
+    with it.
+    """
     whole = promise if "PATH" in promise else f"PATH: {promise}"
     parts = {
         "N": r"-?\d+",

@@ -1,4 +1,4 @@
-"""Every hostile file, opened by every public way in a child process, gives what the documentation promises for it."""
+"""Every hostile file, opened in every public way in a child process, gives the documented result."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Gallery(NamedTuple):
 
 @pytest.fixture(scope="module")
 def goods(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The good files; what a hostile one was made from is among them."""
+    """The good files, including the originals of hostile ones."""
     directory = tmp_path_factory.mktemp("good")
     files = {"text.dat": good.text_tables(), "bytes.dat": good.byte_tables(), "version_2.dat": good.version_2()}
-    (directory / "text.json").write_bytes(text_source("llama_like"))  # what is converted of a cartridge
+    (directory / "text.json").write_bytes(text_source("llama_like"))  # the conversion of a cartridge reads it
     (directory / "bytes.json").write_bytes(good.byte_source())
     for name, data in files.items():
         (directory / name).write_bytes(data)
@@ -65,23 +65,25 @@ def ways_of(part: str, number: int, case: Case, path: Path) -> Iterator[str]:
         if case.only == "converted":
             yield "convert"
         return
-    if part in ("containers", "contents"):  # there are many, and what is behind the engine is the same for all
+    if part in ("containers", "contents"):  # they are many, and only the engine reads them
         yield "engine"
         if number % 3:
             return
         number //= 3
-    elif case.error != ACCEPTED or part == "version_2":  # of a cartridge, the tokenizer.json beside it is converted
+    elif (
+        case.error != ACCEPTED or part == "version_2"
+    ):  # the conversion of a cartridge reads the tokenizer.json beside it
         yield from ("converted", "convert") if case.promise == places.TOO_MANY else ("convert",)
     yield "tokenizer"
     way = IN_TURN[number % len(IN_TURN)]
     if way == "info" and part == "places" and case.error == ACCEPTED:
-        way = "encode"  # info wants the tokenizer.json of a cartridge as well
-    if way != "profile" or (os.path.isfile(path) and path.stem == "hostile"):  # only a file is one, with a plain name
+        way = "encode"  # info also needs the tokenizer.json of a cartridge
+    if way != "profile" or (os.path.isfile(path) and path.stem == "hostile"):  # profiles are files with plain names
         yield way
 
 
 def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: Path) -> list[Verdict]:
-    """What each case gives. One that kills its child, or keeps it busy, gets that for a verdict."""
+    """The verdict of each case. Cases that kill their child, or keep it busy, have that as their verdict."""
     verdicts: dict[int, list[str]] = {}
     root = Path(__file__).parents[2]
     path = os.pathsep.join([*(entry for entry in sys.path if entry), str(root)])
@@ -103,7 +105,7 @@ def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: P
         for line in done.stdout.splitlines():
             number, _, *verdict = json.loads(line)
             verdicts[number] = verdict
-        assert done.stdout or done.returncode < 0, done.stderr  # it judged nothing at all
+        assert done.stdout or done.returncode < 0, done.stderr  # no case was judged
         guilty = next((i for i, _, _ in left if i not in verdicts), None)
         if guilty is not None:
             verdicts[guilty] = ["the child", f"ended with {done.returncode}: {done.stderr[-500:]}", ""]
@@ -111,7 +113,7 @@ def judged(requests: list[tuple[Case, str, str]], goods: list[str], directory: P
 
 
 def fault_of(verdict: Verdict) -> str | None:
-    """What is wrong with a verdict; None if nothing is."""
+    """Return the fault of a verdict, or None."""
     case, message = verdict.case, verdict.message
     if verdict.fault:
         return verdict.fault
@@ -138,7 +140,7 @@ def fault_of(verdict: Verdict) -> str | None:
         rows = [case.promise] if case.promise else [row for row, error in promised().items() if error == case.error]
         if not any(row in promised() and pattern_of(row, about).fullmatch(message) for row in rows):
             return f"not as the page says: {message!r}, expected {case.promise!r}"
-    # What is converted is written as transformers would: Python's parser and the reference see a document first.
+    # Conversions write files as transformers does, so Python's parser and the reference see a document first.
     if verdict.way != "convert" and not re.search(case.says, message):
         return f"{message!r} does not say {case.says}"
     return None

@@ -1,4 +1,4 @@
-"""Files that change while they are used, and files that may not be read."""
+"""Files that change while they are used, and files without read permission."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="files are not mapped th
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """A directory that any user can look into, as those of pytest are not."""
+    """A directory that any user can read, unlike those of pytest."""
     path = Path(tempfile.mkdtemp())
     path.chmod(0o755)
     yield path
@@ -31,7 +31,7 @@ def open_to_all() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-# Everything is imported before the user changes: nobody need not be able to read this Python.
+# Import everything before changing the user: the other user may lack permission to read this Python.
 AS_NOBODY = """
 import json, os, sys
 from crayon_hf import CrayonVocab, Tokenizer, _core
@@ -67,7 +67,7 @@ print(json.dumps(out))
 
 
 def test_no_permission(open_to_all: Path) -> None:
-    """Neither the file nor what is in a closed directory can be read; a cache that cannot be written does no harm."""
+    """A file, and a file in a closed directory, cannot be read. A cache without write permission does no harm."""
     names = {name: open_to_all / name for name in ("good.dat", "closed.dat", "closed.json", "closed")}
     for name in ("good.dat", "closed.dat"):
         names[name].write_bytes(good.text_tables())

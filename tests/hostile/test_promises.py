@@ -1,4 +1,4 @@
-"""The page's table of errors and the gallery are about the same things."""
+"""The page's table of errors and the gallery have the same cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CRAYON's cartridges that are wrong: they have no checksums, so only what they say can be looked at."""
+"""Damaged cartridges of CRAYON. They have no checksums, so only their contents can be checked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cases() -> Iterator[Case]:
         "base of the root": (changed(0, 2**31 - 1), CARTRIDGE, ROOT),
         "parent": (changed(n + leaf, -2), CARTRIDGE, NODE),
         "a cycle": (written([1, 0, 3, 2], [-1, -1, 3, 2], [-1] * 4), CARTRIDGE, NODE),
-        # 280 kilobytes that spell 256 megabytes of keys: the child of node p by the byte 0 is p + 1.
+        # 280 kilobytes with 256 megabytes of keys: the child of node p by the byte 0 is p + 1.
         "a chain of keys": (chain, CARTRIDGE, "version 2 cartridge: its keys take more than N MiB"),
         "an id of 2^31 - 1": (changed(2 * n + leaf, 2**31 - 1), "UnsupportedError", TOO_LARGE),
         "no keys": (written([1], [-1], [-1]), VOCABULARY, "the version 2 cartridge has no tokens"),

@@ -1,4 +1,4 @@
-"""A repository with a cartridge, and what its clients have of it."""
+"""A repository with a cartridge, and its files at clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPO, OLD = "user/tok", "v1"
 
 
 def files_of(tokenizer_json: Path) -> dict[str, bytes]:
-    """The files that a tokenizer is published as."""
+    """The files of a published tokenizer."""
     source = tokenizer_json.read_bytes()
     config = b'{"tokenizer_class": "PreTrainedTokenizerFast"}'
     return {"tokenizer.json": source, "tokenizer.dat": compile_json(source), "tokenizer_config.json": config}
@@ -27,19 +27,19 @@ def two_versions(hub: LocalHub, old: Path, new: Path) -> None:
 
 
 def profile_directory(home: Path) -> Path:
-    """Where `crayon-hf pull` puts profiles for somebody with this home."""
+    """The directory of `crayon-hf pull` for this home."""
     return home / ".cache" / "xerv" / "crayon" / "profiles"
 
 
 def profile(home: Path, name: str = "tok") -> dict[str, bytes]:
-    """The files that a profile is, by what stands for them in the repository."""
+    """The files of a profile, by their names in the repository."""
     names = {"tokenizer.json": f"{name}.json", "tokenizer.dat": f"{name}.dat"}
     paths = {kind: profile_directory(home) / file for kind, file in names.items()}
     return {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
 
 
 def everything(home: Path) -> dict[str, bytes | str]:
-    """Every file and link in the directory of profiles, but for its lock."""
+    """Every file and link in the directory of profiles, except its lock."""
     found: dict[str, bytes | str] = {}
     for place, _, names in os.walk(profile_directory(home)):
         for name in names:
@@ -51,5 +51,5 @@ def everything(home: Path) -> dict[str, bytes | str]:
 
 
 def cartridge_files(hub: LocalHub, revision: str = "main") -> Mapping[str, bytes]:
-    """What a profile is after a pull of this revision."""
+    """The files of a profile after a pull of this revision."""
     return {name: hub.read(REPO, name, revision=revision) for name in ("tokenizer.json", "tokenizer.dat")}

@@ -1,4 +1,4 @@
-"""A local Hub, and the home of a client."""
+"""A local Hub, and a client's home."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.hub.local_hub import LocalHub
 
 @pytest.fixture
 def hub() -> Iterator[LocalHub]:
-    """A Hub that has nothing yet; afterwards nothing was asked of it that it does not know."""
+    """An empty Hub. At the end, the test fails if it received unknown requests."""
     with LocalHub() as hub:
         yield hub
         assert hub.unknown() == []
@@ -20,5 +20,5 @@ def hub() -> Iterator[LocalHub]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The home of a client."""
+    """A client's home."""
     return tmp_path / "home"

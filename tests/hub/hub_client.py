@@ -1,4 +1,4 @@
-"""Clients of a local Hub. Each is a process of its own: the client reads its endpoint when it is imported."""
+"""Clients of a local Hub, each in its own process: the client reads its endpoint at import."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.hub.local_hub import LocalHub
 
 
 def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environment: Any) -> subprocess.Popen[str]:
-    """Starts Python with this code, or with these arguments (`["-m", "crayon_hf", "pull", "user/repo"]`).
+    """Start Python with this code, or with these arguments (`["-m", "crayon_hf", "pull", "user/repo"]`).
 
-    What else is named goes to `LocalHub.environment`.
+    Other keywords go to `LocalHub.environment`.
     """
     arguments = ["-c", textwrap.dedent(what)] if isinstance(what, str) else list(what)
     home.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environ
 def run_client(
     hub: LocalHub, what: str | Sequence[str], home: Path, *, check: bool = False, **environment: Any
 ) -> subprocess.CompletedProcess[str]:
-    """`start_client`, and waits for its end. With `check` it must end with status 0."""
+    """`start_client`, then wait for its end. With `check` its exit status must be 0."""
     with start_client(hub, what, home, **environment) as process:
         try:
             out, err = process.communicate(timeout=120)
@@ -67,7 +67,7 @@ for line in sys.stdin:
 
 
 class Session:
-    """One process that runs commands of `crayon-hf` one after another: what they import is imported once."""
+    """One process that runs commands of `crayon-hf` in turn, to import modules only once."""
 
     def __init__(self, hub: LocalHub, home: Path, **environment: Any) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class Session:
         )
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs one command; its exit code and what it wrote."""
+        """Run one command. Returns its exit code and output."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(arguments), file=self._process.stdin, flush=True)

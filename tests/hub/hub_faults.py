@@ -1,4 +1,4 @@
-"""Faults that a local Hub can be told to make, each once or as often as asked, at requests that match a pattern."""
+"""Faults of a local Hub, at requests that match a pattern, once or several times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one answer. Make one with the functions below."""
+    """A fault of one answer. Make one with the functions below."""
 
     name: str
     status: int = 0
@@ -19,65 +19,65 @@ class Fault:
     seconds: float = 0.0
     fraction: float = 1.0
     needs_body: bool = False
-    """Only an answer that carries a file can have this fault; others pass and do not count."""
+    """Whether only answers with a file can have this fault; others pass and do not count."""
 
 
 def status(code: int, message: str = "", *, error_code: str = "", retry_after: int | None = None) -> Fault:
-    """This HTTP status in the place of an answer; the request is not carried out."""
+    """Answer with this HTTP status instead of carrying out the request."""
     return Fault(f"status {code}", code, message, error_code, retry_after)
 
 
 def drop_request(fraction: float = 0.0) -> Fault:
-    """The connection is closed when this part of the request's body was read: it is not carried out or answered."""
+    """Close the connection after this part of the request's body. The request is neither carried out nor answered."""
     return Fault("drop request", fraction=fraction)
 
 
 def drop_answer() -> Fault:
-    """The request is carried out, and the connection is closed without a word: the client does not learn of it."""
+    """Carry out the request and close the connection without an answer."""
     return Fault("drop answer")
 
 
 def drop_body(fraction: float = 0.5) -> Fault:
-    """The connection is closed when this part of the file was sent. Content-Length is that of the whole file."""
+    """Close the connection after this part of the file. Content-Length is that of the whole file."""
     return Fault("drop body", fraction=fraction, needs_body=True)
 
 
 def cut_body(fraction: float = 0.5) -> Fault:
-    """Only this part of the file is sent, and Content-Length says that it is all there is."""
+    """Send only this part of the file, with the Content-Length of the part."""
     return Fault("cut body", fraction=fraction, needs_body=True)
 
 
 def alter_body(fraction: float = 0.5) -> Fault:
-    """One byte of the file, at this part of it, is another than the one that the ETag names."""
+    """Change one byte of the file, at this part of it. The ETag stays."""
     return Fault("alter body", fraction=fraction, needs_body=True)
 
 
 def stall_body(fraction: float = 0.5, seconds: float = 60.0) -> Fault:
-    """When this part of the file was sent nothing comes for some seconds, then the rest."""
+    """After this part of the file, wait some seconds before the rest."""
     return Fault("stall body", fraction=fraction, seconds=seconds, needs_body=True)
 
 
 def hang(seconds: float = 60.0) -> Fault:
-    """Nothing happens for some seconds, then the request is carried out and answered."""
+    """Wait some seconds, then carry out and answer the request."""
     return Fault("hang", seconds=seconds)
 
 
 @dataclass
 class Rule:
-    """A fault and where it is to be made."""
+    """A fault and the requests that it applies to."""
 
     fault: Fault
     method: str | None
     path: re.Pattern[str]
     times: int
     made: int = 0
-    """How often it was made so far."""
+    """How often it was made."""
     reached: threading.Event = field(default_factory=threading.Event)
-    """Set when an answer stands where the fault is: a test that kills a client in the middle waits for it."""
+    """Set when an answer reaches the fault: a test that kills a client in the middle waits for it."""
 
 
 class Faults:
-    """The faults to come."""
+    """The pending faults."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -94,7 +94,7 @@ class Faults:
             self._rules.clear()
 
     def take(self, method: str, target: str, *, body: bool) -> Rule | None:
-        """The rule of the fault that this answer is to have, counted as made; `body`: the answer carries a file."""
+        """Return and count the fault of this answer, if any. `body`: the answer has a file."""
         with self._lock:
             for rule in self._rules:
                 if rule.fault.needs_body != body or rule.made >= rule.times:

@@ -1,4 +1,5 @@
-"""The HTTP side of a local Hub: requests read, faults made, answers sent with ranges and ETags, all of it logged."""
+"""The HTTP side of a local Hub: reads requests, makes faults, sends answers with ranges and ETags, and logs
+everything."""
 
 from __future__ import annotations
 
@@ -18,18 +19,18 @@ from tests.hub.hub_faults import Fault, Faults, Rule
 
 @dataclass
 class Request:
-    """One request as it came, and afterwards what became of it."""
+    """A request, and its answer."""
 
     method: str
     target: str
-    """Path and query as they were sent."""
+    """Path and query as sent."""
     headers: dict[str, str]
     """Names in lower case."""
     body: bytes = field(default=b"", repr=False)
     status: int | None = None
-    """What was answered; None when nothing was."""
+    """The status of the answer; None without an answer."""
     known: bool = True
-    """Whether the local Hub knows what was asked for."""
+    """Whether the local Hub implements this request."""
 
     @property
     def path(self) -> str:
@@ -48,7 +49,7 @@ class Request:
 
 @dataclass
 class Answer:
-    """A status, headers and a body; `is_file`: it is sent with ranges, and can have the faults of files."""
+    """A status, headers and a body. `is_file`: it is sent with ranges, and can have the faults of files."""
 
     status: int = 200
     body: bytes = b""
@@ -61,7 +62,7 @@ def answer_json(value: Any, status: int = 200) -> Answer:
 
 
 def answer_error(status: int, message: str, code: str = "") -> Answer:
-    """An error as the service says it: in JSON and in the headers that a HEAD can see."""
+    """An error in the service's format: in JSON, and in headers for HEAD."""
     headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
     answer = answer_json({"error": message}, status)
     answer.headers |= headers
@@ -69,7 +70,7 @@ def answer_error(status: int, message: str, code: str = "") -> Answer:
 
 
 class Server(ThreadingHTTPServer):
-    """A server on a free port of this machine; every connection has a thread."""
+    """A server on a free port of this machine, with a thread for each connection."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -95,10 +96,10 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is nothing to print; an error of the Hub's own was answered with 500."""
+        """Print nothing: the client closed the connection, or an error of the Hub itself was answered with 500."""
 
     def close(self) -> None:
-        """Ends it and every connection."""
+        """End the server and every connection."""
         self.closing.set()
         self.shutdown()
         self._thread.join()
@@ -108,12 +109,12 @@ class Server(ThreadingHTTPServer):
 
 
 def hang_up(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # the other side may have been faster
+    with contextlib.suppress(OSError):  # the other side may have closed it first
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class Dropped(Exception):
-    """The connection is to be closed as it stands."""
+    """Close the connection without an answer."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -127,7 +128,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are logged in `Server.log`."""
+        """Print nothing: `Server.log` has the requests."""
 
     def _handle(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -165,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(request, answer)
 
     def _read(self, fault: Fault) -> bytes:
-        """The body of the request, whole, or a part of it and then the end."""
+        """Return the request's body, whole, or a part of it followed by the end."""
         length = int(self.headers.get("Content-Length", 0))
         if fault.name == "drop request":
             self.rfile.read(int(length * fault.fraction))
@@ -179,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
             return b"".join(parts)
         body = self.rfile.read(length)
         if len(body) < length:
-            raise Dropped  # the client went away: what it did not send whole is not carried out
+            raise Dropped  # the client went away: an incomplete request is not carried out
         return body
 
     def _send(self, request: Request, answer: Answer) -> None:
@@ -222,7 +223,7 @@ _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 def in_range(request: Request, answer: Answer) -> Answer:
-    """The answer with the part of the file that was asked for: 200, 206, 304 or 416."""
+    """Return the answer for the requested range of the file: 200, 206, 304 or 416."""
     data = answer.body
     headers = {"Accept-Ranges": "bytes", **answer.headers}
     if answer.headers.get("ETag") in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:

@@ -1,6 +1,6 @@
-"""What a local Hub answers to each request of the client, as the service does.
+"""The local Hub's answers to each request of the client, equal to the service's.
 
-"Hub API endpoints" of its documentation has the documented ones; the others are those that the client uses.
+The page "Hub API endpoints" documents some of them; the client uses the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.hub.hub_http import Answer, Request, answer_error, answer_json
 from tests.hub.hub_storage import Commit, Entry, Missing, Refused, Repository, Storage
 
 LARGE = 10 << 20
-"""A file of more bytes than this goes to LFS whatever it is."""
+"""Larger files always go to LFS."""
 _REPO = r"(?P<repo>[^/]+(?:/[^/]+)??)"
 _REVISION = r"(?P<revision>[^/]+)"
 PROPOSE = "Forbidden: pass `create_pr=1` as a query parameter to create a Pull Request"
@@ -28,7 +28,7 @@ ROUTES: list[tuple[str, re.Pattern[str], Route]] = []
 
 
 class Token(NamedTuple):
-    """Whose token it is, and what it may do: `write` to the user's own repositories, or `read`."""
+    """The user of a token, and its rights: `write` to the user's own repositories, or `read`."""
 
     user: str
     role: str = "write"
@@ -52,7 +52,7 @@ class Routes:
         self.storage_url = ""
 
     def answer(self, request: Request) -> Answer:
-        """The answer to a request; errors are answers too."""
+        """Answer a request. Errors are answers, too."""
         method = "GET" if request.method == "HEAD" else request.method
         try:
             token = self._who(request.headers.get("authorization"))
@@ -70,10 +70,10 @@ class Routes:
         request.known = False
         return answer_error(404, "Sorry, we can't find the page you are looking for.")
 
-    # -- who may do what
+    # -- rights
 
     def _who(self, authorization: str | None) -> Token | None:
-        """Whose request it is; None for nobody's. A token that is not known is refused everywhere."""
+        """Return the user of a request; None without a token. An unknown token is always refused."""
         if authorization is None:
             return None
         token = self.tokens.get(authorization.removeprefix("Bearer "))
@@ -87,7 +87,7 @@ class Routes:
         return token
 
     def see(self, repo: str, token: Token | None) -> Repository:
-        """That there is such a repository, its files' names and its card. A private one does not exist for others."""
+        """Check that the user can see the repository, its file names and its card. Others get 404 for a private one."""
         try:
             repository = self.storage.repository(repo)
         except Missing:
@@ -98,20 +98,20 @@ class Routes:
         return repository
 
     def read(self, repo: str, token: Token | None) -> None:
-        """The files of a repository that can be seen."""
+        """Check that the user can read the files of a visible repository."""
         repository = self.see(repo, token)
         if repository.gated and (token is None or token.user != repository.owner):
             raise Refused(403 if token else 401, f"Access to model {repo} is restricted", "GatedRepo")
 
     def write(self, owner: str, token: Token | None) -> Token:
-        """Change a repository, or make one."""
+        """Check that the user can change or create a repository."""
         token = self.propose(token)
         if token.user != owner:
             raise Refused(403, PROPOSE)
         return token
 
     def propose(self, token: Token | None) -> Token:
-        """Open a pull request in any repository that can be read."""
+        """Check that the user can open a pull request in a readable repository."""
         token = self._known(token)
         if token.role == "read":
             raise Refused(403, "Forbidden: you must use a write token")
@@ -143,7 +143,7 @@ class Routes:
     def validate_yaml(self, request: Request, token: Token | None) -> Answer:
         return answer_json({"errors": [], "warnings": []})
 
-    # -- what is there
+    # -- contents
 
     @route("GET", f"/api/models/{_REPO}(?:/revision/{_REVISION})?")
     def info(self, request: Request, token: Token | None, repo: str, revision: str) -> Answer:
@@ -189,7 +189,7 @@ class Routes:
 
     @route("GET", f"/{_REPO}/resolve/{_REVISION}/(?P<path>.+)")
     def resolve(self, request: Request, token: Token | None, repo: str, revision: str, path: str) -> Answer:
-        """Where a file is: what is in LFS with the other host, under a signed URL; the rest behind a redirect here."""
+        """Redirect to a file: in LFS to the other host with a signed URL, others to this host."""
         commit, entry = self._entry(repo, token, revision, path)
         headers = {"X-Repo-Commit": commit.sha, "X-Linked-Etag": f'"{entry.etag}"', "X-Linked-Size": str(entry.size)}
         if entry.lfs:
@@ -216,14 +216,14 @@ class Routes:
         return commit, commit.files[path]
 
     def signed(self, method: str, sha256: str) -> str:
-        """The URL at the other host under which one method may be used for one blob."""
+        """Return the URL at the other host that allows one method for one blob."""
         return f"{self.storage_url}/repos/{sha256}?signature={self._signature(method, sha256)}"
 
     def _signature(self, method: str, sha256: str) -> str:
         return hmac.new(b"local hub", f"{method} {sha256}".encode(), "sha256").hexdigest()[:32]
 
     def answer_storage(self, request: Request) -> Answer:
-        """The other host: it knows signatures, no tokens, and checks what is put there by its digest."""
+        """Answer for the other host, which checks signatures instead of tokens, and digests of uploads."""
         method = "GET" if request.method == "HEAD" else request.method
         sha256 = request.path.rsplit("/", 1)[-1]
         if request.query.get("signature") != [self._signature(method, sha256)]:
@@ -249,7 +249,7 @@ class Routes:
         return answer_json({}, 201)
 
     def _may_change(self, request: Request, repo: str, token: Token | None) -> bool:
-        """Whether it is a pull request."""
+        """Check the right to change a repository. Returns whether the change is a pull request."""
         repository = self.see(repo, token)
         if request.flag("create_pr"):
             self.read(repo, token)
@@ -260,7 +260,8 @@ class Routes:
 
     @route("POST", f"/api/models/{_REPO}/preupload/{_REVISION}")
     def preupload(self, request: Request, token: Token | None, repo: str, revision: str) -> Answer:
-        """For each file: as a part of the commit or by LFS, whether .gitignore has it, and what is there now."""
+        """For each file: whether it goes into the commit or to LFS, whether .gitignore has it, and its current
+        state."""
         self._may_change(request, repo, token)
         commit = self.storage.resolve(repo, revision)
         asked = request.json()
@@ -275,7 +276,7 @@ class Routes:
         return answer_json({"files": files, "commitOid": commit.sha})
 
     def text(self, commit: Commit, path: str) -> str:
-        """A text file of a commit; empty where it has none."""
+        """Return a text file of a commit, or "" if it is missing."""
         entry = commit.files.get(path)
         return self.storage.blobs[entry.sha256].decode() if entry else ""
 
@@ -303,7 +304,7 @@ class Routes:
 
     @route("POST", f"/api/models/{_REPO}/commit/{_REVISION}")
     def commit(self, request: Request, token: Token | None, repo: str, revision: str) -> Answer:
-        """A commit as lines of JSON; all of it or nothing happens."""
+        """Apply a commit given as lines of JSON, completely or not at all."""
         propose = self._may_change(request, repo, token)
         header: dict[str, Any] = {}
         changes: dict[str, Entry | None] = {}
@@ -332,7 +333,7 @@ class Routes:
 
 
 def upload_mode(path: str, size: int, sample: bytes, attributes: str) -> str:
-    """`lfs` or `regular`, by .gitattributes, by size, and by whether the file begins as text does."""
+    """`lfs` or `regular`, by .gitattributes, by size, and by whether the file begins as text."""
     patterns = [line.split()[0] for line in attributes.splitlines() if "filter=lfs" in line.split()]
     if size > LARGE or b"\0" in sample or _matches(path, patterns):
         return "lfs"

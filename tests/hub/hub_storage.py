@@ -1,4 +1,4 @@
-"""What a local Hub keeps: blobs by their digest, commits that never change, and refs that name commits."""
+"""The storage of a local Hub: blobs by digest, immutable commits, and refs that name commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAIN = "refs/heads/main"
 
 
 class Missing(LookupError):
-    """No such repository, revision or entry; `code` is the service's name for which."""
+    """A repository, revision or entry is missing; `code` is the service's name for which."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class Missing(LookupError):
 
 
 class Refused(ValueError):
-    """A change or a request that is refused; `status` is the HTTP status, `code` what X-Error-Code says."""
+    """A change or request is refused; `status` is the HTTP status, `code` the value of X-Error-Code."""
 
     def __init__(self, status: int, message: str, code: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of a commit: its length, its SHA-256, the id git would give it, and whether git would hold a pointer."""
+    """One file of a commit: its length, SHA-256, git id, and whether git would store an LFS pointer."""
 
     size: int
     sha256: str
@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def etag(self) -> str:
-        """What names the content to a client: SHA-256 with LFS, else git's SHA-1."""
+        """The client's name of the content: SHA-256 with LFS, else git's SHA-1."""
         return self.sha256 if self.lfs else self.oid
 
 
@@ -56,7 +56,7 @@ class Commit:
 
 @dataclass
 class Repository:
-    """A repository; `gated` is what the client shows of it."""
+    """A repository; `gated` is the value that the client shows."""
 
     id: str
     private: bool = False
@@ -69,7 +69,7 @@ class Repository:
         return self.id.split("/")[0]
 
     def add(self, ref: str, parent: str | None, title: str, files: Mapping[str, Entry]) -> Commit:
-        """Add a commit, and have `ref` name it."""
+        """Add a commit and set `ref` to it."""
         facts = (self.id, parent, title, sorted(files.items()), time.time_ns())
         commit = Commit(hashlib.sha1(repr(facts).encode()).hexdigest(), parent, title, dict(sorted(files.items())))
         self.commits[commit.sha] = commit
@@ -85,12 +85,12 @@ class Storage:
         self.clear()
 
     def clear(self) -> None:
-        """Everything goes."""
+        """Remove everything."""
         self.blobs: dict[str, bytes] = {}
         self._repositories: dict[str, Repository] = {}
 
     def create(self, repo_id: str, *, private: bool = False, gated: str | bool = False) -> Repository:
-        """A repository with the first commit that the service makes: .gitattributes. Refused (409) if it exists."""
+        """Create a repository with the service's first commit: .gitattributes. Refused (409) if it exists."""
         with self.lock:
             if repo_id in self._repositories:
                 raise Refused(409, "You already created this model repo")
@@ -104,12 +104,12 @@ class Storage:
         return self._repositories[repo_id]
 
     def ref_of(self, repo_id: str, revision: str) -> str | None:
-        """The full name of the ref that a revision means, None if it means none."""
+        """Return the full name of a revision's ref, or None."""
         refs = self.repository(repo_id).refs
         return next((ref for ref in (revision, f"refs/heads/{revision}", f"refs/tags/{revision}") if ref in refs), None)
 
     def resolve(self, repo_id: str, revision: str) -> Commit:
-        """The commit that a branch, a tag, a ref or a commit's id (seven characters or more) means."""
+        """Return the commit of a branch, a tag, a ref or a commit id (seven characters or more)."""
         repository, ref = self.repository(repo_id), self.ref_of(repo_id, revision)
         if ref is not None:
             return repository.commits[repository.refs[ref]]
@@ -119,13 +119,13 @@ class Storage:
         return repository.commits[found[0]]
 
     def history(self, repo_id: str, commit: Commit) -> Iterator[Commit]:
-        """This commit and those before it, the newest first."""
+        """Return this commit and its ancestors, newest first."""
         yield commit
         if commit.parent is not None:
             yield from self.history(repo_id, self.repository(repo_id).commits[commit.parent])
 
     def entry(self, data: bytes, *, lfs: bool = False) -> Entry:
-        """Keeps the bytes; what a commit says of them."""
+        """Store the bytes. Returns their entry for a commit."""
         sha256 = hashlib.sha256(data).hexdigest()
         self.blobs[sha256] = data
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {len(data)}\n".encode()
@@ -143,10 +143,10 @@ class Storage:
         parent: str | None = None,
         new_ref: str | None = None,
     ) -> Commit:
-        """One commit on `revision`: an Entry puts a file there, None takes it (or a folder, named with a `/`) away.
+        """Add one commit to `revision`: an Entry writes a file, None removes one (or a folder, named with a `/`).
 
-        With `new_ref` the commit goes there and `revision` stays as it is. Raises Refused (412) when `parent` is not
-        the revision's commit, and Missing for a file that is to go and is not there.
+        With `new_ref` the commit goes there and `revision` is unchanged. Raises Refused (412) if `parent` is not the
+        revision's commit, and Missing for the removal of a missing file.
         """
         with self.lock:
             before = self.resolve(repo_id, revision)

@@ -1,4 +1,4 @@
-"""Tokenizers to put on a Hub: a tokenizer.json with its cartridge, and cartridges that must not be used."""
+"""Tokenizers for a Hub: a tokenizer.json with its cartridge, and cartridges that must not be used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def repository(source: bytes | Path) -> dict[str, bytes]:
 
 
 def with_token(source: Path, token: str) -> bytes:
-    """The same tokenizer with one token more."""
+    """The same tokenizer with one more token."""
     document = json.loads(source.read_bytes())
     ids = [token["id"] for token in document["added_tokens"]] + list(document["model"]["vocab"].values())
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
@@ -28,7 +28,7 @@ def with_token(source: Path, token: str) -> bytes:
 
 
 def without_a_merge(source: bytes) -> bytes:
-    """The same tokenizer, but for one of its merges: two tokens have each other's ids."""
+    """The same tokenizer except for one merge: two tokens have each other's ids."""
     document = json.loads(source)
     vocab = document["model"]["vocab"]
     merges = document["model"]["merges"]
@@ -39,18 +39,18 @@ def without_a_merge(source: bytes) -> bytes:
 
 
 def resigned(cartridge: bytes, source: bytes) -> bytes:
-    """The cartridge, which says that it was compiled from `source`, every checksum right."""
+    """The cartridge with the source digest of `source` and valid checksums."""
     data = bytearray(cartridge)
     data[32:64] = sha256(source).digest()
     return signed(data)
 
 
 LIES = ("lying about its tokens", "lying about its merges")
-"""Of `unsound`, those that only a comparison with the tokenizer.json finds."""
+"""Cases of `unsound` that only a comparison with the tokenizer.json finds."""
 
 
 def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
-    """Cartridges that must not stand for `source`, and what is said about each; `other` is of another tokenizer."""
+    """Cartridges that must not be used for `source`, each with its message; `other` is of another tokenizer."""
     good = compile_json(source)
     next_revision = bytearray(good)
     struct.pack_into("<I", next_revision, 20, struct.unpack_from("<I", good, 20)[0] + 1)
@@ -69,7 +69,7 @@ def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
 
 
 def pattern_of_tiktoken(source: bytes) -> dict[str, bytes]:
-    """A tokenizer whose pattern tokenizers and tiktoken read in two ways, with the cartridge of tiktoken's reading."""
+    """A tokenizer whose pattern has different meanings in tokenizers and tiktoken, with a cartridge of tiktoken's."""
     only = sorted(set(_core._testing.known_patterns("rust_regex")) - set(_core._testing.known_patterns("oniguruma")))
     document = json.loads(source)
     split = {"type": "Split", "pattern": {"Regex": only[0]}, "behavior": "Isolated", "invert": False}

@@ -1,4 +1,4 @@
-"""A Hub on this machine for tests: the real client speaks with it over a real socket.
+"""A Hub on this machine for tests: the real client talks to it over a real socket.
 
     with LocalHub() as hub:
         hub.commit("user/repo", {"tokenizer.json": data})
@@ -6,8 +6,8 @@
         subprocess.run([...], env=hub.environment(home))
         assert hub.asked("GET", "tokenizer.json")
 
-It has models only, no Xet, and two users. Two servers stand for the service's hosts: `hub.url`, and one for what is in
-LFS, which is reached by signed URLs and never sees a token.
+It has only models, no Xet, and two users. Two servers replace the service's hosts: `hub.url`, and one for LFS files,
+which has signed URLs and never sees a token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.hub.hub_routes import Routes, Token, upload_mode
 from tests.hub.hub_storage import Commit, Entry, Missing, Storage
 
 PATIENCE = Path(__file__).parent / "impatient"
-"""A sitecustomize.py that cuts the waits between the client's tries."""
+"""The directory of a sitecustomize.py that shortens waits between the client's retries."""
 _NOT_PASSED_ON = re.compile(r"(HF_|HUGGING|TRANSFORMERS_|CRAYON_|XDG_|PYTEST_).*|.*_proxy|HOME", re.IGNORECASE)
 
 
@@ -33,14 +33,14 @@ class LocalHub:
     """A context manager."""
 
     token = "hf_LocalHubWrites"
-    """Of `user`; it may write to what begins with `user/`."""
+    """A token of `user`, who may write to names that begin with `user/`."""
     read_token = "hf_LocalHubReads"
-    """Of `user`; it may read what `user` may."""
+    """A token of `user` with the right to read only."""
 
     def __init__(self) -> None:
         self.storage = Storage()
         self.requests: list[Request] = []
-        """Every request so far, in the order in which they came."""
+        """Every request so far, in order."""
         self._faults = Faults()
         self._routes = Routes(self.storage, {self.token: Token("user"), self.read_token: Token("user", "read")})
 
@@ -59,7 +59,7 @@ class LocalHub:
 
     @property
     def url(self) -> str:
-        """What HF_ENDPOINT is for its clients."""
+        """The value of HF_ENDPOINT for clients."""
         return self._server.url
 
     # -- clients
@@ -67,10 +67,10 @@ class LocalHub:
     def environment(
         self, home: Path, *, token: str | None = token, offline: bool = False, timeout: int = 30
     ) -> dict[str, str]:
-        """The environment of a client whose home is `home`: this Hub, caches of its own, nothing of the user's.
+        """Return the environment of a client with the home `home`: this Hub, its own caches, nothing of the user's.
 
-        `token=None` is somebody who is not logged in. `timeout` is the client's, in seconds. The client tries again
-        as often as it always does, but does not wait as long in between.
+        `token=None` means not logged in. `timeout` is the client's, in seconds. The client retries as often as usual,
+        with shorter waits.
         """
         environment = {name: value for name, value in os.environ.items() if not _NOT_PASSED_ON.fullmatch(name)}
         paths = [str(PATIENCE), *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
@@ -109,7 +109,8 @@ class LocalHub:
         revision: str = "main",
         title: str = "A commit of a test",
     ) -> str:
-        """Commits these files (None: removes) and returns the commit's id. Makes the repository and the branch."""
+        """Commit these files (None: removes). Makes the repository and the branch if necessary. Returns the commit's
+        id."""
         if not self.exists(repo):
             self.create(repo)
         if self.storage.ref_of(repo, revision) is None:
@@ -122,7 +123,7 @@ class LocalHub:
         return self.storage.commit(repo, revision, changes, title).sha
 
     def clear(self) -> None:
-        """A Hub that has nothing and was asked for nothing, and makes no faults."""
+        """Remove all repositories, requests and faults."""
         self.storage.clear()
         self.requests.clear()
         self.heal()
@@ -135,11 +136,11 @@ class LocalHub:
         return True
 
     def head(self, repo: str, revision: str = "main") -> Commit:
-        """The commit that a revision means."""
+        """The commit of a revision."""
         return self.storage.resolve(repo, revision)
 
     def files(self, repo: str, revision: str = "main") -> list[str]:
-        """The paths of a revision, without the .gitattributes that the service makes."""
+        """The paths of a revision, without the service's .gitattributes."""
         return [path for path in self.head(repo, revision).files if path != ".gitattributes"]
 
     def read(self, repo: str, path: str, *, revision: str = "main") -> bytes:
@@ -148,7 +149,7 @@ class LocalHub:
     # -- faults and the log
 
     def fail(self, fault: Fault, *, method: str | None = None, path: str = "", times: int = 1) -> Rule:
-        """Makes a fault at the next `times` requests that match.
+        """Make a fault at the next `times` requests that match.
 
         `path` is a regular expression for any part of path and query, percent-decoded; a file in LFS has its name in
         the query. See hub_faults for the faults. The first rule that matches is used.
@@ -156,14 +157,14 @@ class LocalHub:
         return self._faults.add(fault, method=method, path=path, times=times)
 
     def heal(self) -> None:
-        """No faults any more."""
+        """Remove all faults."""
         self._faults.clear()
 
     def asked(self, method: str | None = None, path: str = "") -> list[Request]:
-        """The requests so far that match: `path` as for `fail`."""
+        """Return the requests so far that match: `path` as for `fail`."""
         wanted = re.compile(path)
         return [r for r in self.requests if (method or r.method) == r.method and wanted.search(unquote(r.target))]
 
     def unknown(self) -> list[str]:
-        """What was asked for that this Hub does not know at all."""
+        """Return the requests that this Hub does not implement."""
         return [f"{request.method} {request.target}" for request in self.requests if not request.known]

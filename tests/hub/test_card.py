@@ -1,4 +1,4 @@
-"""The model card: metadata stays what it was, no text is lost, and nothing in it is markup by chance."""
+"""The model card: metadata is kept, no text is lost, and no text becomes markup by accident."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def metadata(card: str) -> Any:
 
 
 def before(card: str) -> tuple[str, dict[str, Any], str]:
-    """The YAML of a card, what it says, and the text, as the Hub's client sees them."""
+    """The YAML of a card, its values, and the text, as the Hub's client sees them."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     card = card.removeprefix("\ufeff")
@@ -70,7 +70,7 @@ SPACES = pytest.param("white space around", marks=since_hub_1("sees no metadata 
 
 @pytest.mark.parametrize("name", [SPACES if name in SPACES.values else name for name in SHAPES])
 def test_what_there_was_stays(name: str) -> None:
-    """What is around our part, to the byte; the second time is the same, and our part is replaced."""
+    """The bytes around our part are unchanged. A second run gives the same, and replaces our part."""
     shape = SHAPES[name]
     block, had, text = before(shape)
     card = make_card(shape, FACTS, agreeing())
@@ -80,7 +80,7 @@ def test_what_there_was_stays(name: str) -> None:
     assert metadata(card) == {"library_name": "crayon-hf", **FACTS.metadata, **had, "tags": tags}
     assert text.strip() in card
     assert card.count(BEGIN) == card.count(END) == 1
-    for line in block.splitlines():  # Norwegian stays Norwegian
+    for line in block.splitlines():  # `no`, Norwegian, must not become false
         assert line in card.splitlines() or "tags" in line or line == "]" or line.startswith("{")
     assert make_card(card, FACTS, agreeing()) == card
     assert len(set(re.findall(r"\r\n|\n|\r", card))) == 1
@@ -133,7 +133,7 @@ HOSTILE_TEXTS = (
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_hostile_texts(text: str) -> None:
-    """No text of the report is a heading, a row, markup or one of our comments by chance."""
+    """Text of the report never becomes a heading, a row, markup or one of our comments."""
     facts = replace(FACTS, base=text)
     card = make_card(None, facts, filled(text))
     assert make_card(card, facts, filled(text)) == card
@@ -145,7 +145,7 @@ def test_hostile_texts(text: str) -> None:
 
 
 def without_code(card: str) -> str:
-    """The card without its code, and without escaped backslashes, so that one backslash escapes."""
+    """The card without code and without escaped backslashes, so that each remaining backslash escapes."""
     text = re.sub(r"^(`{3,})\w+\n.*?^\1$", "", card, flags=re.DOTALL | re.MULTILINE).replace("\\\\", "")
     return re.sub(r"(?<!\\)`[^`\n]*`", "``", text)
 
@@ -171,7 +171,7 @@ def test_any_metadata(values: dict[str, Any], tags: Any, flow: bool | None, unic
     values = {**values, "tags": tags, "z": 1}
     block = yaml.safe_dump(values, default_flow_style=None if flow else False, allow_unicode=unicode, sort_keys=False)
     block = block.rstrip("\n")
-    values = yaml.safe_load(block)  # PyYAML does not read all that it writes
+    values = yaml.safe_load(block)  # PyYAML cannot read everything that it writes
     tags = values["tags"]
     edited = front_matter.filled(block, {"license": "mit", "base_model": None}, TAGS)
     own = tags if isinstance(tags, list) else [] if tags is None else [tags]

@@ -1,4 +1,4 @@
-"""A pull when something goes wrong on the way: an error on one line, the profile as it was, and then it works."""
+"""A pull with faults on the way: a one-line error, an unchanged profile, and then success."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def running(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def crayon(running: Session, shelf: LocalHub) -> Iterator[Session]:
-    """`crayon("pull", ...)` of somebody who has nothing yet; and there are no faults."""
+    """`crayon("pull", ...)` for a user without profiles; all faults are removed."""
     for path in running.home.iterdir():
         shutil.rmtree(path)
     shelf.requests.clear()

@@ -1,4 +1,4 @@
-"""A publication when something goes wrong on the way: all of it is there or nothing, and the next try ends well."""
+"""A publication with faults on the way: everything is published or nothing, and the next try succeeds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CASES = {
     "commit answer dropped": ("commit", hub_faults.drop_answer(), UNREACHABLE),
     "commit overtaken": ("commit", OVERTAKEN, "somebody else"),
 }
-"""A step, the fault there, and what is said."""
+"""A step, its fault, and the message."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def shelf() -> Iterator[LocalHub]:
 
 @pytest.fixture(scope="module")
 def crayon(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path) -> Iterator[Session]:
-    """`crayon("publish", ...)`, in a directory with a tokenizer and a report of it."""
+    """`crayon("publish", ...)`, in a directory with a tokenizer and its report."""
     home = tmp_path_factory.mktemp("home")
     data = gpt2_like.read_bytes()
     report = agreeing()
@@ -79,7 +79,7 @@ def commits(hub: LocalHub) -> int:
 
 
 def is_whole(hub: LocalHub, home: Path) -> None:
-    """Everything is there, and the cartridge is that of the tokenizer."""
+    """Check that every file is there, and that the cartridge matches the tokenizer."""
     assert {"README.md", "crayon-hf/parity.html", "crayon-hf/parity.json"} < set(hub.files(REPO))
     assert hub.read(REPO, "tokenizer.json") == (home / "source" / "tokenizer.json").read_bytes()
     engine = _core.Engine.from_bytes(hub.read(REPO, "tokenizer.dat"))

@@ -1,4 +1,4 @@
-"""Opening a repository on the Hub by its cartridge, with transformers and without."""
+"""Opening a repository on the Hub with its cartridge, with transformers and without."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def facts(tokenizer):
 
 
 def script(hub: LocalHub, home: Path, code: str, **options: Any) -> Any:
-    """What a program prints as JSON."""
+    """Run a program and return its output, parsed as JSON."""
     return json.loads(run_client(hub, BEGIN + code, home, check=True, **options).stdout)
 
 
@@ -84,7 +84,7 @@ print(json.dumps(said))
     for origin, refused, cartridge, _ in (bare, bare_again):
         assert (origin, refused) == ("cache", None)
         assert cartridge.startswith(str(home / "crayon-cache"))
-    # That a repository has none was asked once.
+    # The missing cartridge was requested once.
     assert len(hub.asked("HEAD", "/bare/.*tokenizer.dat|" + hub.head("user/mine", "bare").sha + "/tokenizer.dat")) == 1
     asked = len(hub.requests)
     offline = """

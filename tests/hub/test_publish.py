@@ -1,4 +1,4 @@
-"""publish: to a local Hub, with the real client, each in a process of its own."""
+"""publish to a local Hub with the real client, each time in its own process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Publish = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def source(tmp_path: Path, gpt2_like: Path) -> Path:
-    """A directory as transformers saves it, and other things in it that are nobody's business."""
+    """A directory that transformers saved, with unrelated files."""
     folder = tmp_path / "source"
     (folder / "additional_chat_templates").mkdir(parents=True)
     files = {
@@ -49,7 +49,7 @@ def source(tmp_path: Path, gpt2_like: Path) -> Path:
 
 
 def report_file(source: Path, path: Path, report: Report | None = None) -> str:
-    """A report of full agreement, of this tokenizer.json, without speeds."""
+    """A report of full agreement on this tokenizer.json, without speeds."""
     digest = sha256((source / "tokenizer.json").read_bytes()).hexdigest()
     report = replace(agreeing(), speeds=()) if report is None else report
     report = replace(report, target=replace(report.target, source_digest=digest))
@@ -64,7 +64,7 @@ def report(source: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def publish(hub: LocalHub, home: Path) -> Publish:
-    """`publish(repo, option, ..., check=True, token=...)`: the command, as a shell runs it."""
+    """`publish(repo, option, ..., check=True, token=...)`: run the command as a shell does."""
 
     def run(*arguments: str, check: bool = True, **options: object) -> CompletedProcess[str]:
         return run_client(hub, ["-m", "crayon_hf", "publish", *arguments], home, check=check, **options)
@@ -85,13 +85,13 @@ def card_of(hub: LocalHub, revision: str = "main") -> tuple[dict[str, object], s
 
 
 def test_without_matplotlib(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is asked of the Hub or read."""
+    """It is reported before any request or read."""
     monkeypatch.setattr("crayon_hf.hub.publishing.find_spec", lambda name: None)
     with pytest.raises(crayon_hf.MissingExtraError, match="--no-speed"):
         crayon_hf.publish(REPO, source)
 
 
-# -- what is published
+# -- published files
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_a_new_repository(hub: LocalHub, publish: Publish, source: Path, tmp_pat
     assert sorted(hub.files(REPO)) == sorted([*names, *OURS, *PLOTS])
     assert all(hub.read(REPO, name) == (source / name).read_bytes() for name in names)
     head = hub.head(REPO)
-    assert hub.head(REPO, head.parent or "").parent is None  # one commit after the one that made the repository
+    assert hub.head(REPO, head.parent or "").parent is None  # one commit after the repository's first
     said = json.loads(done.stdout)
     assert (said["repo"], said["revision"], said["commit"]) == (REPO, "main", head.sha)
     assert said["url"] == f"{hub.url}/{REPO}/commit/{head.sha}"
@@ -136,7 +136,7 @@ def test_what_a_repository_has_stays(hub: LocalHub, publish: Publish, source: Pa
     assert "license:   mit # ours\ntags:\n- mine\n- tokenizer\n" in hub.read(REPO, "README.md").decode()
     again = publish(REPO, "--report", report)
     assert "nothing was changed" in again.stdout
-    kept = publish(REPO, "--no-speed", "--json")  # the report that is there is of this tokenizer.json
+    kept = publish(REPO, "--no-speed", "--json")  # the existing report is about this tokenizer.json
     assert json.loads(kept.stdout)["files"] == []
     assert hub.head(REPO) == head
 
@@ -151,11 +151,11 @@ def test_only_what_has_changed_is_uploaded(
     newer = replace(Report.from_json(Path(report).read_bytes()), started="2027-01-01T00:00:00Z")
     done = publish(REPO, "--report", report_file(source, Path(report), newer), "--message", "Once more", "--json")
     assert sorted(json.loads(done.stdout)["files"]) == sorted([*OURS, *PLOTS])
-    assert hub.head(REPO).files.keys() == first.files.keys() - set(PLOTS)  # which are not of this report
+    assert hub.head(REPO).files.keys() == first.files.keys() - set(PLOTS)  # the plots of the old report
     assert (hub.head(REPO).title, hub.head(REPO).parent) == ("Once more", first.sha)
 
 
-# -- where it is published
+# -- destinations
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_a_pull_request(hub: LocalHub, publish: Publish, source: Path, report: s
 @pytest.mark.slow
 def test_private(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     arguments = ["--from", str(source), "--report", report, "--private"]
-    publish("tokenizer", *arguments)  # a name alone is one of the user's own
+    publish("tokenizer", *arguments)  # a name without an owner is the user's
     assert hub.storage.repository(REPO).private
     hub.create("user/public")
     message = failure(publish("user/public", *arguments, check=False))
@@ -192,7 +192,7 @@ def test_private(hub: LocalHub, publish: Publish, source: Path, report: str) -> 
     assert hub.files("user/public") == []
 
 
-# -- what does not go
+# -- refusals
 
 
 @pytest.mark.slow
@@ -289,7 +289,7 @@ def test_a_dry_run(hub: LocalHub, home: Path, publish: Publish, source: Path, re
     publish(REPO, "--report", report, "--dry-run", str(tmp_path / "dry-2"), token=None)
     assert (tmp_path / "dry-2" / "README.md").read_bytes() == hub.read(REPO, "README.md")
     assert hub.head(REPO).sha == readme
-    asked = len(hub.requests)  # all that is needed is in the client's cache now
+    asked = len(hub.requests)  # everything is in the client's cache now
     publish(REPO, "--report", report, "--dry-run", str(tmp_path / "dry-3"), token=None, offline=True)
     assert len(hub.requests) == asked
     assert (tmp_path / "dry-3" / "README.md").read_bytes() == hub.read(REPO, "README.md")
@@ -328,5 +328,5 @@ def test_a_cartridge_beside_it_says_whose_ids_are_right(source: Path, tmp_path: 
     metadata = '{"reference":"tiktoken","name":"mine"}'
     (source / "tokenizer.dat").write_bytes(_core.compile_tokenizer_json(data, metadata, "rust_regex"))
     assert staging.stage(source).metadata == metadata
-    (source / "tokenizer.json").write_bytes(data + b"\n")  # it is of another one now
+    (source / "tokenizer.json").write_bytes(data + b"\n")  # now the report is about another one
     assert staging.stage(source).metadata == '{"reference":"tokenizers"}'

@@ -1,4 +1,4 @@
-"""`pull`, by the real client over a real socket, each time in a process of its own."""
+"""`pull` with the real client over a real socket, each time in its own process."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ pytest.importorskip("huggingface_hub")
 
 
 class Client:
-    """A user of the local Hub, with a home of their own."""
+    """A user of the local Hub, with their own home."""
 
     def __init__(self, hub: LocalHub, home: Path) -> None:
         self.hub, self.home = hub, home
         self.profiles = home / ".cache" / "xerv" / "crayon" / "profiles"
 
     def run(self, *arguments: str, **options: Any) -> Any:
-        """``crayon-hf`` with these arguments; options as for `run_client`."""
+        """Run ``crayon-hf`` with these arguments; options as for `run_client`."""
         return run_client(self.hub, ["-m", "crayon_hf", *arguments], self.home, **options)
 
     def pull(self, *arguments: str, **options: Any) -> dict[str, Any]:
-        """What a pull that succeeds says."""
+        """Return the output of a pull that succeeds."""
         done = self.run("pull", "--json", *arguments, check=True, **options)
         facts: dict[str, Any] = json.loads(done.stdout)
         assert ("compiled here: " in done.stderr) == (facts["reason"] is not None), done.stderr
         return facts
 
     def fails(self, *arguments: str, **options: Any) -> str:
-        """What a pull that fails says, on one line; the directory of profiles stays as it was."""
+        """Return the one-line message of a pull that fails. The directory of profiles must be unchanged."""
         before = self.seen()
         done = self.run("pull", *arguments, **options)
         assert done.returncode == 1, done
@@ -54,11 +54,11 @@ class Client:
         return line
 
     def script(self, code: str, **options: Any) -> Any:
-        """What a program prints as JSON. It has `crayon_hf` and `outcome`."""
+        """Run a program and return its output, parsed as JSON. It has `crayon_hf` and `outcome`."""
         return json.loads(run_client(self.hub, SCRIPT + code, self.home, check=True, **options).stdout)
 
     def seen(self) -> dict[str, int]:
-        """The files of the profiles, wherever a name leads to."""
+        """The files of the profiles, with links resolved."""
         return {str(path): path.stat().st_ino for path in self.profiles.rglob("*") if path.name != "lock"}
 
 
@@ -84,7 +84,7 @@ def ids_of(source: bytes) -> list[int]:
     return ids
 
 
-# -- what it does
+# -- effects
 
 
 def test_pull(hub: LocalHub, user: Client, gpt2_like: Path) -> None:
@@ -180,7 +180,7 @@ def test_wrong_names(repo: str, revision: str | None) -> None:
         client.parse(repo, revision)
 
 
-# -- what can go wrong
+# -- failures
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_without_a_package(user: Client, package: str, command: str) -> None:
     ],
 )
 def test_what_a_failure_becomes(monkeypatch: pytest.MonkeyPatch, error: OSError, tries: int) -> None:
-    """What passes by itself is tried again, after 0.5, 1 and 2 seconds."""
+    """Temporary failures are retried, after 0.5, 1 and 2 seconds."""
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
     calls = []

@@ -1,4 +1,5 @@
-"""Who may not write to a repository learns it before the comparison, and who may is asked nothing more."""
+"""Without write access to a repository, publishing fails before the comparison. With write access it makes no extra
+requests."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ from tests.hub.hub_client import run_client
 from tests.hub.local_hub import LocalHub
 
 COMPARED = 9
-"""The exit code of a publication that begins its comparison."""
+"""The exit code of a publication that reaches its comparison."""
 
 Publish = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
 def publish(hub: LocalHub, home: Path, gpt2_like: Path, tmp_path: Path) -> Publish:
-    """`publish(repo, option, ..., token=...)`: the command, which ends where the comparison would begin."""
+    """`publish(repo, option, ..., token=...)`: run the command up to the comparison."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
@@ -80,11 +81,11 @@ def test_who_may_write_is_compared(
 ) -> None:
     done = publish(repo, *options)
     assert done.returncode == COMPARED, done
-    assert len(hub.asked("GET", "whoami")) == ("--dry-run" not in options)  # the Hub counts these strictly
+    assert len(hub.asked("GET", "whoami")) == ("--dry-run" not in options)  # the Hub limits these strictly
     assert [request.path for request in hub.asked("POST")] == posts
 
 
-# -- what whoami says
+# -- answers of whoami
 
 
 def account(role: str | None = "write", **more: Any) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def scoped(kind: str, name: str, right: str) -> dict[str, Any]:
 MAY = [
     ("user", account()),
     ("user", account(name="USER")),
-    ("user", account(None)),  # by OAuth
+    ("user", account(None)),  # with OAuth
     ("user", {}),  # nothing is known
     *(("team", account(orgs=[organization("Team", role)])) for role in ("write", "contributor", "a new role", None)),
     ("team", account(orgs=[organization("team", "read", "read", "contributor")])),  # a group of repositories

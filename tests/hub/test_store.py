@@ -1,4 +1,4 @@
-"""The directory of pulled profiles: whole at every moment, and nobody else's profile is lost."""
+"""The directory of pulled profiles: consistent at every moment, and no other profile is lost."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
 @pytest.fixture(scope="module")
 def versions(gpt2_like: Path) -> tuple[Files, Files]:
-    """Two commits of one repository: the second one has the token <new>."""
+    """Two commits of one repository: the second has the token <new>."""
     return repository(gpt2_like), repository(with_token(gpt2_like, "<new>"))
 
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of profiles, the first one that is searched."""
+    """A directory of profiles, the first in the search path."""
     monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path / "profiles"))
     return tmp_path / "profiles"
 
@@ -40,7 +40,7 @@ def put(directory: Path, files: Files, commit: str = "1", repo: str = "user/mine
 
 
 def contents(directory: Path) -> dict[str, Any]:
-    """Every name below a directory, with where it leads or which file it is."""
+    """Every name below a directory, with its target or its contents."""
 
     def identity(path: Path) -> Any:
         stat = path.lstat()
@@ -51,13 +51,13 @@ def contents(directory: Path) -> dict[str, Any]:
 
 
 def kept(directory: Path) -> list[str]:
-    """What there is besides names that lead somewhere: the directories, and what was left by accident."""
+    """Everything besides names with a valid target: the directories, and leftovers."""
     inside = [path.name for path in (directory / ".pulled").iterdir() if path.name != "lock"]
     return inside + [path.name for path in directory.iterdir() if path.name.startswith(".") and path.name != ".pulled"]
 
 
 def version_of(name: str = "mine") -> int:
-    """Which of the two `versions` a profile is, by what it does."""
+    """Which of the two `versions` a profile has, by its behaviour."""
     tokenizer = Tokenizer.from_profile(name)
     ids = tokenizer.encode("a <new> b").ids
     assert tokenizer.decode(ids, skip_special_tokens=False) == "a <new> b"
@@ -86,7 +86,7 @@ def test_a_new_version_replaces_the_old_one(directory: Path, versions: tuple[Fil
     assert version_of() == 1
     assert put(directory, versions[1], "2").changed
     assert version_of() == 2
-    assert len(kept(directory)) == 2  # somebody may be about to open the old one
+    assert len(kept(directory)) == 2  # another process may be about to open the old one
     assert not put(directory, versions[1], "2").changed
     assert len(kept(directory)) == 1
     assert version_of() == 2
@@ -147,7 +147,7 @@ def test_what_was_not_pulled(directory: Path, versions: tuple[Files, Files], nam
     assert path.lstat() == before
     put(directory, versions[0], force=True)
     assert version_of() == 1
-    assert not put(directory, versions[0]).changed  # now it is the repository's
+    assert not put(directory, versions[0]).changed  # now it belongs to the repository
 
 
 @pytest.mark.parametrize(("name", "force"), [("mine.dat", False), ("mine.json", True)])
@@ -174,19 +174,19 @@ def test_a_name_that_another_directory_has(
         put(home, versions[0], name="lite", force=True)
     assert put(home, versions[0]).changed
     elsewhere = tmp_path / "elsewhere"
-    assert put(elsewhere, versions[0], name="lite").changed  # which is not searched at all
+    assert put(elsewhere, versions[0], name="lite").changed  # a directory outside the search path
     monkeypatch.setenv("CRAYON_PROFILE_DIR", os.pathsep.join(["", str(elsewhere), str(home)]))
     assert default_directory() == elsewhere
     with pytest.raises(HubError, match="earlier"):
         Store(home).check("lite", "user/lite")
-    Store(elsewhere).check("mine", "user/mine")  # the one at home comes later
+    Store(elsewhere).check("mine", "user/mine")  # the one at home has lower precedence
 
 
 # -- at every moment
 
 
 def start(function: Callable[[], Any]) -> int:
-    """A child that runs the function, and ends with 0 if it comes to its end."""
+    """Start a child that runs the function. Its exit status is 0 if the function returns."""
     child = os.fork()
     if child == 0:
         try:
@@ -198,7 +198,7 @@ def start(function: Callable[[], Any]) -> int:
 
 
 def in_a_child(function: Callable[[], Any]) -> int:
-    """The status that a child ends with which runs the function."""
+    """Run the function in a child and return its exit status."""
     return os.waitstatus_to_exitcode(os.waitpid(start(function), 0)[1])
 
 
@@ -206,7 +206,7 @@ def in_a_child(function: Callable[[], Any]) -> int:
 @needs_fork
 @pytest.mark.parametrize("first", [False, True], ids=["nothing before", "one before"])
 def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], first: bool) -> None:
-    """Before each of the calls that change something on the disk; afterwards the profile is whole, old or new."""
+    """Killed before each call that changes the disk, the profile is the whole old or the whole new one."""
     calls = ("open", "replace", "rename", "mkdir", "symlink", "unlink", "fsync")
     if first:
         put(directory, versions[0])
@@ -239,7 +239,7 @@ def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], fi
             break
         assert status == -signal.SIGKILL
         at += 1
-        if at % 4 == 0:  # what the next one finds is what several left
+        if at % 4 == 0:  # the next run finds leftovers of several
             put(directory, versions[0])
             assert version_of() == 1
             assert all(len(name) == 64 for name in kept(directory))
@@ -254,7 +254,7 @@ def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], fi
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files")
 def test_a_full_disk(directory: Path, versions: tuple[Files, Files]) -> None:
-    """As a full disk does, a limit ends the writing in the middle of a file."""
+    """A size limit ends writing in the middle of a file, as a full disk does."""
     import resource
 
     put(directory, versions[0])

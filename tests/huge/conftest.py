@@ -1,4 +1,4 @@
-"""Texts of more than 4 GiB. They run with ``make huge`` alone: each takes minutes, and up to 14 GiB of memory."""
+"""Texts of more than 4 GiB. Only ``make huge`` runs them: each takes minutes, and up to 14 GiB of memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.huge.repeated import Repeated, block_of
 
 DISK = 6 << 30
-"""Bytes of disk that a test here takes at most."""
+"""Bytes of disk that a test here needs at most."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,13 +24,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def available() -> int:
-    """Bytes of memory that a new program can have."""
+    """Bytes of memory available to a new program."""
     return int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0]) << 10
 
 
 @pytest.fixture(autouse=True)
 def _enough_memory(request: pytest.FixtureRequest) -> None:
-    """``@pytest.mark.gigabytes(n)``: the test needs so much memory, and is skipped where there is less."""
+    """``@pytest.mark.gigabytes(n)``: skip the test if less than n GiB of memory are available."""
     marker = request.node.get_closest_marker("gigabytes")
     if marker is not None and available() < marker.args[0] << 30:
         pytest.skip(f"needs {marker.args[0]} GiB of free memory, there are {available() / (1 << 30):.1f}")
@@ -44,7 +44,7 @@ def block() -> bytes:
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """A directory on disk (``CRAYON_HUGE_DIR``, else the system's), emptied at once: pytest keeps its own."""
+    """A directory on disk (``CRAYON_HUGE_DIR``, else the system's), emptied after the test: pytest keeps its own."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("CRAYON_HUGE_DIR")) as directory:
         free = os.statvfs(directory)
         if free.f_bavail * free.f_frsize < DISK:
@@ -54,11 +54,11 @@ def scratch() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def byte_level(gpt2_like: Path, block: bytes) -> Repeated:
-    """Byte tables: the path of a vocabulary, and what the reference makes of the block."""
+    """Byte tables: the path of a vocabulary, and the reference's ids of the block."""
     return Repeated(gpt2_like, block)
 
 
 @pytest.fixture(scope="session")
 def text_tables(wordpiece_like: Path, block: bytes) -> Repeated:
-    """The same of a model on text."""
+    """Text tables: the path of a vocabulary, and the reference's ids of the block."""
     return Repeated(wordpiece_like, block)

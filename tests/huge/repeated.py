@@ -1,9 +1,8 @@
-"""A text that repeats one block, so that the reference's ids of one block say what all of it must give.
+"""A text that repeats one block, so that the reference's ids of the block determine those of the text.
 
-A block begins with a letter and ends with a line break after a full stop. Every vocabulary used here cuts between a
-line break and a letter, whatever stands around: the gpt2 pattern has no alternative in which a letter follows white
-space other than one space, and BERT's pre-tokenizer cuts at all white space. So the ids of the whole are those of the
-block, again and again.
+A block begins with a letter and ends with a line break after a full stop. Every vocabulary here cuts between a line
+break and a letter in any context. The gpt2 pattern has no alternative in which a letter follows white space other than
+one space, and BERT's pre-tokenizer cuts at all white space. So the ids of the whole are those of the block, repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from tests.conftest import SENTENCES
 Ids = npt.NDArray[np.int32]
 
 TAIL = b"And this is the end\xe2\x80\xa6 of it"
-"""What stands after the last block: nothing that ends where a block would."""
+"""The text after the last block, with another end than a block."""
 
 
 def block_of(size: int, seed: int = 9) -> bytes:
@@ -37,7 +36,7 @@ def block_of(size: int, seed: int = 9) -> bytes:
 
 
 class Repeated:
-    """What the reference makes of a block, and of the tail."""
+    """The reference's results for a block and for the tail."""
 
     def __init__(self, vocabulary: Path, block: bytes, tail: bytes = TAIL) -> None:
         self.vocabulary, self.block = vocabulary, block
@@ -56,7 +55,7 @@ class Repeated:
         return self.reference.encode(text.decode(), add_special_tokens=False)
 
     def compare(self, parts: Iterable[npt.NDArray[np.integer]], times: int, tail: bool = True) -> int:
-        """Asserts that all parts together are the ids of `times` blocks and the tail; returns how many they are."""
+        """Check that all parts together are the ids of `times` blocks and the tail. Returns their number."""
         total = times * len(self.ids)
         several = np.tile(self.ids, 3)
         at = 0
@@ -75,7 +74,7 @@ class Repeated:
 
 
 def write(path: Path, block: bytes, least: int, tail: bytes = TAIL) -> int:
-    """A file of whole blocks, more than `least` bytes, and the tail; how many blocks."""
+    """Write a file of whole blocks, more than `least` bytes, and the tail. Returns the number of blocks."""
     times = least // len(block) + 1
     with open(path, "wb", buffering=0) as file:
         for _ in range(times):

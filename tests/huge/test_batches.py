@@ -18,7 +18,7 @@ BEYOND = (1 << 32) + (1 << 22)
 
 @pytest.mark.gigabytes(11)
 def test_a_batch(byte_level: Repeated) -> None:
-    """One block, some thousand times in a list: 5 GB, 2 * 10^9 ids."""
+    """One block, several thousand times in a list: 5 GB, 2 * 10^9 ids."""
     tokenizer = Tokenizer.from_file(byte_level.vocabulary)
     times = 5_000_000_000 // len(byte_level.block) + 1
     texts = [byte_level.block] * times
@@ -56,7 +56,7 @@ def test_more_than_2_to_the_31_ids(qwen_like: Path, scratch: Path) -> None:
 
 @pytest.mark.gigabytes(8)
 def test_one_thread_and_text_tables(text_tables: Repeated, scratch: Path) -> None:
-    """A text that is not cut for threads is cut all the same: places in pieces have 32 bits."""
+    """A text is cut even for one thread, because positions in pieces have 32 bits."""
     engine = Tokenizer.from_file(text_tables.vocabulary)._engine
     times = write(scratch / "text.txt", text_tables.block, BEYOND)
     with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -66,7 +66,7 @@ def test_one_thread_and_text_tables(text_tables: Repeated, scratch: Path) -> Non
 
 @pytest.mark.gigabytes(14)
 def test_text_of_more_than_2_to_the_32_bytes(byte_level: Repeated) -> None:
-    """2^31 ids and some: of zeros, which take no memory, for a token of two bytes."""
+    """More than 2^31 ids for a token of two bytes. The ids are zeros, which take no memory."""
     source = json.loads(byte_level.vocabulary.read_bytes())
     vocab = source["model"]["vocab"]
     two = next(token for token in vocab if len(token) == 2 and token.isascii())
@@ -82,7 +82,7 @@ def test_text_of_more_than_2_to_the_32_bytes(byte_level: Repeated) -> None:
 
 @pytest.mark.gigabytes(6)
 def test_lines_of_json(byte_level: Repeated) -> None:
-    """A block of more than 4 GiB of JSON lines, with escapes, which are undone in place."""
+    """A block of more than 4 GiB of JSON lines with escapes, which are unescaped in place."""
     line = b'{"id": 1, "text": "' + b"A line\\nand \\u00fc. " * 5000 + b'"}\n'
     wanted = ("A line\nand \u00fc. " * 5000).encode()
     times = BEYOND // len(line) + 1

@@ -1,4 +1,4 @@
-"""What is too large even so: an error that says what to do, at once and with nothing left behind."""
+"""Beyond the limits: an error that says what to do, at once and without leftovers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_an_encoding_of_4_gib(byte_level: Repeated) -> None:
 
 
 def test_training_on_a_file(byte_level: Repeated, scratch: Path) -> None:
-    """Not too large at all: every count is a multiple of the block's, so the merges are the block's."""
+    """Training has no such limit. Every count is a multiple of the block's, so the merges are the block's."""
     times = write(scratch / "text.txt", byte_level.block, BEYOND, b"")
     one = scratch / "block.txt"
     one.write_bytes(byte_level.block)

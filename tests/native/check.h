@@ -1,4 +1,4 @@
-// A test is a function that TEST registers; CHECK ends the program where something does not hold. main.cpp runs them.
+// TEST registers a function as a test; CHECK ends the program if a condition is false. main.cpp runs the tests.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What callers promise, and builds with assertions check.
+// Preconditions of functions, which builds with assertions check.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ TEST(pieces_of_a_block_are_in_order) {
     };
     CHECK(!asserts_against([&] { make_keys({0, 1}, {2, 6}); }));
     CHECK(!asserts_against([&] { make_keys({0, 1}, {1, 1}); }));
-    CHECK(asserts_against([&] { make_keys({2, 6}, {0, 1}); }));                        // the other way round
+    CHECK(asserts_against([&] { make_keys({2, 6}, {0, 1}); }));                        // in reverse order
     CHECK(asserts_against([&] { make_keys({0, 3}, {2, 6}); }));                        // one inside the other
     CHECK(asserts_against([&] { make_keys({0, 1}, {2, uint32_t(text.size) + 1}); }));  // beyond the text
 }

@@ -1,5 +1,5 @@
-// What the threads of an engine have learned: what is found is what was kept, whichever thread kept it, and whatever
-// was given up for newer words in between.
+// The memo of an engine's threads: lookups return the stored ids, whichever thread stored them, and whatever was
+// evicted in between.
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -51,7 +51,7 @@ void keep(MemoReader& reader, uint32_t n) {
         reader.keep(word.key, word.hash, word.longer, ids.data(), ids.size());
 }
 
-// The ids that are known; none where the word is not.
+// The stored ids; none for an unknown word.
 std::optional<std::vector<uint32_t>> find(MemoReader& reader, uint32_t n) {
     const Named word(n);
     WordEntry entry;
@@ -77,7 +77,7 @@ TEST(a_memo_finds_what_it_has_and_nothing_else) {
         CHECK(!find(reader, n));
         keep(reader, n);
     }
-    uint32_t lost = 0;  // for want of room near their place
+    uint32_t lost = 0;  // their neighbourhood was full
     for (uint32_t n = 0; n < 20000; ++n) {
         const auto found = find(reader, n);
         if (found) CHECK(found == ids_of(n));
@@ -104,7 +104,7 @@ TEST(one_thread_finds_what_another_kept) {
     Memo memo;
     MemoReader one(&memo), other(&memo);
     keep(one, 7);
-    CHECK(!find(other, 7));  // it has not looked yet
+    CHECK(!find(other, 7));  // it has not looked the word up yet
     CHECK(!other.refresh());
     CHECK(find(other, 7) == ids_of(7));
 }
@@ -126,7 +126,7 @@ TEST(a_memo_that_is_full_has_the_newest_and_never_a_wrong_one) {
     CHECK(!find(reader, 1));
 }
 
-// A word that is found while others come stays, whatever goes.
+// A word that is found while others are added stays, whatever is evicted.
 TEST(what_is_used_stays) {
     const Limit limit(size_t(4) << 20);
     Memo memo;

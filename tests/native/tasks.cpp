@@ -1,4 +1,4 @@
-// Threads that work off tasks (batch/task_runner.h).
+// Threads that run tasks (batch/task_runner.h).
 #include <chrono>
 #include <stdexcept>
 
@@ -13,7 +13,7 @@ struct Interrupted {};
 
 }  // namespace
 
-// An interrupt ends the tasks that others have begun, after one has failed as well.
+// An interrupt ends the running tasks of other threads, also after one has failed.
 TEST(watching_goes_on_after_a_failure) {
     std::atomic<bool> has_begun{false}, has_failed{false};
     const auto work = [&](size_t, size_t worker, const Poll& poll) {

@@ -1,5 +1,7 @@
-"""Parts of the engine that are hard to reach from Python: the programs beside this file, compiled with those sources
-of the engine that they need, and assertions on."""
+"""Parts of the engine that are hard to reach from Python: the C++ programs beside this file.
+
+Each is compiled with the sources that it needs, and with assertions.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The beginning of child programs in which whatever runs code, or uses the network, is noticed.
+"""The beginning of child programs that detects code execution and network access.
 
-An audit hook sees what the interpreter does: https://docs.python.org/3/library/audit_events.html.
+An audit hook sees the interpreter's actions: https://docs.python.org/3/library/audit_events.html.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ sys.addaudithook(hook)
 
 
 def run(program: str, *arguments: Any, cwd: Path, prefix: tuple[str, ...] = (), **environment: str) -> str:
-    """What the program prints; it must end well. HF_HUB_OFFLINE and proxies are not passed on."""
+    """Return the output of the program, which must succeed. HF_HUB_OFFLINE and proxies are not passed on."""
     dropped = ("HF_", "TRANSFORMERS_", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     passed = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     passed["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    # A file, not -c: its directory stands before all others in sys.path.
+    # A file, not -c: its directory comes first in sys.path.
     script = cwd.parent / f"{cwd.name}-program" / "main.py"
     script.parent.mkdir(exist_ok=True)
     script.write_text(PROGRAM + program, encoding="utf-8")

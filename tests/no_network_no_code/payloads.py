@@ -1,4 +1,4 @@
-"""Files that run code when they are loaded the wrong way. Each would write a file, named by its canary."""
+"""Files that run code if they are loaded the wrong way. Each would write a file named by its canary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = ("evil_tokenizer", "tokenization_evil", "tokenizers", "transformers", "json", "regex", "sitecustomize")
-"""Modules in the directory: some that a configuration names, some whose names an import might take from there."""
+"""Modules in the directory: some that a configuration names, some with names that an import might find."""
 
 CHAT_TEMPLATE = "{{ ''.__class__.__mro__[1].__subclasses__() }}{{ cycler.__init__.__globals__.os.system('true') }}"
 
@@ -33,7 +33,7 @@ def pickled(canary: Path) -> bytes:
 def model_directory(directory: Path, tokenizer_json: bytes, canary: Path, *, own_class: bool = False) -> Path:
     """A directory that transformers opens, with code and pickles beside its tokenizer.json.
 
-    Where the class is its `own_class`, nothing but the code that it brings could make the tokenizer.
+    With `own_class`, only the code in the directory could make the tokenizer.
     """
     directory.mkdir(parents=True)
     (directory / "tokenizer.json").write_bytes(tokenizer_json)
@@ -62,7 +62,7 @@ def model_directory(directory: Path, tokenizer_json: bytes, canary: Path, *, own
 
 
 def sources(directory: Path, canary: Path) -> list[Path]:
-    """Pickles under the names that every reader looks for, and JSON that says what to make of it."""
+    """Pickles under the names that readers look for, and JSON that refers to them."""
     directory.mkdir(parents=True)
     names = (
         *("tokenizer.json", "tekken.json", "vocab.json", "merges.txt", "vocab.txt", "cl100k_base.tiktoken"),

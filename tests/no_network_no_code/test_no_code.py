@@ -1,4 +1,4 @@
-"""Whatever is loaded is data: no pickle is read, no code of a model is run, none of its modules imported."""
+"""Loading only reads data: no pickle is loaded, no code of a model is run, none of its modules imported."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def test_a_model_that_brings_code(tmp_path: Path, canary: Path, gpt2_like: Path)
     said, seen, ran, ran_when_trusted = json.loads(out.splitlines()[-1])
     assert seen == []
     assert not ran
-    assert ran_when_trusted  # a caller's own word is passed on; and these files do run where they are let
+    assert ran_when_trusted  # trust_remote_code is passed on, and shows that these files would run
     assert len(said) == 7
     assert not any("evil" in module for module in said)
-    assert said[-1] == "SecurityError"  # transformers' sandbox: the template is its matter
+    assert said[-1] == "SecurityError"  # transformers renders templates in its own sandbox
 
 
 LOADERS = (
@@ -140,7 +140,7 @@ assert "has no attribute 'main'" in done.stderr, done.stderr
 
 
 def test_modules_in_the_working_directory(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
-    """The processes that are started for a job and for a parity report import nothing from there."""
+    """Processes of a job and of a parity report import nothing from the working directory."""
     model = payloads.model_directory(tmp_path / "model", gpt2_like.read_bytes(), canary)
     (tmp_path / "corpus").mkdir()
     for number in range(2):

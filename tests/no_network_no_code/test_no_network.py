@@ -1,4 +1,4 @@
-"""Nothing is asked of a network unless the caller names something that is there; nothing is ever reported."""
+"""No network access unless the caller names a remote resource, and no usage reports."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ print(json.dumps(seen))
 
 @pytest.mark.slow
 def test_what_is_local_needs_no_network(tmp_path: Path, gpt2_like: Path) -> None:
-    """No address is looked up and nothing connected to, though it is not said that this is offline.
+    """No address is looked up and no connection made, without any offline setting.
 
-    Where Linux lets us, the process has no network at all, so that compiled code could not have used it either.
+    If Linux permits, the process has no network at all, so that compiled code cannot use it either.
     """
     (tmp_path / "text.txt").write_text("The quick brown fox. Größe, 敏捷的 🙂\n" * 20, encoding="utf-8")
     (tmp_path / "model").mkdir()
@@ -63,7 +63,7 @@ def test_what_is_local_needs_no_network(tmp_path: Path, gpt2_like: Path) -> None
 
 
 def without_network() -> tuple[str, ...]:
-    """What starts a program in a network of its own that leads nowhere; nothing where that is not to be had."""
+    """The command that starts a program without network access, or [] if unavailable."""
     command = ("unshare", "--map-root-user", "--net") if hasattr(os, "geteuid") and os.geteuid() else ("unshare", "-n")
     if shutil.which("unshare") is None or subprocess.run([*command, "true"], capture_output=True).returncode:
         return ()
@@ -84,7 +84,7 @@ assert Tokenizer.from_pretrained("user/plain").encode("Hello").ids
 """
 
 OF_THE_CLIENT = "/api/agent-harnesses"
-"""What huggingface_hub itself asks for once a day, for its User-Agent, unless HF_HUB_DISABLE_TELEMETRY is set."""
+"""huggingface_hub's own daily request, for its User-Agent, unless HF_HUB_DISABLE_TELEMETRY is set."""
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> None:
-    """The repository that is named, and nothing else: no report of use, though none is switched off here."""
+    """Only requests for the named repository: no usage report, although no setting disables them."""
     pytest.importorskip("huggingface_hub")
     with LocalHub() as hub:
         hub.create("user/plain")
@@ -112,7 +112,7 @@ def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> N
             return {request.target.partition("?")[0] for request in hub.requests}
 
         def is_of_the_repository(target: str) -> bool:
-            path = r"(/api(/resolve-cache)?/models)?/user/plain(/|$)|/repos/[0-9a-f]+$"  # the last: its large files
+            path = r"(/api(/resolve-cache)?/models)?/user/plain(/|$)|/repos/[0-9a-f]+$"  # the last are its large files
             return re.match(path, target) is not None
 
         targets = asked_by(COMMAND)

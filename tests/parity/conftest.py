@@ -1,4 +1,4 @@
-"""The stand-ins, for this process and for those that it starts."""
+"""Fixtures for faulty tokenizers, in this process and in its children."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ import pytest
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module of tokenizers that are wrong in a known way; child processes can import it, too."""
+    """The module of tokenizers with known defects; child processes can import it, too."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return import_module("parity_stand_in")

@@ -1,6 +1,6 @@
-"""Tokenizers with the interface of ours, made from the reference, some of them wrong in a known way.
+"""Tokenizers with our interface, made from the reference, some of them with known defects.
 
-The tests use them to show that a comparison finds such differences. Child processes import this module, too.
+Tests use them to show that a comparison finds such differences. Child processes import this module, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Agrees:
-    """The reference of a tokenizer.json with our extra calls; one that is wrong overrides a call, or `changed`."""
+    """The reference for a tokenizer.json with our extra calls. Faulty ones override a call, or `changed`."""
 
     def __init__(self, tokenizer: Any) -> None:
         vars(self)["tokenizer"] = tokenizer
@@ -32,7 +32,7 @@ class Agrees:
 
     def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         options.pop("threads", None)
-        if self.padding:  # to the longest of the batch
+        if self.padding:  # pad to the longest of the batch
             return self.tokenizer.encode_batch(input, **options)
         return [self.encode(*item if isinstance(item, tuple) else (item,), **options) for item in input]
 
@@ -67,7 +67,7 @@ class Changed:
 
 
 class WrongIds(Agrees):
-    """Other ids for a text with a digit somewhere after an e with an acute accent."""
+    """Other ids for texts with an e with an acute accent and a digit somewhere after it."""
 
     def changed(self, text: str, encoding: Any) -> Any:
         wrong = any("0" <= ch <= "9" for ch in text.partition("\u00e9")[2])
@@ -75,7 +75,7 @@ class WrongIds(Agrees):
 
 
 class WrongOffsets(Agrees):
-    """The last offset one too far, in texts that end in white space."""
+    """The last offset is one too large, in texts that end in white space."""
 
     def changed(self, text: str, encoding: Any) -> Any:
         if not (encoding.offsets and text[-1:].isspace()):
@@ -85,7 +85,7 @@ class WrongOffsets(Agrees):
 
 
 class Raises(Agrees):
-    """An error of its own for NUL."""
+    """Its own error for NUL."""
 
     def changed(self, text: str, encoding: Any) -> Any:
         if "\x00" in text:
@@ -130,7 +130,7 @@ class WrongCount(Agrees):
 
 
 class WrongInBatch(Agrees):
-    """State that leaks from one text of a batch to the next: wrong there, right alone."""
+    """State leaks from one text of a batch to the next: wrong there, right alone."""
 
     def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         return [
@@ -150,7 +150,7 @@ class WrongDecoding(Agrees):
 
 
 class CrashesOnCafe(Agrees):
-    """Ends the process on one word, wherever it is called."""
+    """Ends the process on one word, in any call."""
 
     def encode_batch(self, input: Any, **options: Any) -> list[Any]:
         if any("caf\u00e9" in str(text) for text in input):
@@ -165,7 +165,7 @@ class CrashesOnCafe(Agrees):
 
 
 class Delegated(Agrees):
-    """Says that the reference does the work."""
+    """Reports that the reference encodes."""
 
     def engine_report(self) -> dict[str, Any]:
         return {"engine": "delegated", "cpu": "scalar", "reason": "a component is not native"}
@@ -214,12 +214,12 @@ class OfTransformers:
 
     def __call__(self, text: Any, *arguments: Any, **named: Any) -> Any:
         encoded = self._tokenizer(text, *arguments, **named)
-        if "\u00e9" in text:  # a list of texts has it only as a text of its own
+        if "\u00e9" in text:  # for a list, only if it is one of the texts
             encoded["input_ids"] = [0, *encoded["input_ids"][1:]]
         return encoded
 
 
-# -- what `--ours` names: from a vocabulary to a tokenizer
+# -- functions for `--ours`: from a vocabulary to a tokenizer
 
 
 def agrees(vocabulary: Any) -> Any:

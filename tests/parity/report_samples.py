@@ -1,4 +1,4 @@
-"""Parity reports of every outcome, as the tests of their pages want them. Nothing here was measured."""
+"""Parity reports of every outcome for tests of their pages. Their figures are invented."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crayon_hf.parity.report.model import (
 HOSTILE = (
     "</script><!-- \u202e|`*_\\ \x00\ud800\x1b[31m <img src=https://x.invalid onerror=alert(1)> &amp; 'a' \"b\"\n# $c$"
 )
-"""What no page may be led astray by."""
+"""Texts that must not mislead a page."""
 
 GENERATED = (
     *("ascii_text", "accents", "contractions", "digits", "emoji", "long_letters", "mixed_scripts", "newlines"),
@@ -35,7 +35,7 @@ SPEEDS = (
     Speed("decode", "english.txt", 1, "MB/s", True, (911.0, 902.4, 930.8), (1010.0, 984.1, 1004.2)),
     Speed("open", "", 1, "ms", False, (0.21, 0.19, 0.24), (311.0, 305.7, 322.5)),
 )
-"""Every scenario, with units whose magnitudes are far apart."""
+"""Every scenario, with units of very different magnitudes."""
 
 
 def agreeing() -> Report:
@@ -108,12 +108,12 @@ def plain() -> Report:
 
 
 def empty() -> Report:
-    """Nothing was compared at all."""
+    """Nothing was compared."""
     return replace(agreeing(), suites=(), speeds=(), machine=(), versions={}, compared=())
 
 
 def filled(text: str) -> Report:
-    """A report with a text wherever it has one."""
+    """A report with a text in every field."""
     suite = SuiteResult(text, text, text, 10, 1, 99, 1.0, (Category(text, 10, 1),), seed=1, digest=text, failure=text)
     values = FieldValues(text, text + "1" + text, text + "2" + text)
     return replace(
@@ -134,7 +134,7 @@ def filled(text: str) -> Report:
 
 
 def hostile() -> Report:
-    """Foreign text wherever a report has text, and long words."""
+    """Foreign text in every field, and long words."""
     report = filled(HOSTILE)
     long = SuiteResult("x" * 400, "text", "y" * 400, 5, 0, 5, 0.1, (Category("z" * 400, 5, 0),))
     return replace(report, suites=(*report.suites, long))
@@ -148,4 +148,4 @@ SAMPLES = {
     "empty": empty,
     "hostile": hostile,
 }
-"""By name; each makes one."""
+"""Functions that make a report, by name."""

@@ -1,4 +1,5 @@
-"""The benchmark: ids before times, peers that are wrong or crash are marked and do not stop it, ratios and tables."""
+"""The benchmark: ids are compared before timing, wrong or crashing peers are marked and do not stop it, ratios and
+tables."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> N
 
 @pytest.mark.parametrize("size", [1, 4096, 8191, 8192, 8193, 16384, 20_001])
 def test_a_plain_text_is_cut_without_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Whatever ends where: a file, the text of a call, a document, a character."""
+    """For any ends of files, texts of a call, documents and characters."""
     monkeypatch.setattr(tasks, "BATCH", 8192)
     text = ("caf\u00e9 \u65e5\u672c " * size).encode()[:size].decode(errors="ignore")
     (tmp_path / "t.txt").write_bytes(text.encode())
@@ -75,7 +76,7 @@ def test_a_plain_text_is_cut_without_loss(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_texts_of_any_size(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Passes over plain files, which the processes cut: the same documents, and the memory of the process."""
+    """Repeated passes over plain files, cut by the processes: the same documents, and bounded memory."""
     monkeypatch.setattr(texts, "ROOTS", ())
     kept = tmp_path / "figures.json"
     options = ["--scale", "0.3", "--text", "code,words", "--engines", "crayon,tokenizers", "--rounds", "1"]
@@ -98,7 +99,7 @@ def test_wrong_ids_of_ours_are_not_timed(
     arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1", "--threads", "1", "--scenario", "first"]
     before = signal.getsignal(signal.SIGTERM)
     assert main([*arguments, "--engines", "crayon", "--ours", "parity_stand_in:wrong_ids", "--silent"]) == 1
-    assert signal.getsignal(signal.SIGTERM) is before  # a child that this process forks is ended by it
+    assert signal.getsignal(signal.SIGTERM) is before  # forked children must end on SIGTERM
     printed = capsys.readouterr().out
     assert "crayon: not the ids of tokenizers" in printed
     assert "Ratios" not in printed

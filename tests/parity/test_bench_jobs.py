@@ -1,4 +1,4 @@
-"""Scenarios that are jobs: every engine gets the same work, what it makes is compared, and nothing is left running."""
+"""Job scenarios: every engine gets the same work, results are compared, and no process is left."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_server(
 
 
 def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that is right once and wrong after that is wrong; one that fails says why; ours decides the status."""
+    """An engine that is right only at first is wrong; one that fails says why; ours decides the exit status."""
     answers = {"encode_ragged": "aaaa", "crayon": "aaab", "gigatoken": "aaaa", "datatrove": "a!!!"}
     seen: dict[str, int] = {}
 

@@ -1,4 +1,4 @@
-"""The comparison: it agrees with itself, finds every planted difference, and makes it small."""
+"""The comparison: it agrees with itself, finds every planted difference, and minimises it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_wrong_ids_are_found_and_made_small(gpt2_like: Path, stand_in: ModuleTyp
 def test_what_is_wrong_is_found(
     gpt2_like: Path, stand_in: ModuleType, name: str, mode: Mode | None, fields: list[str], smallest: int
 ) -> None:
-    """Without a mode: in the calls that make no Encodings, which only `fast` asks for."""
+    """None as mode: in calls without Encodings, which only `fast` compares."""
     make = getattr(stand_in, name)
     if mode is None:
         inputs = [("a", "some words"), ("b", "\t"), ("c", "a\ud800")]
@@ -179,7 +179,7 @@ def test_kept_results_stand_in_for_the_reference(gpt2_like: Path, stand_in: Modu
     assert asked == []
     wrong = rerun(stand_in.WrongIds, 11)
     assert wrong.total_differing == compare(gpt2_like, stand_in.WrongIds).total_differing == len(asked) > 0
-    # Results for other inputs are not believed: the reference is asked.
+    # Results for other inputs are ignored: the reference is asked.
     other = rerun(stand_in.Agrees, 12)
     assert other.total_differing == 0
     assert len(asked) > N / 2

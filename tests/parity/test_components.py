@@ -1,4 +1,4 @@
-"""Every component and option of a tokenizer.json against the reference; and that a fault would be found."""
+"""Every component and option of a tokenizer.json against the reference, with planted faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEEDS = 15
 @pytest.fixture(scope="module", autouse=True)
 def _short_panics() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RUST_BACKTRACE", "0")  # the reference panics often here, and traces are slow
+        patch.setenv("RUST_BACKTRACE", "0")  # the reference panics often here, and backtraces are slow
         yield
 
 

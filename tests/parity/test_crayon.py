@@ -1,6 +1,6 @@
-"""`python -m parity.crayon`: CRAYON in processes of their own, planted differences, and another release beside it.
+"""`python -m parity.crayon`: CRAYON in its own processes, planted differences, and another release for comparison.
 
-Most tests run a small package that stands in for CRAYON, so that they need none.
+Most tests replace CRAYON with a small package, so that they do not need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Agreement of longest match with merging: counted by hand, then on text."""
+"""Agreement of longest match with merging, counted by hand and on text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_counted_by_hand() -> None:
     stock.pre_tokenizer, stock.decoder = level, tokenizers.decoders.ByteLevel()
     exact, other = (Tokenizer.from_str(stock.to_str(), mode=mode) for mode in ("exact", "greedy"))
     found = greedy.agreement(exact, other, "abc\nab ab\n\nabcd\nx", "small")
-    assert (found.lines, found.lines_equal) == (4, 2)  # an empty line is none
+    assert (found.lines, found.lines_equal) == (4, 2)  # empty lines do not count
     assert found.exact_tokens == 2 + 3 + 3 + 1  # a bc | ab Ġ ab | a bc d | x
     assert found.greedy_tokens == 2 + 3 + 3 + 1  # ab c | ab Ġ ab | ab c d | x
     assert found.tokens_equal == 0 + 3 + 1 + 1

@@ -1,4 +1,5 @@
-"""`python -m parity.llama_cpp`: published vectors, llama.cpp itself, a plain model of it, and planted differences."""
+"""`python -m parity.llama_cpp`: published vectors, llama.cpp itself, a plain implementation, and planted
+differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The minimiser: what it returns still differs, and nothing can be taken out of it."""
+"""The minimiser: its result still differs, and no part of it can be removed."""
 
 from __future__ import annotations
 

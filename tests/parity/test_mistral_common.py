@@ -37,7 +37,7 @@ def none_at_all(document: dict[str, Any]) -> None:
 
 
 def part_of_the_ranks(document: dict[str, Any]) -> None:
-    """What is not in use is not looked at."""
+    """Unused ranks are ignored."""
     document["config"]["default_vocab_size"] = 30 + 258
     document["vocab"][258:] = [{"rank": "?", "token_bytes": "?", "token_str": None}] * 5
 

@@ -1,4 +1,4 @@
-"""The references: found by name and by path, made without network, and really theirs."""
+"""The references: found by name and by path, opened without network, and independent of ours."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("denied", [False, True])
 @pytest.mark.parametrize("name", ["agreeing", "hostile"])
 def test_the_command_is_copied_by_keyboard(browser: Any, pages: Path, name: str, denied: bool) -> None:
-    """With the clipboard's interface, and where a browser has none for files."""
+    """With the browser's clipboard interface, and without it for files."""
     with opened(browser, pages / f"{name}.html") as page:
         if denied:
             page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")

@@ -1,4 +1,4 @@
-"""The report as JSON: what was written is read again, and nothing else is."""
+"""The report as JSON: written reports are read back, and anything else is refused."""
 
 from __future__ import annotations
 

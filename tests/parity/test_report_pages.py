@@ -1,4 +1,4 @@
-"""The pages of a report: they say what it says, and whatever text it holds stays text."""
+"""The pages of a report: they show its contents, and foreign text never becomes markup."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ foreign = st.one_of(
 
 
 class Page(HTMLParser):
-    """What a page holds: its text outside styles and script, its elements; it must be well nested."""
+    """A page's elements, and its text outside styles and script. It must be well nested."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -75,7 +75,7 @@ class Page(HTMLParser):
 
 
 def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
-    """The elements without what foreign text may bring along: the marks of its spaces, arguments and parts."""
+    """The elements, except the marks of spaces, arguments and parts of foreign text."""
     mere = {"span", "mark", "i", "wbr", "p", "svg", "use"}
     return [(tag, tuple(attributes)) for tag, attributes in page.elements if tag not in mere]
 
@@ -94,7 +94,7 @@ def test_the_page_is_whole_and_asks_for_nothing(name: str) -> None:
             assert attribute != "style"
             if attribute in ADDRESSES:
                 assert said == "data:," or (said.startswith("#") and said[1:] in ids), (tag, attribute, said)
-            # A text of the report may be an attribute that is only read, never one that is followed.
+            # Text of a report may occur in attributes that are only shown, never in links.
             elif "://" in said:
                 assert attribute in {"title", "aria-label", "data-label"}
     assert "url(" not in page.raw["style"]
@@ -135,7 +135,7 @@ def test_html_text_comes_back(text: str) -> None:
     assert page.text.count(shown) >= 25
     assert visible(text, keep="\n\t") in page.text
     assert not SEEN.search(page.text)
-    # The page is the same page, whatever the text: nothing of it has become an element or an attribute.
+    # For any text the elements and attributes are the same.
     known = "x" if text else ""
     assert [each for each in shape(page) if each[0] != "code"] == [
         each for each in shape(Page(to_html(filled(known)))) if each[0] != "code"

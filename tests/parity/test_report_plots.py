@@ -1,4 +1,4 @@
-"""The plot of a report: whole, the same bytes each time, and nobody's settings changed."""
+"""The plot of a report: complete, the same bytes each time, and without effect on the program's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run that makes a report: what it finds, what it says of a crash, and the command around it."""
+"""The run that makes a report: its findings, its reaction to a crash, and the command around it."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_command_writes_all_forms(gpt2_like: Path, text: Path, tmp_path: Pat
     assert sorted(path.name for path in out.iterdir()) == ["parity.html", "parity.json", "parity.md"]
     report = Report.from_json((tmp_path / "a.json").read_bytes())
     assert report == Report.from_json((out / "parity.json").read_bytes())
-    assert command(*shlex.split(report.command)[2:]) == 0  # what repeats it
+    assert command(*shlex.split(report.command)[2:]) == 0  # the command that repeats it
     assert capfd.readouterr().out.splitlines()[-1] == lines[-1]
 
 
@@ -170,7 +170,7 @@ def test_certify(repository: Path, text: Path, capfd: Any) -> None:
     cartridge = repository / "tokenizer.dat"
     before = cartridge.read_bytes()
     options = ["--strings", 40, "--text", text, "--no-speed", "--certify", "--json", repository / "r.json"]
-    for _ in range(2):  # a report may be replaced, and a certificate
+    for _ in range(2):  # a report and a certificate can be replaced
         assert command(repository, *options) == 0
     plain = json.loads(_core.Engine.open(str(cartridge), verify=True).certificate or "")
     report = Report.from_json((repository / "r.json").read_bytes())
@@ -187,7 +187,7 @@ FEW = ["--strings", 4, "--tokens", 0, "--no-speed"]
 
 @pytest.fixture
 def plain(gpt2_like: Path, tmp_path: Path) -> Path:
-    """A directory with a tokenizer.json alone."""
+    """A directory that has only a tokenizer.json."""
     (tmp_path / "plain").mkdir()
     shutil.copy(gpt2_like, tmp_path / "plain" / "tokenizer.json")
     return tmp_path / "plain"
@@ -202,13 +202,13 @@ def test_a_directory_without_a_cartridge_gets_a_certified_one(plain: Path, text:
     assert json.loads(engine.certificate or "")["source_digest"] == engine.source_digest
     assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
     assert (plain / "tokenizer.json").read_bytes() == before
-    assert command(plain, *FEW, "--text", text, "--certify") == 0  # and again, now that it has one
+    assert command(plain, *FEW, "--text", text, "--certify") == 0  # again, with the existing certificate
 
 
 def test_a_directory_stays_as_it_was_without_a_certificate(
     plain: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No cartridge stays after a difference, a mistake or an interrupt."""
+    """After a difference, a mistake or an interrupt no cartridge is left."""
 
     def interrupted(*_: object, **__: object) -> None:
         assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
@@ -227,7 +227,7 @@ def test_a_directory_stays_as_it_was_without_a_certificate(
 
 
 def refused(capfd: Any, *arguments: object) -> str:
-    """What is said, in one line, when nothing was compared."""
+    """Return the one-line message if nothing was compared."""
     assert command(*arguments) == 2
     (message,) = capfd.readouterr().err.splitlines()
     return str(message)
@@ -258,7 +258,7 @@ def test_transformers_has_to_use_the_cartridge(wordpiece_like: Path, tmp_path: P
     assert "transformers makes another tokenizer of these files than the cartridge says (normalizer" in said
     assert said.endswith("so the cartridge is not what was compared")
     assert (repository / "tokenizer.dat").read_bytes() == before
-    assert command(repository, *options) == 0  # without a certificate it is only a note
+    assert command(repository, *options) == 0  # without --certify it is only a note
     assert "so the cartridge is not what was compared" in capfd.readouterr().out
 
 

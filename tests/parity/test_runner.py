@@ -1,4 +1,4 @@
-"""The run of a suite, against tokenizers: its table, its files, and its exit status."""
+"""The run of a suite against tokenizers: its table, its files, and its exit status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text_file: Pat
     assert set(suites) == {"strings", "own", "pairs", "no special tokens", "words", "special tokens as text", "windows"}
     assert all(suite["inputs"] and not suite["differing"] for suite in suites.values())
     assert (suites["strings"]["inputs"], suites["own"]["inputs"]) == (120, 4)
-    assert suites["words"]["inputs"] == 124  # the text, too
+    assert suites["words"]["inputs"] == 124  # including the text
     printed = capfd.readouterr().out
     assert printed.count("no difference") == 7
     assert printed.splitlines()[-1].startswith(f"all agree with tokenizers {version('tokenizers')}: 1 report, ")
@@ -44,9 +44,10 @@ def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text_file: Pat
 def test_ours_agrees_on_every_instruction_set(
     name: str, request: pytest.FixtureRequest, text_file: Path, capfd: Any
 ) -> None:
-    """The real thing: crayon_hf against tokenizers on small vocabularies.
+    """The real comparison: crayon_hf against tokenizers on small vocabularies.
 
-    Instructions find and merge pretokens. What most modes ask for comes after: only the best set has all inputs in all.
+    Instruction sets matter for finding and merging pretokens. Later steps are the same, so only the best set runs all
+    inputs in all modes.
     """
     sizes = ["--strings", "410", "--tokens", "1000"]
     arguments = [str(request.getfixturevalue(name)), *sizes, "--text", str(text_file)]

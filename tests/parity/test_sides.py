@@ -1,4 +1,4 @@
-"""Transformers and SentencePiece as references: they agree with ours, and whatever differs is found, field by field."""
+"""Transformers and SentencePiece as references: they agree with ours, and every difference is found, field by field."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_ours_agrees_with_stock(ours: TransformersSide, stock: StockProcess, mod
 def test_where_crayon_is_imported_stock_is_not_stock(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Say, by a file that Python runs at its start."""
+    """For example by a file that Python runs at its start."""
     (tmp_path / "sitecustomize.py").write_text("import sys, types; sys.modules['crayon_hf'] = types.ModuleType('x')\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
@@ -80,7 +80,7 @@ def test_a_stock_that_dies_says_so(directory: Path) -> None:
     side.close()
 
 
-# -- what differs is found
+# -- differences
 
 
 # -- SentencePiece

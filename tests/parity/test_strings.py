@@ -1,4 +1,4 @@
-"""The generators of hostile strings and bytes: the same everywhere, in every process and with every Python."""
+"""The generators of hostile strings and bytes give the same in every process and with every Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def digest(texts: list[tuple[str, str]]) -> str:
 
 
 def test_every_string_is_as_it_was() -> None:
-    """Another Python that makes other strings fails here, and so does an edited category: look at its strings then."""
+    """It fails for a Python that generates other strings, and after an edit of a category: check its strings then."""
     strings = list(generate(400 * len(CATEGORIES), 7, specials=SPECIALS))
     assert digest(strings)[:16] == "dbbdc477402d9581"
 

@@ -1,4 +1,4 @@
-"""`python -m parity`: the list of suites, the choice of one, and that each reference's suite finds a difference."""
+"""`python -m parity`: the list of suites, the choice of one, and a planted difference for each."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_the_list_has_every_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"{heading}:" in listing() for heading in GROUPS.values())
 
 
-# -- each finds what is wrong
+# -- each finds a difference
 
 
 @pytest.fixture
 def targets(tmp_path: Path, gpt2_like: Path) -> dict[str, list[str]]:
-    """What each suite is given, with what it needs to open that."""
+    """The target of each suite, with the packages that it needs."""
     ranks = exported("own", str(gpt2_like), str(tmp_path))
     write(convert(gpt2_like), tmp_path / "directory")
     return {
@@ -60,4 +60,4 @@ def test_a_planted_difference(
     assert difference["smallest"][0] in printed
 
 
-# -- what a profile becomes
+# -- profiles

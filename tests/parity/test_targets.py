@@ -1,4 +1,4 @@
-"""What a target is, and which reference fits it."""
+"""Targets, and the reference for each."""
 
 from __future__ import annotations
 

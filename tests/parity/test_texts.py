@@ -1,4 +1,4 @@
-"""Documents: the text again when joined, no character cut, sizes kept."""
+"""Documents: joined they are the text, no character is cut, and sizes are kept."""
 
 from __future__ import annotations
 

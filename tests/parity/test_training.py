@@ -1,4 +1,4 @@
-"""Training beside the trainers of others: what differs is found, what is chance is not taken for a difference."""
+"""Training against other trainers: differences are found, and random choices do not count as such."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_differences_are_named() -> None:
 
 
 def test_counts_that_the_reference_has_no_room_for() -> None:
-    """On purpose: with its 32 bits the most frequent pairs seem to be rare, or not there at all."""
+    """A known difference: in its 32 bits, counts of the most frequent pairs overflow and seem rare or zero."""
     letters = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
     engine = _core.compile_tokenizer_json(json.dumps({**CASE.document(), "model": letters}).encode(), "{}")
     counter = _core.WordCounter(_core.Engine.from_bytes(engine))

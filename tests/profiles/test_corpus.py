@@ -1,4 +1,4 @@
-"""What the recipe of the profiles' corpus keeps of its sources, and that it leaves out what it must."""
+"""The recipe of the profiles' corpus: the texts of its sources that it keeps, and the ones that it must drop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts that measure the profiles: readers of forms that only evaluation texts have, and the verdicts."""
+"""The scripts that evaluate the profiles: readers of formats that only evaluation texts have, and the verdicts."""
 
 from __future__ import annotations
 

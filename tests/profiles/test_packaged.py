@@ -1,4 +1,4 @@
-"""Every packaged profile: native, complete, as docs/profiles.md says, and equal to stock tokenizers."""
+"""Every packaged profile: native, complete, as docs/profiles.md describes, and equal to stock tokenizers."""
 
 from __future__ import annotations
 

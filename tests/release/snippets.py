@@ -1,10 +1,11 @@
-"""The code blocks of README and of the documentation, run as they stand, page by page.
+"""Runs the code blocks of README and of the documentation unchanged, page by page.
 
-``python tests/release/snippets.py README.md`` does so with the crayon-hf that is installed. The blocks of a page run
-in order, in a directory that has README.md, CHANGELOG.md and docs/. ``--in-clone`` before the page runs them in the
-root of this tree, as a Python started there would, and removes the files that they make. Blocks of ``python`` and
-``sh`` must not fail. A block of ``text`` right after one of ``python`` is what that one prints. ``<!--- skip: next
--->`` in front of a block says that it needs what a test does not have: the network, an account, a GPU, a cluster.
+``python tests/release/snippets.py README.md`` uses the installed crayon-hf. The blocks of a page run in order, in a
+directory that has README.md, CHANGELOG.md and docs/. ``--in-clone`` before the page runs them in the root of this tree,
+as a Python started there would, and removes the files that they make.
+
+Blocks of ``python`` and ``sh`` must not fail. A block of ``text`` directly after one of ``python`` is its output.
+``<!--- skip: next -->`` before a block marks one that needs the network, an account, a GPU or a cluster.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def pages() -> list[str]:
 
 
 def blocks(path: Path) -> Iterator[Example]:
-    """The blocks of a page that are to be run."""
+    """The blocks of a page to run."""
     parsers = [
         CodeBlockParser("python", run_python),
         CodeBlockParser("sh", run_shell),
@@ -46,7 +47,7 @@ def blocks(path: Path) -> Iterator[Example]:
 
 
 def run_python(example: Example) -> None:
-    """Run it in the namespace of its page, and keep what it prints."""
+    """Run a block in the namespace of its page, and keep its output."""
     printed = io.StringIO()
     example.namespace["__name__"] = "__main__"
     with contextlib.redirect_stdout(printed):
@@ -61,7 +62,7 @@ def run_shell(example: Example) -> None:
 
 
 def compare(example: Example) -> None:
-    """With what the block of Python before it printed."""
+    """Compare with the output of the Python block before."""
     printed = example.namespace.pop(PRINTED, None)
     if printed is not None:
         assert printed == example.parsed, f"it prints\n{printed}"
@@ -69,7 +70,7 @@ def compare(example: Example) -> None:
 
 @contextlib.contextmanager
 def elsewhere() -> Iterator[Path]:
-    """A temporary directory with what the blocks read."""
+    """A temporary directory with the files that blocks read."""
     with tempfile.TemporaryDirectory(prefix="crayon-snippets-") as directory:
         place = Path(directory)
         shutil.copytree(ROOT / "docs", place / "docs")
@@ -80,7 +81,7 @@ def elsewhere() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def in_clone() -> Iterator[Path]:
-    """The root of this tree, first on the path of imports, and without what the blocks add to it."""
+    """The root of this tree, first in sys.path. Files that the blocks add are removed."""
     before = set(ROOT.iterdir())
     sys.path[0] = ""
     try:
@@ -91,7 +92,7 @@ def in_clone() -> Iterator[Path]:
 
 
 def run(page: str, place: Path) -> Iterator[tuple[str, float]]:
-    """Run the blocks of a page in a directory: the first line of each, and its seconds. What fails is raised."""
+    """Run the blocks of a page in a directory. Yields the first line of each, and its seconds. Failures raise."""
     before, path = os.getcwd(), os.environ["PATH"]
     os.chdir(place)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), path])
@@ -109,7 +110,7 @@ def run(page: str, place: Path) -> Iterator[tuple[str, float]]:
 
 
 def main(names: list[str]) -> int:
-    """Run pages, print a line for each block; 1 when one failed."""
+    """Run pages and print a line for each block. Returns 1 if one failed."""
     home = in_clone if names[:1] == ["--in-clone"] else elsewhere
     for page in names[home is in_clone :] or pages():
         with home() as place:

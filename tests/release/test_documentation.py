@@ -1,4 +1,4 @@
-"""The documentation has every variable and error; its drawings and examples are what the code gives."""
+"""The documentation has every variable and error, and its drawings and examples equal the code's output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_environment_variable_is_listed() -> None:
     sources = [*ROOT.glob("crayon_hf/**/*.py"), *(ROOT / "cpp").rglob("*.*"), *ROOT.glob("[ch]*/device.*")]
     found = {name for path in sources for name in re.findall(r'"(CRAYON_\w+)"', path.read_text(encoding="utf-8"))}
     assert len(found) > 5
-    other = {"CRAYON_SHARED", "CRAYON_V2"}  # of the tests, and a name in an enumeration
+    other = {"CRAYON_SHARED", "CRAYON_V2"}  # a variable of the tests, and a name in an enumeration
     assert {name for name in found - other if f"`{name}`" not in text} == set()
 
 
@@ -46,14 +46,14 @@ def test_drawings_are_what_the_command_draws(path: Path, svg: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", screenshots.paths(pictures.TO), ids=lambda path: path.name)
 def test_screenshots_are_of_the_page_as_it_is(path: Path) -> None:
-    """By the digest of the page that they were taken of. Bytes and fonts are those of a browser."""
+    """By the digest of their page: bytes and fonts depend on the browser."""
     pytest.importorskip("PIL")
     assert screenshots.digest_in(path) == screenshots.digest(path.stem), "make pictures"
     assert path.stat().st_size < 60_000
 
 
 def modules() -> list[str]:
-    """Those with examples."""
+    """The modules with examples."""
     paths = {path: path.relative_to(ROOT).with_suffix("") for path in ROOT.glob("crayon_hf/**/*.py")}
     names = {path: ".".join(place.parts).removesuffix(".__init__") for path, place in paths.items()}
     return sorted(name for path, name in names.items() if ">>> " in path.read_text(encoding="utf-8"))
@@ -72,5 +72,5 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
         assert tests
         for test in tests:
             runner.run(test)
-    crayon_hf.uninstall()  # what an example has installed
+    crayon_hf.uninstall()  # examples call install
     assert runner.failures == 0

@@ -1,4 +1,4 @@
-"""GPU engines in a build: which are tried, what the package knows of those that it lacks, and whose nvcc compiles."""
+"""GPU engines in a build: which are tried, why others are missing, and which nvcc compiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bu
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Builds the GPU engines that are asked for and nothing else, into directories of their own; says what became of them.
+# Builds only the requested GPU engines, into separate directories, and prints the results.
 SCRIPT = """
 import json, pathlib, runpy, sys, types
 directory = pathlib.Path(sys.argv[1])
@@ -47,7 +47,7 @@ esac
 
 
 def build(tmp_path: Path, asked: str | None, **variables: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """(what became of it, the record) in an environment that has the programs in `tmp_path`, and no hipcc."""
+    """(results, record) of a build whose PATH has the programs in `tmp_path`, and no hipcc."""
     path = [str(Path(sys.executable).parent), str(tmp_path / "bin")]
     environment = {"PATH": ":".join(path), "CRAYON_CUDA_ARCHS": "90", **variables}
     environment |= {} if asked is None else {"CRAYON_BUILD": asked}
@@ -68,7 +68,7 @@ def nvcc(tmp_path: Path) -> None:
 
 @pytest.fixture
 def nvidia_smi(tmp_path: Path) -> None:
-    """A driver that has a device."""
+    """A driver that reports a device."""
     (tmp_path / "bin").mkdir(exist_ok=True)
     (tmp_path / "bin" / "nvidia-smi").write_text("#!/bin/sh\necho 9.0\n")
     (tmp_path / "bin" / "nvidia-smi").chmod(0o755)
@@ -83,7 +83,7 @@ FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 @pytest.mark.usefixtures("nvcc", "nvidia_smi")
 def test_a_compiler_that_fails(tmp_path: Path) -> None:
-    """The package is complete without the engine, and knows why; unless the engine was asked for."""
+    """The package is complete without the engine, and records why. A requested engine is an error instead."""
     said, record = build(tmp_path, None, ROCM_PATH="")
     assert said == {}
     assert record["cuda"] == {"failed": FAILED}

@@ -44,7 +44,7 @@ def same(theirs: str, ours: str, names: Names, of_theirs: Names, of_ours: Names)
 
 
 def plain(value: Any) -> Any:
-    """Arrays as lists: ids and row splits as a list for each text, the chunks of a file as its ids."""
+    """Arrays as lists: ids and row splits as a list for each text, chunks of a file as their ids."""
     if isinstance(value, Iterator):
         return [id for chunk in value for id in chunk.ids.tolist()]
     if isinstance(value, tuple) and isinstance(value[0], np.ndarray):
@@ -69,7 +69,7 @@ def test_tokenizers(theirs: str, ours: str, any_vocabulary: Path) -> None:
 
 @pytest.fixture(scope="module")
 def encodings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Names, Names]:
-    """An encoding of tiktoken; ours of the same ranks, and a tokenizer."""
+    """An encoding of tiktoken, ours with the same ranks, and a tokenizer."""
     byte_of = {char: byte for byte, char in BYTE_LEVEL.items()}
     tokens = crayon_hf.Tokenizer.from_profile("lite").get_vocab(with_added_tokens=False).items()
     ranks = {token.translate(byte_of).encode("latin-1"): rank for token, rank in tokens}

@@ -1,6 +1,6 @@
 """Relative links lead to files of the repository, and their anchors to headings, in README and other pages on GitHub.
 
-The build of the site checks its own pages; it knows neither README nor a link in HTML.
+The build of the site checks its own pages, but neither README nor links in HTML.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CARD = ROOT / "docs" / "examples" / "card" / "README.md"
-"""Its links are those of a repository on the Hub."""
+"""A page whose links are relative to a repository on the Hub."""
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {CARD})
 CODE = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
@@ -22,19 +22,19 @@ ADDRESS = re.compile(r"[a-z]+:")
 
 
 def links(page: Path) -> Iterator[str]:
-    """What is no address."""
+    """The relative links of a page."""
     text = CODE.sub("", page.read_text(encoding="utf-8"))
     yield from (found for pair in LINK.findall(text) for found in pair if found and not ADDRESS.match(found))
 
 
 def anchors(page: Path) -> set[str]:
-    """Of the headings, as GitHub spells them."""
+    """The anchors of the headings, as GitHub spells them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
 
 
 def broken(page: Path) -> list[str]:
-    """The links that lead nowhere."""
+    """The links without a target."""
     found = []
     for link in links(page):
         path, _, anchor = unquote(link).partition("#")

@@ -1,4 +1,5 @@
-"""The lock of what tests install: complete, in the files that name packages, and what CI has installed."""
+"""The lock of the tests' packages: complete, used by every file that installs packages, and equal to CI's
+installation."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 ROOT = lock.TREE
 TESTS = ROOT / "tests"
-"""What a whole file may ask for and run in README's command: all of it is in requirements.txt, or Python's."""
+"""Names that a file of README's command may import and run: those of requirements.txt, and of Python."""
 PLACES = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}
     for minor in range(10, 15)
@@ -27,7 +28,7 @@ PLACES = [
         ("win32", {"platform_machine": "AMD64", "os_name": "nt", "platform_system": "Windows"}),
     )
 ]
-"""Where ci.yml runs README's command."""
+"""Steps of ci.yml that run README's command."""
 
 
 def holds(marker: Marker | None, place: dict[str, str]) -> bool:
@@ -35,7 +36,7 @@ def holds(marker: Marker | None, place: dict[str, str]) -> bool:
 
 
 def wanted() -> Iterator[Requirement]:
-    """What the files list that pip is given with the lock, and the package with its extras."""
+    """The requirements in the files that pip gets with the lock, and of the package with its extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     assert set(lock.EXTRAS) <= set(extras)
@@ -65,7 +66,7 @@ def test_no_registry_is_named() -> None:
 
 @pytest.mark.parametrize("installed", ["light", pytest.param("all", marks=pytest.mark.slow)])
 def test_what_is_installed_is_the_locks(installed: str) -> None:
-    """In full: what the files list is there, and each package of the lock that is there has its version."""
+    """All listed packages are installed, and each installed package of the lock has its version."""
     if installed != INSTALLED:
         pytest.skip(f"CRAYON_TESTS is not {installed}")
     pinned = lock.pinned()

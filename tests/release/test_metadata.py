@@ -1,4 +1,4 @@
-"""One version, said in one place; and what pyproject.toml says beside the sources is true of them."""
+"""The version has one source, and the statements in pyproject.toml are true of the sources."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_one_version(said: dict[str, Any]) -> None:
     try:
         installed = importlib.metadata.version("crayon-hf")
     except importlib.metadata.PackageNotFoundError:
-        pass  # the tests are run on a build that is not installed
+        pass  # the tests may run on a build that is not installed
     else:
         assert installed == version
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def test_all_packages_are_named(said: dict[str, Any]) -> None:
         elif path.is_file() and "__pycache__" not in inside and path.suffix not in (".so", ".pyd"):
             data.add((".".join(inside), path.name))
     assert set(find_packages(str(ROOT), **tool["packages"]["find"])) == found
-    assert {name.partition(".")[0] for name in found} == {"crayon_hf"}  # nothing that is run: conversion, parity
+    assert {name.partition(".")[0] for name in found} == {"crayon_hf"}  # without the scripts in conversion and parity
     for package, name in data:
         assert any(Path(name).match(pattern) for pattern in tool["package-data"].get(package, ())), (package, name)
 
@@ -78,14 +78,14 @@ OF_PACKAGES = {
     "typing_extensions": "mypy",
     "yaml": "pyyaml",
 }
-"""Modules that are not called as what brings them is."""
+"""Modules with another name than their package."""
 
 ONLY_IF_THERE = {"llama_cpp"}
-"""What parity suites compare with where it is installed."""
+"""Packages that parity suites compare with if they are installed."""
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """The modules that a file names: by statements, and by strings that `import_module` and `find_spec` are given."""
+    """The modules that a file names: in statements, and in strings for `import_module` and `find_spec`."""
     assigned = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
     constants = {getattr(node.targets[0], "id", ""): node.value.value for node in assigned}  # type: ignore[attr-defined]
     for node in ast.walk(tree):
@@ -102,10 +102,10 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
-    """All that the package and the parity suites import is ours, Python's, required, or of an extra."""
+    """All imports of the package and the parity suites are ours, Python's, required, or of an extra."""
     project = said["project"]
     needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
-    needs += [each.name for path in lock.INPUTS for each in lock.requirements(path)]  # some are used where they are
+    needs += [each.name for path in lock.INPUTS for each in lock.requirements(path)]  # imported if installed
     names = {re.split(r"[^\w-]", need)[0].lower().replace("-", "_") for need in needs}
     names |= {module for module, package in OF_PACKAGES.items() if package in names}
     names |= {"crayon_hf", "parity", *ONLY_IF_THERE, *sys.stdlib_module_names}

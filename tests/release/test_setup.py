@@ -1,4 +1,4 @@
-"""What setup.py does besides compiling."""
+"""The parts of setup.py other than compiling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ except done["SetupError"] as error:
 
 
 def test_a_module_that_does_not_load_here(tmp_path: Path) -> None:
-    """As one that was cross-compiled."""
+    """For example after cross-compiling."""
     pytest.importorskip("pybind11")
     pytest.importorskip("setuptools")
     core = tmp_path / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -59,7 +59,7 @@ def test_nothing_is_precompiled_with_ccache(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_decides_what_the_cache_holds_changes_the_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build with other code finds none of the entries that the cache has."""
+    """A build of other code finds none of the cache's entries."""
     assert len(native_build.build_id()) == 32  # each pattern matches a file of this tree
     monkeypatch.setattr(native_build, "ROOT", tmp_path)
     for pattern in native_build.CACHED_BY:

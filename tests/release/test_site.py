@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_readable(site: Path, browser: Any) -> None:
-    """No error, nothing over the edge of a narrow window; text that contrasts, in light and dark."""
+    """No error, nothing outside a narrow window, and enough contrast in light and dark."""
     pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
     pages.remove(site / "index.html")  # leads to docs/index.html
     assert len(pages) > 25
@@ -48,7 +48,7 @@ def test_every_page_is_readable(site: Path, browser: Any) -> None:
     for path in pages:
         page.goto(path.as_uri())
         wrong += [(path.name, what) for what in page.evaluate(WIDE)[:3]]
-        # The theme's colours are those of each page: some have all there are.
+        # All pages share the theme's colours, and these pages use all of them.
         for scheme in ("light", "dark") if path.stem in COLOURS else ():
             page.emulate_media(color_scheme=scheme)
             weak = [each for each in page.evaluate(CONTRAST) if each[0] < LEAST_CONTRAST]

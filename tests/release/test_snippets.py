@@ -1,4 +1,4 @@
-"""The code of the documentation runs as it stands."""
+"""The code of the documentation runs unchanged."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ CLUSTERS = ("datatrove", "pyspark")
     [
         pytest.param(page, marks=[pytest.mark.slow] * (Path(page).stem in SLOW))
         for page in snippets.pages()
-        if page != "README.md"  # .ci/run has it as a stranger has, twice
+        if page != "README.md"  # .ci/run runs it twice, as a new user
     ],
 )
 def test_page(page: str) -> None:
-    """In a process of its own: a page may install ours in the place of other libraries."""
+    """Each page has its own process, because it may install ours into other libraries."""
     if page == "docs/clusters.md":
         for library in CLUSTERS:
             pytest.importorskip(library)

@@ -1,4 +1,4 @@
-"""An unbuilt checkout says in one line what to run."""
+"""An unbuilt checkout says in one line which command to run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_an_unbuilt_checkout_says_what_to_run(tmp_path: Path, leftover: str) -> 
     shutil.copytree(ROOT / "crayon_hf", tmp_path / "crayon_hf", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
     if leftover:
         (tmp_path / "crayon_hf" / leftover).write_bytes(b"")
-    # -S, as in an environment that has nothing installed
+    # -S, as in an environment without packages
     command = [sys.executable, "-S", "-c", "import crayon_hf; crayon_hf.Tokenizer"]
     ended = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True)
     assert ended.returncode == 1

@@ -1,4 +1,4 @@
-// A fault of each kind that the sanitizers are there to find, so that tools/sanitize.py can see that they do.
+// A fault of each kind, with which tools/sanitize.py checks that the sanitizers work.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace {
 
-volatile int one = 1;  // what the compiler cannot know
+volatile int one = 1;  // unknown to the compiler
 int shared = 0;
 
 }  // namespace

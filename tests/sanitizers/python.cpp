@@ -1,5 +1,5 @@
-// A Python whose own program brings the sanitizers' library, with its settings: it is loaded first, as it must be, and
-// only Python has it. (LD_PRELOAD would give it to Java, Chromium and compilers, too, which do not bear it.)
+// A Python interpreter linked with the sanitizers' library, with its settings. So the library is loaded first, as it
+// must be, and only by Python. (LD_PRELOAD would load it into Java, Chromium and compilers, too, which fail with it.)
 #include <Python.h>
 
 extern "C" {

@@ -1,4 +1,4 @@
-"""tools/sanitize.py: its interpreter works, and each sanitizer finds what it is there for."""
+"""tools/sanitize.py: its interpreter works, and each sanitizer finds its faults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_faults_are_found(tool: ModuleType, tmp_path: Path, kind: str) -> None:
     reports.mkdir()
     python = tool.make_interpreter(kind, tmp_path, reports)
     assert list(tool.unseen_faults(kind, tmp_path, python, reports)) == []
-    # What the tests import is there, and what a test starts is the same interpreter.
+    # Imports of tests work, and programs that tests start use the same interpreter.
     code = "import subprocess, sys, pytest; subprocess.run([sys.executable, '-c', 'import sys; print(sys.executable)'])"
     ran = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == str(python)

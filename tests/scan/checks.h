@@ -1,4 +1,4 @@
-// What the programs that compare kernels share.
+// Helpers of the programs that compare kernels.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-"""What the references cut, in byte offsets, and the texts that the scanners are compared on.
+"""The references' pretokens, in byte offsets, and texts for comparing the scanners.
 
-The twin of the scanners is the references themselves: Hugging Face `tokenizers` (Oniguruma) and `tiktoken` (the regex
+The twins of the scanners are the references themselves: Hugging Face `tokenizers` (Oniguruma) and `tiktoken` (the regex
 crate).
 """
 
@@ -29,7 +29,7 @@ def _split(pattern: str) -> Split:
 
 
 def oniguruma_ends(pattern: str, text: str) -> list[int]:
-    """The end of each piece that a `Split` with this pattern makes."""
+    """The end of each piece of a `Split` with this pattern."""
     ends, end = [], 0
     for piece, _ in _split(pattern).pre_tokenize_str(text):
         end += len(piece.encode())
@@ -41,9 +41,9 @@ def tiktoken_agrees(pattern: str, texts: Sequence[str], ends: Sequence[Sequence[
     """For each text, whether tiktoken's pattern cuts it exactly at `ends`.
 
     tiktoken shows ids, not cuts. So it gets a vocabulary of all expected pieces and of all pairs of neighbours. A piece
-    that it cuts as expected has one id. A piece that joins expected ones cannot come out as their ids, because merging
-    goes on as long as two neighbours make a token, and one that ends inside an expected piece cannot give that piece's
-    id. Hence equal ids mean equal cuts.
+    that it cuts as expected has one id. A piece that joins expected ones gets other ids, because merging continues
+    while two neighbours make a token. A piece that ends inside an expected one cannot have its id. Hence equal ids mean
+    equal cuts.
     """
     ranks = {bytes([byte]): byte for byte in range(256)}
     cut = []
@@ -64,15 +64,17 @@ def tiktoken_agrees(pattern: str, texts: Sequence[str], ends: Sequence[Sequence[
 
 
 def stand_in(data: bytes) -> tuple[str, list[int]]:
-    """Any bytes as a text for the references: each invalid byte becomes U+FFFD, which is in no class that a pattern
-    names. Also the size in `data` of each character."""
+    """Any bytes as a text for the references, with the size of each character in `data`.
+
+    Each invalid byte becomes U+FFFD, which is in no class of the patterns.
+    """
     escaped = data.decode("utf-8", "surrogateescape")
     sizes = [1 if "\udc80" <= char <= "\udcff" else len(char.encode()) for char in escaped]
     return "".join("\ufffd" if "\udc80" <= char <= "\udcff" else char for char in escaped), sizes
 
 
 def ends_in_bytes(ends: Iterable[int], text: str, sizes: Sequence[int]) -> list[int]:
-    """Translates the ends found in a stand-in into ends in the bytes it stands for."""
+    """Convert ends in the text of `stand_in` to ends in its bytes."""
     place, at, end = {0: 0}, 0, 0
     for char, size in zip(text, sizes, strict=True):
         at += len(char.encode())
@@ -101,7 +103,7 @@ EASY = ["the ", "of 12 ", "I'm ", "x = 1;\n", "    ", "Foo", "barBaz ", "(a, b)"
 
 
 def fragments(rng: random.Random) -> Iterator[str]:
-    """One endless stream of pieces of hostile text, in a mood of its own."""
+    """An endless stream of pieces of hostile text of one random style."""
     calm = rng.random()
     while True:
         kind = rng.random()
@@ -120,7 +122,7 @@ def fragments(rng: random.Random) -> Iterator[str]:
                 SEAMS
             )
         elif kind < 0.96:
-            # A pretoken of nearly the size of a block, and then something that needs to be seen whole.
+            # A pretoken almost as long as a block, then one that a cut would change.
             run = rng.choice(("a", "A", "!", "1", " ")) * rng.randrange(55, 66)
             what = rng.choice((CONTRACTIONS, CONTRACTIONS, LINES, WORDS, EASY, LETTERS, MARKS, NUMBERS, OTHERS, SPACES))
             yield rng.choice(("", " ", "\n")) + run + rng.choice(what) + rng.choice(("", "x", " ", "!", "\n"))
@@ -131,7 +133,8 @@ def fragments(rng: random.Random) -> Iterator[str]:
 
 
 def hostile_texts(count: int, seed: int) -> Iterator[str]:
-    """`count` texts of up to a few hundred bytes; half begin so that a 32 or 64-byte seam falls on what follows."""
+    """`count` texts of up to a few hundred bytes. Half begin so that a border of 32 or 64 bytes falls on the next
+    piece."""
     rng = random.Random(seed)
     for _ in range(count):
         stream = fragments(rng)
@@ -149,7 +152,7 @@ def scan(data: bytes, family: str, flavor: str, cpu: str = "", capacity: int = 1
 
 
 def agreed_scan(data: bytes, family: str, flavor: str) -> list[int]:
-    """The same on every instruction set."""
+    """The scanner's result, checked to be the same on every instruction set."""
     first, *others = _core.cpu_levels()
     ends = scan(data, family, flavor, first)
     for cpu in others:
@@ -158,7 +161,7 @@ def agreed_scan(data: bytes, family: str, flavor: str) -> list[int]:
 
 
 def spellings(flavor: str) -> list[tuple[str, str]]:
-    """(pattern, family) for every pattern that the engine claims to know."""
+    """(pattern, family) for every pattern that the engine knows."""
     return [
         (pattern, str(_core.family_of_pattern(pattern, flavor))) for pattern in _core._testing.known_patterns(flavor)
     ]
@@ -167,7 +170,7 @@ def spellings(flavor: str) -> list[tuple[str, str]]:
 def first_difference(
     texts: Sequence[str], pattern: str, flavor: str, ends_of: Callable[[bytes], list[int]]
 ) -> str | None:
-    """The shortest of `texts` that `ends_of` cuts otherwise than the reference does with `pattern`."""
+    """The shortest of `texts` that `ends_of` cuts differently from the reference with `pattern`."""
     found = [ends_of(text.encode()) for text in texts]
     if flavor == "oniguruma":
         agree = [oniguruma_ends(pattern, text) == ends for text, ends in zip(texts, found, strict=True)]

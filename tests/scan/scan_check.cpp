@@ -2,9 +2,9 @@
 //
 //     scan_check [--texts N] [--seed N] [--every K] [FILE...]
 //
-// N generated texts, every K-th code point beside characters of each class, and the files whole. Where the scanners
-// are compared with the references themselves is test_pretokenize.py; this one needs no Python, so that it also runs
-// on another machine or under an emulator. Prints the levels compared; exits with 1 when any differ.
+// Texts are N generated ones, every K-th code point beside characters of each class, and the whole files.
+// test_pretokenize.py compares the scanners with the references themselves. This program needs no Python, so that it
+// also runs on another machine or under an emulator. Prints the compared levels; the exit status is 1 if any differ.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace {
 
 using Ends = std::vector<size_t>;
 
-// Letters of all cases, marks, white space, numbers, punctuation, contractions, and bytes that are no characters.
+// Letters of all cases, marks, white space, numbers, punctuation, contractions, and invalid bytes.
 // clang-format off
 const char* const kPieces[] = {
     "a", "e", "Z", "AB", "ab", "Ab", "word", "HTML", "é", "É", "ß", "ж", "Ж", "дом", "ДОМ", "Σ", "σ", "ǅ", "ʰ", "ª",
@@ -61,7 +61,7 @@ constexpr Twin kTwins[] = {
 };
 
 Ends scan(ScanFunction scanner, const std::string& text, size_t capacity) {
-    // A copy of exactly this size, so that a checker of memory sees what is read behind it.
+    // A copy of exactly this size, so that a memory checker sees reads beyond it.
     const std::vector<uint8_t> bytes(text.begin(), text.end());
     Ends ends, block(capacity);
     for (size_t pos = 0; pos < bytes.size(); pos = ends.back()) {
@@ -95,7 +95,7 @@ void compare(const std::string& text, size_t capacity) {
     }
 }
 
-// A text from few or many pieces, its first ones moved to any place of a window.
+// A text of few or many pieces that begins at any position of a window.
 std::string generated(std::mt19937_64& random) {
     const auto below = [&random](size_t n) { return static_cast<size_t>(random() % n); };
     const size_t kinds = below(2) == 0 ? kPieceCount : 1 + below(6);

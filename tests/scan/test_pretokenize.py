@@ -1,4 +1,4 @@
-"""The scanners cut as the references do: every family, both flavors, every instruction set."""
+"""The scanners cut as the references: every family, both flavors, every instruction set."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CL100K = (
 )
 
 
-# Far more than a class has no members of their own kind: most of the space is unassigned or ideographs.
+# Most of the code points are unassigned or ideographs, so each class is sampled separately.
 POINTS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 POINTS = POINTS[:0x3100] + random.Random(5).sample(POINTS[0x3100:], 20_000)
 
@@ -58,7 +58,7 @@ def test_generated_texts(pattern: str, flavor: str, family: str) -> None:
 @pytest.mark.parametrize("flavor", twin.FLAVORS)
 @pytest.mark.parametrize("family", twin.FAMILIES)
 def test_every_code_point(family: str, flavor: str) -> None:
-    """Each character behind a letter, a digit, punctuation and a line break, and before each of them."""
+    """Each character after and before a letter, a digit, punctuation and a line break."""
     pattern = _core.canonical_pattern(family)
     batch = ["".join(f"a{c}A1{c}!{c}\n{c} {c}'{c}" for c in POINTS[at : at + 64]) for at in range(0, len(POINTS), 64)]
     assert twin.first_difference(batch, pattern, flavor, lambda d: twin.agreed_scan(d, family, flavor)) is None
@@ -92,7 +92,7 @@ def test_published_tiktoken_patterns(name: str, monkeypatch: pytest.MonkeyPatch)
     assert all(twin.tiktoken_agrees(pattern, sample, [twin.oniguruma_ends(canonical, text) for text in sample]))
 
 
-# -- what a scanner promises beside the cuts
+# -- other promises of a scanner
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -119,7 +119,7 @@ CHARACTERS = [
 )
 @settings(max_examples=600, deadline=None)
 def test_any_bytes_in_windows(lead: int, chars: list[str], broken_at: list[tuple[int, bytes]]) -> None:
-    """Invalid bytes are characters of no class."""
+    """Invalid bytes are characters without a class."""
     data = b"a" * lead + "".join(chars).encode("utf-8", "replace")
     for at, wrong in broken_at:
         data = data[:at] + wrong + data[at:]
@@ -143,7 +143,7 @@ def test_long_pretokens(unit: str, family: str) -> None:
 def test_a_pattern_that_means_something_else_is_not_known() -> None:
     for flavor in twin.FLAVORS:
         assert {family for _, family in twin.spellings(flavor)} == set(twin.FAMILIES)
-    # To Oniguruma `{1,3}+` repeats a repeat: numbers of any length are one piece.
+    # In Oniguruma `{1,3}+` repeats a repeat: numbers of any length are one piece.
     assert _core.family_of_pattern(CL100K, "rust_regex") == "cl100k"
     assert _core.family_of_pattern(CL100K, "oniguruma") is None
     assert twin.oniguruma_ends(CL100K, "1234567") == [7]

@@ -1,6 +1,6 @@
 """scan_check.cpp and utf8_check.cpp, built and run: kernels of this machine, and of AArch64 under an emulator.
 
-As a program it builds and runs both with other compilers and emulators, the first one with arguments:
+As a script it builds and runs both with other compilers and emulators, the first one with arguments:
 
     python tests/scan/test_scan_check.py [--compiler aarch64-linux-gnu-g++] [--emulator qemu-aarch64] [ARGUMENT...]
 """
@@ -27,7 +27,7 @@ MIXED = (
     "The quick brown fox, it's 2024! Съешь же ещё этих мягких французских булок. 我们去北京。你呢…… "
     "Ελληνικά κείμενα — الأرقام ١٢٣ والنص。 हिन्दी में लिखा हुआ पाठ। 한국어 문장입니다. ひらがなとカタカナ、ABC。\r\n"
 )
-"""A text of each script that a window meets, in sentences."""
+"""Sentences in each script that a window can contain."""
 
 
 PROGRAMS = {
@@ -37,11 +37,11 @@ PROGRAMS = {
         *("cpp/src/support/cpu.cpp", "cpp/src/batch/text_view.cpp"),
     ),
 }
-"""What each is built of."""
+"""The sources of each program."""
 
 
 def build(compiler: str, name: str) -> Path:
-    """A program, from what it checks and what that needs alone. What is up to date stays as it is."""
+    """Build a program from only the sources that it needs, without rebuilding current objects."""
     x86_64 = "aarch64" not in compiler and os.uname().machine in ("x86_64", "amd64")
     sources = [source for source in engine_sources(x86_64) if source.startswith(PROGRAMS[name])]
     ninja = Ninja(ROOT / "build" / name / Path(compiler).name)

@@ -1,10 +1,10 @@
-// Compares the writers of UTF-8, and those of its code points, of every instruction set that this machine can run with
-// a loop over the code points.
+// Compares the conversions to and from UTF-8 on every instruction set that this machine can run with a plain loop over
+// the code points.
 //
 //     utf8_check [TEXTS]
 //
-// So many texts of each width, which is what test_utf8.py does from Python; this one also runs on another
-// machine or under an emulator. Prints the levels compared; exits with 1 when any differ.
+// TEXTS texts of each width. test_utf8.py does the same from Python; this program also runs on another machine or
+// under an emulator. Prints the compared levels; the exit status is 1 if any differ.
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -62,7 +62,7 @@ void compare(const std::vector<Unit>& units) {
     unsetenv("CRAYON_CPU");
 }
 
-// Stretches of code points below one of the limits, some of them the last ones below it or the first ones from it.
+// Runs of code points below one of the limits, some of them just below or from the limit on.
 template <typename Unit>
 void compare_texts(size_t texts, uint32_t limit, std::mt19937_64& random) {
     const auto below = [&](uint64_t n) { return size_t(random() % n); };

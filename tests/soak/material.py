@@ -1,4 +1,4 @@
-"""What a soak compares with: vocabularies, texts, and what the reference library makes of them, all from a seed."""
+"""The expected results of a soak: vocabularies, texts, and the reference library's results, all from a seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRAINING = {"vocab_size": 500, "min_frequency": 2, "special_tokens": ["<s>", "</
 
 
 class Material(NamedTuple):
-    """One vocabulary. Lists go by text."""
+    """One vocabulary. Lists are parallel to the texts."""
 
     name: str
     source: bytes
@@ -22,18 +22,18 @@ class Material(NamedTuple):
     texts: list[str]
     ids: list[list[int]]
     whole: list[list[int]]
-    """With special tokens around them."""
+    """Ids with special tokens."""
     offsets: list[list[tuple[int, int]]]
     decoded: list[str]
-    """Of `whole`, special tokens left out."""
+    """Texts of `whole`, without special tokens."""
     large: str
     large_ids: list[int]
     trained: dict[str, Any]
-    """The model that the reference trains on the first lines of `large`, with `TRAINING`."""
+    """The reference's model, trained on the first lines of `large` with `TRAINING`."""
 
 
 def make(seed: int, shared: str | None) -> Material:
-    """The material of a seed: every other one a published vocabulary where `shared` has some."""
+    """Make the material of a seed; every second one is a published vocabulary if `shared` has some."""
     import tokenizers
 
     from tests.support.encode_shapes import vocabulary
@@ -68,7 +68,7 @@ def make(seed: int, shared: str | None) -> Material:
 
 
 def lines_of(large: str) -> list[str]:
-    """What is trained on."""
+    """The lines to train on."""
     return large.split("\n")[:300]
 
 

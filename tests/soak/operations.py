@@ -1,4 +1,4 @@
-"""What a soak does, over and over: each operation compares with the reference, or expects a typed error."""
+"""The operations of a soak: each compares with the reference, or expects a typed error."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from tests.soak.world import Difference, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120
-"""Seconds after which a child is said to hang."""
+"""Seconds until a child counts as hanging."""
 
 
 def open_it(run: Run) -> None:
-    """By every way."""
+    """In every way."""
     subject = run.subject
     ways: list[Callable[[], Tokenizer]] = [
         lambda: Tokenizer.from_file(subject.json),
@@ -55,7 +55,7 @@ def open_it(run: Run) -> None:
 
 
 def open_engine(run: Run) -> None:
-    """The engine alone: mapped and perhaps verified, or in memory."""
+    """Only the engine: mapped and possibly verified, or in memory."""
     engine = _core.Engine.open(str(run.subject.cartridge), verify=run.rng.random() < 0.5)
     if run.rng.random() < 0.3:
         engine = _core.Engine.from_bytes(run.subject.cartridge.read_bytes())
@@ -63,8 +63,8 @@ def open_engine(run: Run) -> None:
 
 
 def empty_cache(run: Run) -> None:
-    """The cache is deleted while others open from it; then everything is compiled again."""
-    with contextlib.suppress(OSError):  # another run does the same
+    """Delete the cache while others open from it; then everything is compiled again."""
+    with contextlib.suppress(OSError):  # another run deletes it, too
         shutil.rmtree(run.world.home / "cache")
     run.check(Tokenizer.from_file(run.subject.json))
 
@@ -115,7 +115,7 @@ WAYS: dict[str, Callable[[Tokenizer, list[str]], list[list[int]]]] = {
 
 
 def encode(run: Run) -> None:
-    """Some texts, by any way that gives ids."""
+    """Some texts, with any call that gives ids."""
     numbers, way = run.some(), run.rng.choice(list(WAYS))
     ids = WAYS[way](run.subject.tokenizer, [run.material.texts[i] for i in numbers])
     run.same(ids, [run.material.ids[i] for i in numbers], way)
@@ -135,7 +135,7 @@ def encode_whole(run: Run) -> None:
 
 
 def encode_large(run: Run) -> None:
-    """A text that is cut for threads; a file, mapped or read, in windows of any size."""
+    """A text that is cut for threads, or a file, mapped or read, in windows of any size."""
     of, tokenizer = run.material, run.subject.tokenizer
     run.same(tokenizer.encode_ragged([of.large], False, 3)[0].tolist(), of.large_ids, "encode_ragged")
     file = run.subject.text if run.rng.random() < 0.5 else io.BytesIO(of.large.encode())
@@ -145,7 +145,7 @@ def encode_large(run: Run) -> None:
 
 
 def decode(run: Run) -> None:
-    """Back to text: each, a batch, and id by id."""
+    """To text: single, in a batch, and id by id."""
     of, numbers, tokenizer = run.material, run.some(60), run.subject.tokenizer
     wanted = [of.decoded[i] for i in numbers]
     run.same([tokenizer.decode(of.whole[i]) for i in numbers], wanted, "decode")
@@ -153,12 +153,12 @@ def decode(run: Run) -> None:
     for i in numbers[:4]:
         stream = DecodeStream(skip_special_tokens=True)
         got = "".join(stream.step(tokenizer, id) or "" for id in of.whole[i])
-        if "\ufffd" not in of.decoded[i]:  # left at the end are bytes that are no whole character
+        if "\ufffd" not in of.decoded[i]:  # a stream keeps an incomplete character at the end
             run.same(got, of.decoded[i], "DecodeStream")
 
 
 def train(run: Run) -> None:
-    """The reference's merges and ids; and a report of progress raises."""
+    """Compare the reference's merges and ids. Also, a progress callback raises."""
     texts = lines_of(run.material.large)
     trained = crayon_hf.train_bpe(iter(texts), pattern="gpt2", show_progress=False, **TRAINING)  # type: ignore[arg-type]
     model = json.loads(trained.to_str())["model"]
@@ -171,12 +171,12 @@ def train(run: Run) -> None:
         crayon_hf.train_bpe(iter(texts), pattern="gpt2", show_progress=report, **TRAINING)  # type: ignore[arg-type]
 
 
-# -- what is in use is replaced meanwhile
+# -- replacing things in use
 
 
 @contextlib.contextmanager
 def _meanwhile(work: Callable[[], object]) -> Iterator[None]:
-    """Do it over and over in a thread."""
+    """Repeat a function in a thread."""
     ended = threading.Event()
 
     def over_and_over() -> None:
@@ -193,7 +193,7 @@ def _meanwhile(work: Callable[[], object]) -> Iterator[None]:
 
 
 def replace_cartridge(run: Run) -> None:
-    """A cartridge is replaced by rename while it is opened and used: an engine is one of two."""
+    """Rename another cartridge over one that is being opened and used: each engine is one of the two."""
     both = [run.subject, run.rng.choice(run.world.subjects)]
     by_digest = {subject.tokenizer.source_digest: subject.material for subject in both}
     with run.place() as place:
@@ -212,7 +212,7 @@ def replace_cartridge(run: Run) -> None:
 
 
 def swap_profiles(run: Run) -> None:
-    """A CrayonVocab gets other profiles during its batches: each batch is of one vocabulary, whole."""
+    """A CrayonVocab gets other profiles during its batches: each batch has one vocabulary."""
     other = run.rng.choice(run.world.subjects)
     texts = [run.material.texts[i] for i in run.some()]
     wanted = [WAYS["encode_ragged"](subject.tokenizer, texts) for subject in (run.subject, other)]
@@ -231,7 +231,7 @@ def swap_profiles(run: Run) -> None:
 
 
 def change_copy(run: Run) -> None:
-    """A copy of any kind is changed; what it was copied from stays."""
+    """Change a copy of any kind; the original is unchanged."""
     copied = run.rng.choice([copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
     tokenizer = copied(run.subject.tokenizer)
     run.check(tokenizer, "a copy")
@@ -246,10 +246,10 @@ def change_copy(run: Run) -> None:
 
 
 def fork(run: Run) -> None:
-    """A child of fork() encodes, decodes and opens, whatever other threads were doing in the parent."""
+    """A child of fork() encodes, decodes and opens, whatever threads of the parent were doing."""
     of = run.material
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which are the point
+        warnings.simplefilter("ignore", DeprecationWarning)  # warns of threads, which are the purpose
         child = os.fork()
     if child == 0:
         code = 1
@@ -280,7 +280,7 @@ while True:
 
 
 def kill(run: Run) -> None:
-    """A new process gets a pickled tokenizer and encodes from the same cartridge, until it is killed."""
+    """A new process gets a pickled tokenizer and encodes from the same cartridge until it is killed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     given = pickle.dumps((run.subject.tokenizer, run.material.texts))
     pipe = subprocess.PIPE
@@ -294,11 +294,11 @@ def kill(run: Run) -> None:
     run.check(Tokenizer.from_file(run.subject.json))
 
 
-# -- work that is given up, and input that is no good
+# -- abandoned work, and bad input
 
 
 def interrupt(run: Run) -> None:
-    """Ctrl-C in the middle of anything. In the main thread alone: no other gets it."""
+    """Ctrl-C at any moment. Only in the main thread: others do not receive it."""
     of, tokenizer = run.material, run.subject.tokenizer
     works: list[Callable[[], object]] = [
         lambda: list(tokenizer.encode_file(run.subject.text, chunk_bytes=10_000)),
@@ -314,7 +314,7 @@ def interrupt(run: Run) -> None:
     with run.refused(KeyboardInterrupt):
         timer.start()
         stop = time.monotonic() + 60
-        # Python drops an exception that is raised where none can be, so it may have to be sent again.
+        # Python drops exceptions in places such as finalizers, so the signal is sent until it is noticed.
         while time.monotonic() < stop:
             work()
             if not timer.is_alive():
@@ -324,7 +324,7 @@ def interrupt(run: Run) -> None:
 
 
 def leave_file(run: Run) -> None:
-    """A generator of chunks is closed, or forgotten, half way; or its file raises."""
+    """A generator of chunks is closed or forgotten midway, or its file raises."""
 
     class Failing(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
@@ -339,7 +339,7 @@ def leave_file(run: Run) -> None:
     tokenizer = run.subject.tokenizer
     chunks = tokenizer.encode_file(run.subject.text, chunk_bytes=run.rng.randrange(1000, 50_000))
     for _ in range(run.rng.randrange(4)):
-        next(chunks, None)  # a text without seams is one chunk
+        next(chunks, None)  # a text without seams has one chunk
     del chunks
     with run.refused(ConnectionResetError):
         list(tokenizer.encode_file(Failing(b"abc " * 9)))
@@ -347,7 +347,7 @@ def leave_file(run: Run) -> None:
 
 
 def bad_input(run: Run) -> None:
-    """Invalid UTF-8 among good texts, what is no text, unknown ids, a source that is cut: the typed error."""
+    """Invalid UTF-8 among good texts, other types than text, unknown ids, a truncated source: the typed error."""
     of, tokenizer = run.material, run.subject.tokenizer
     bad = run.rng.choice([b"\xff", b"abc\xe2\x82", b"\xed\xa0\x80", b"\xc0\x80"])
     with run.refused(InvalidUtf8Error):
@@ -381,5 +381,5 @@ ANYWHERE: dict[Operation, int] = {
     leave_file: 5,
     bad_input: 8,
 }
-"""How often each is drawn, one against the other."""
+"""Relative frequency of each operation."""
 MAIN_THREAD: dict[Operation, int] = {interrupt: 30, kill: 3}

@@ -1,9 +1,9 @@
-"""Hours of mixed work in one process, every id compared: ``python tests/soak/run.py --minutes 60``.
+"""Hours of mixed work in one process, with every id compared: ``python tests/soak/run.py --minutes 60``.
 
-The process opens, swaps, encodes, decodes, trains, forks, pickles, cancels and refuses, in several threads that come
-and go, on vocabularies that come and go. At the end it prints a table of operations, and how memory, descriptors,
-threads, children and maps have grown. The exit status is 0 only when there was no difference and no unexpected error,
-and nothing grew. A seed decides everything but what threads do to each other.
+The process opens, swaps, encodes, decodes, trains, forks, pickles, cancels and refuses. Its threads and vocabularies
+come and go. At the end it prints a table of operations, and the growth of memory, descriptors, threads, children and
+maps. The exit status is 0 only without any difference, unexpected error or growth. A seed decides everything except the
+interaction of threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-if __name__ == "__main__":  # as a script: the package that is installed first, then what stands beside the tests
+if __name__ == "__main__":  # as a script: prefer an installed package to the one beside the tests
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from crayon_hf.util.markdown import table
@@ -34,19 +34,27 @@ from tests.soak.world import Difference, Run, World
 
 THREADS = 3
 IN_A_ROUND = 12
-"""Operations of each thread. Threads end with a round."""
+"""Operations of each thread in a round. Threads end with a round."""
 SLACK = {"anonymous": 16 << 20, "descriptors": 4, "threads": 1, "children": 1, "maps": 100}
-"""By how much the last quarter's median may be above the second quarter's: memory that allocators keep, and what turns
-up late. A leak of a kilobyte for each operation of an hour, some hundred thousand, is several times that."""
+"""Allowed growth of the median from the second to the last quarter: memory that allocators keep, and late allocations.
+
+A leak of a kilobyte per operation in an hour, some hundred thousand operations, is several times that.
+"""
 ENVIRONMENT = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": str(128 << 10)}
-"""So that malloc keeps little of what is freed. By itself it has eight arenas for each core and keeps up to 64 MiB at
-the end of each: a process whose threads come and go grows for hours until each arena has had its largest work."""
+"""Make malloc keep little freed memory.
+
+By default it has eight arenas for each core and keeps up to 64 MiB at the end of each. A process whose threads come and
+go then grows for hours, until each arena has had its largest work.
+"""
 COLUMNS = ("times", "comparisons", "expected errors", "unexpected errors", "differences")
 
 
 def sample() -> dict[str, int]:
-    """What this process holds, after what can be given back was given back. Of memory, what is no file's: how many
-    pages of libraries and cartridges are this process's own depends on others. `maps` counts files that stay mapped."""
+    """Measure the process after it has released its caches.
+
+    Memory excludes file pages: how many pages of libraries and cartridges are private depends on other processes.
+    `maps` counts mapped files.
+    """
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     anonymous = Path("/proc/self/smaps_rollup").read_text().partition("\nAnonymous:")[2].split()[0]
@@ -60,7 +68,8 @@ def sample() -> dict[str, int]:
 
 
 def growth(samples: list[dict[str, int]]) -> dict[str, int]:
-    """For each measure the median of the last quarter less that of the second one, the first being for warming up."""
+    """The median of the last quarter minus that of the second, for each measure. The first quarter is for warming
+    up."""
     quarter = len(samples) // 4
     if not quarter:
         return {}
@@ -72,7 +81,7 @@ def growth(samples: list[dict[str, int]]) -> dict[str, int]:
 
 
 class Soak:
-    """Rounds, and what they found."""
+    """Rounds and their findings."""
 
     def __init__(self, home: Path, seed: int) -> None:
         self.seed, self.world = seed, World(home, seed)
@@ -81,7 +90,7 @@ class Soak:
         self._lock = threading.Lock()
 
     def do(self, operation: Operation, rng: random.Random) -> None:
-        """One operation, counted."""
+        """Run and count one operation."""
         run, failure = Run(self.world, rng), ""
         try:
             operation(run)
@@ -94,13 +103,16 @@ class Soak:
             row[failure] += 1
 
     def warm_up(self) -> None:
-        """Everything once in this thread, which imports what is imported late. An interrupt in the middle of an import
-        can leave Python's import lock taken for ever (CPython's ``_get_module_lock`` takes it before its ``try``)."""
+        """Run every operation once in this thread, to finish late imports.
+
+        An interrupt in the middle of an import can leave Python's import lock taken forever (CPython's
+        ``_get_module_lock`` takes it before its ``try``).
+        """
         for operation in ANYWHERE:
             self.do(operation, random.Random(f"{self.seed} {operation.__name__}"))
 
     def one_round(self, number: int, together: int = IN_A_ROUND) -> None:
-        """Some threads, and the main one."""
+        """Run some threads, and the main one."""
 
         def work(name: object, operations: dict[Operation, int]) -> None:
             rng = random.Random(f"{self.seed} {number} {name}")
@@ -115,7 +127,7 @@ class Soak:
             thread.join()
 
     def go(self, minutes: float) -> list[dict[str, int]]:
-        """Until the time is over. What the process held after each round."""
+        """Run until the time is over. Returns a sample after each round."""
         samples: list[dict[str, int]] = []
         begun = time.monotonic()
         try:
@@ -140,13 +152,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
     given = parser.parse_args()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    # A shell starts what is in the background with interrupts ignored.
+    # A shell starts background processes with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="crayon-soak-", ignore_cleanup_errors=True) as home:
         soak = Soak(Path(home), given.seed)
         samples = soak.go(given.minutes)
     grown = growth(samples)
-    # A run of less than five minutes is warming up.
+    # A run of less than five minutes only warms up.
     too_much = [name for name, by in grown.items() if by > SLACK[name] and given.minutes >= 5]
     print(soak.as_text(), f"growth: {grown}", f"too much: {too_much}", sep="\n\n", flush=True)
     if given.json is not None:
@@ -162,6 +174,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if ENVIRONMENT.items() - os.environ.items():  # which is read as a process starts
+    if ENVIRONMENT.items() - os.environ.items():  # malloc reads it when a process starts
         os.execve(sys.executable, sys.orig_argv, {"HF_HUB_OFFLINE": "1", **os.environ, **ENVIRONMENT})
     sys.exit(main())

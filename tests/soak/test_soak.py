@@ -1,4 +1,4 @@
-"""A soak of seconds: every operation once by itself, and a round of them in threads. ``make soak`` takes an hour."""
+"""A short soak: every operation once, and a round of them in threads. ``make soak`` takes an hour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks, and read
 @pytest.mark.slow
 def test_a_short_soak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CRAYON_CACHE_DIR", "CRAYON_PROFILE_DIR"):
-        monkeypatch.setenv(name, "")  # so that it is put back
+        monkeypatch.setenv(name, "")  # restores it after the test
     monkeypatch.delenv("CRAYON_SHARED", raising=False)
     before = sample()
     soak = Soak(tmp_path, seed=0)

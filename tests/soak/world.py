@@ -1,4 +1,4 @@
-"""What all operations of a soak share: vocabularies in use, each with the files that it is opened from."""
+"""Shared state of a soak's operations: the vocabularies in use, each with its source files."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ KEPT = 4
 
 
 class Difference(AssertionError):
-    """Ours is not what the reference gave."""
+    """Our result differs from the reference's."""
 
 
 class Subject:
-    """A vocabulary in use. Its files go when nobody has it any more."""
+    """A vocabulary in use. Its files are deleted with its last reference."""
 
     def __init__(self, material: Material, home: Path) -> None:
         self.material = material
@@ -45,17 +45,17 @@ class Subject:
 
 
 def _remove(directory: Path, profile: Path, owner: int) -> None:
-    if os.getpid() == owner:  # a child that was forked goes through its parent's list, too
+    if os.getpid() == owner:  # a forked child finalizes its parent's objects, too
         shutil.rmtree(directory, ignore_errors=True)
         for suffix in (".dat", ".json"):
             Path(f"{profile}{suffix}").unlink(missing_ok=True)
 
 
 class World:
-    """Changes in the main thread alone; operations take what there is when they begin.
+    """The vocabularies in use. Only the main thread changes them; operations use those of their start.
 
-    Other processes make the material, so that the process under test never runs the reference, neither its threads nor
-    its memory: each makes one, so the pool forks none from this process.
+    Other processes make the material, so that the tested process never runs the reference. The pool starts a new
+    process for each and forks none from this one.
     """
 
     def __init__(self, home: Path, seed: int) -> None:
@@ -74,7 +74,7 @@ class World:
         return self._pool.submit(make, self._seed, os.environ.get("CRAYON_SHARED"))
 
     def renew(self) -> None:
-        """Take the next vocabulary, in place of the oldest, and begin to make another one."""
+        """Replace the oldest vocabulary with the next, and begin to make another one."""
         material, self._next = self._next.result(), self._begun()
         self.subjects = [*self.subjects[-KEPT + 1 :], Subject(material, self.home)]
 
@@ -97,14 +97,14 @@ class Run:
         self.material = self.subject.material
 
     def same(self, ours: Any, wanted: Any, what: str) -> None:
-        """Compare. Difference says where the two part."""
+        """Compare. Difference says where the results differ."""
         self.comparisons += 1
         if ours != wanted:
             raise Difference(f"{what} of {self.material.name}: {ours!r:.500}, expected {wanted!r:.500}")
 
     @contextlib.contextmanager
     def refused(self, *errors: type[BaseException]) -> Iterator[None]:
-        """What is inside has to raise one of these errors."""
+        """Context that must raise one of these errors."""
         try:
             yield
         except errors:
@@ -113,11 +113,11 @@ class Run:
             raise Difference(f"nothing was raised, expected {errors}")
 
     def some(self, most: int = 20) -> list[int]:
-        """Numbers of some texts of the material."""
+        """Indices of some texts of the material."""
         return self.rng.sample(range(len(self.material.texts)), self.rng.randrange(1, most))
 
     def check(self, tokenizer: Tokenizer, what: str = "encode") -> None:
-        """A few texts, by the plainest way."""
+        """Compare a few texts with the simplest call."""
         for i in self.rng.sample(range(len(self.material.texts)), 4):
             ids = tokenizer.encode(self.material.texts[i], add_special_tokens=False).ids
             self.same(ids, self.material.ids[i], what)

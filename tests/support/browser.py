@@ -1,4 +1,4 @@
-"""A real browser: Debian's Chromium, or the one that CRAYON_BROWSER names; and what it shows of a page's text."""
+"""A real browser, Debian's Chromium or the one that CRAYON_BROWSER names, and the visible text of a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 WIDTHS = (390, 768, 1280)
 LEAST_CONTRAST = 4.5
-"""Of text with what is behind it, as WCAG asks for."""
+"""The contrast of text with its background that WCAG requires."""
 
 CONTRAST = """
 () => {
@@ -57,12 +57,12 @@ CONTRAST = """
   return found;
 }
 """
-"""Gives (contrast, text, class) of all text that can be seen."""
+"""JavaScript that returns (contrast, text, class) of all visible text."""
 
 
 @contextmanager
 def started() -> Iterator[Any]:
-    """The test is skipped where there is none, unless CRAYON_BROWSER says that there must be."""
+    """Start the browser. Without one the test is skipped, or fails if CRAYON_BROWSER is set."""
     named = os.environ.get("CRAYON_BROWSER", "")
     program = shutil.which(named or "chromium") or (None if named else shutil.which("chromium-browser"))
     if not named and program is None:
@@ -81,7 +81,7 @@ def started() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
-    """A page in a context of its own; at the end nothing may have been said, gone wrong or been asked for."""
+    """Open a page in its own context. At the end, console messages, errors and requests fail the test."""
     said: list[str] = []
     asked: list[str] = []
     context = browser.new_context(**options)
@@ -104,13 +104,13 @@ def size(width: int) -> dict[str, int]:
 
 
 def ground(page: Any) -> str:
-    """The colour behind all."""
+    """The colour of the page's background."""
     found: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return found
 
 
 def is_readable(page: Any, texts: int) -> None:
-    """In light and in dark: so many texts at least, each with enough contrast, on two grounds."""
+    """Check contrast in light and in dark: of at least `texts` texts, on two different backgrounds."""
     grounds = set()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -1,5 +1,5 @@
-"""What the tests of the cartridge share: texts, a vocabulary with every case, files taken apart and put together
-again, and a judge for files that may do harm."""
+"""Helpers for tests of the cartridge: texts, a vocabulary with every case, editing of files, and a judge for dangerous
+files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,11 @@ TEXTS = (
 
 
 def structure(document: dict[str, Any]) -> dict[str, Any]:
-    """The vocabulary with everything that the format has a case for: raw tokens, an id without a token, a token that
-    its merges never make, two merges of one pair, NFC, a prefix space, added tokens with every flag."""
+    """A vocabulary with every case of the format.
+
+    It has raw tokens, an id without a token, a token that its merges never make, and two merges of one pair. It has
+    NFC, a prefix space, and added tokens with every flag.
+    """
     model = document["model"]
     vocab: dict[str, int] = model["vocab"]
     model["merges"] = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
@@ -84,7 +87,7 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def longest_match(document: dict[str, Any]) -> dict[str, Any]:
-    """The vocabulary of a byte-level document with the model that is longest match over it."""
+    """The vocabulary of a byte-level document with the model for longest match."""
     model = {
         "type": "WordPiece",
         "unk_token": "the",
@@ -106,7 +109,7 @@ def parsed(data: bytes) -> tuple[list[Section], bytes]:
 
 
 def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs Python code in another process, with the package that this one has, for at most two minutes."""
+    """Run Python code in another process, with this process's package, for at most two minutes."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -124,8 +127,8 @@ def sections_of(data: bytes) -> dict[int, bytes]:
 
 
 def rewritten(data: bytes, changes: dict[str, bytes | None]) -> bytes:
-    """The file with other contents in some sections, signed as if they were meant. These sections come last, in this
-    order; None is for a section that shall be missing."""
+    """The file with other contents in some sections, with valid checksums. These sections come last, in this order;
+    None removes one."""
     sections, digest = parsed(data)
     kept = [section for section in sections if plain.NAMES[section.type] not in changes]
     new = [Section(plain.TYPES[name], 1, content) for name, content in changes.items() if content is not None]
@@ -133,7 +136,7 @@ def rewritten(data: bytes, changes: dict[str, bytes | None]) -> bytes:
 
 
 def signed(data: bytes | bytearray) -> bytes:
-    """The file with the checksum that its header and table must have, as far as they can be found."""
+    """The file with valid checksums of header and table, as far as they can be located."""
     out = bytearray(data)
     (count,) = struct.unpack_from("<I", out, 16)
     end = min(64 + 32 * count, len(out))
@@ -152,8 +155,8 @@ def word_table(words: dict[bytes, tuple[int, ...]], buckets: int) -> bytes:
     return b"".join(entry for bucket in table for entry in bucket)
 
 
-# Judges files in a process of its own, so that a crash or a hang is a verdict and not the end of the tests. Reads lines
-# of JSON: a name, a way to judge, and what that needs. Answers one line for each.
+# Judges files in its own process, so that a crash or a hang is a verdict and not the end of the tests. Reads lines of
+# JSON: a name, a way to judge, and its arguments. Answers one line for each.
 JUDGE = """
 import json, sys
 from crayon_hf import _core
@@ -188,7 +191,7 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """The verdict on every case. A case that kills its judge, or keeps it busy for 120 s, gets that for a verdict."""
+    """The verdict on every case. A case that kills its judge, or keeps it busy for 120 s, has that as its verdict."""
     verdicts: dict[str, str] = {}
     while len(verdicts) < len(cases):
         left = {name: case for name, case in cases.items() if name not in verdicts}

@@ -1,4 +1,4 @@
-"""Fixtures: the cartridges that the engine's tests read, and what they are compiled from."""
+"""Fixtures: the cartridges for tests of the engine, and their sources."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def source(request: pytest.FixtureRequest) -> bytes:
 
 @pytest.fixture(scope="session")
 def small(every_case: Path) -> bytes:
-    """A cartridge with something in every section of byte tables."""
+    """A cartridge with contents in every section of byte tables."""
     return compiled(every_case.read_bytes())
 
 
 @pytest.fixture(scope="session")
 def longest(longest_case: Path) -> bytes:
-    """The same without merges."""
+    """A cartridge without merges, with the same other sections."""
     return compiled(longest_case.read_bytes())

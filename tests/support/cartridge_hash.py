@@ -1,4 +1,4 @@
-"""The checksum and the hashes of a cartridge, from docs/cartridge-format.md and the library of xxHash alone."""
+"""The checksum and the hashes of a cartridge, from docs/cartridge-format.md and the xxHash library only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cartridges that were made to deceive, every checksum right, each with what the error for it must say."""
+"""Forged cartridges with valid checksums, each with the words that its error must contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.cartridge_cases import parsed, rewritten, sections_of, signed
 
 
 def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
-    """Headers and tables that are signed and wrong, with what the error must say. All are refused on opening."""
+    """Wrong headers and tables with valid checksums, each with words of its error. All are refused on opening."""
 
     def patched(*changes: tuple[int, str, int]) -> bytes:
         data = bytearray(small)
@@ -42,7 +42,7 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
         title = plain.NAMES[section.type]
         if title in ("metadata", "token_bytes", "reads_alike"):
             continue
-        # A cut element is refused at once; a whole one less only where the size is given by the program.
+        # A partial element is always refused; a missing element only if the code fixes the size.
         cut = contents[section.type][:-1]
         cases[f"{title} cut"] = (rewritten(small, {title: cut}), rf"section {title}\b")
         if title not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens"):
@@ -94,7 +94,7 @@ def trie_of(keys: dict[bytes, int]) -> bytes:
 def reachable_lies(
     data: bytes, c: plain.Cartridge, contents: dict[str, bytes]
 ) -> dict[str, tuple[str, bytes | dict[str, bytes | None]]]:
-    """By what is wrong with the table of the merges that happen: the section that is named, and what is in it."""
+    """Faults of the table of merges that happen: for each the section that the error names, and its contents."""
     filled = next(i for i, slot in enumerate(c.reachable_slots) if slot != plain.EMPTY_PAIR)
     free = next(i for i, slot in enumerate(c.reachable_slots) if slot == plain.EMPTY_PAIR)
     slot = c.reachable_slots[filled]
@@ -119,7 +119,7 @@ def reachable_lies(
 
 
 def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]:
-    """Contents that lie, and the section that the error must name."""
+    """False contents, each with the section that the error must name."""
     c = plain.Cartridge(small)
     vocab = c.vocabulary()
     contents = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
@@ -161,7 +161,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("last offset too large", "token_offsets", array(small, "token_offsets", "I", {-1: offsets[-1] + 1}))
     swapped = {300: offsets[301], 301: offsets[300]}
     case("offsets fall", "token_offsets", array(small, "token_offsets", "I", swapped))
-    # The token before the jump is raw and its bytes come last, so that they are read as text to the end and on.
+    # The token before the jump is raw and its bytes come last, so reading them as text would pass the end.
     jump = {
         "token_offsets": array(small, "token_offsets", "I", {raw + 1: 2**32 - 1}),
         "program": program(small, max_token_bytes=2**32 - 1),
@@ -251,7 +251,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     buckets = len(c.word_table) // 2
 
     def entry_of(word: bytes) -> int:
-        """Where a word's entry begins."""
+        """The position of a word's entry."""
         key = word.ljust(15, b"\0") + bytes([len(word) | len(words[word]) << 4])
         return contents["word_table"].index(key)
 
@@ -339,7 +339,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
 
     for name, content in component_cases(small).items():
         case(f"components: {name}", "components", content)
-    # A normalizer under which the tokens that are looked for in normalized text are spelled otherwise.
+    # A normalizer that changes the spelling of tokens that match in normalized text.
     for kind in ({"type": "Lowercase"}, {"type": "NFD"}, {"type": "Prepend", "prepend": "x"}):
         case(f"normalizer {kind}", "added_trie_normalized", {"components": components(small, "normalizer", value=kind)})
 
@@ -348,7 +348,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         changes = content if isinstance(content, dict) else {section: content}
         out[name] = (rewritten(small, changes), rf"section {section}\b")
 
-    # With ignore_merges, a token that is missing from the table would be merged.
+    # With ignore_merges, a token missing in the table would be merged.
     reader = plain.Cartridge(ignoring)
     table_words = reader.words()
     lost = next(word for word in table_words if len(reader.merge(word)) > 1)
@@ -361,7 +361,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
 
 
 def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, str]]:
-    """Tables of longest match that lie, and those that are not what their flag says."""
+    """False tables of longest match, and tables that contradict their flag."""
     c = plain.Cartridge(longest)
     merging = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
     raw = c.vocabulary()["中文"]
@@ -403,7 +403,7 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
 
 
 def component_cases(small: bytes) -> dict[str, bytes]:
-    """Components that are not known, or cannot run over byte tables."""
+    """Components that are unknown, or cannot run on byte tables."""
     known = json.loads(sections_of(small)[plain.TYPES["components"]])
     pre, post = known["pre_tokenizer"], known["post_processor"]
     _, template = post["processors"]

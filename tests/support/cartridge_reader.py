@@ -1,5 +1,7 @@
-"""A cartridge read in plain Python, from docs/cartridge-format.md alone: the second implementation that the engine's
-tests compare with. Slow, nothing shared with the engine."""
+"""A reader of cartridges in plain Python, from docs/cartridge-format.md alone: the twin for tests of the engine.
+
+It is slow, and shares nothing with the engine.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ WHITE_SPACE = frozenset(
 
 
 class FormatError(Exception):
-    """The file is not what the page says."""
+    """The file violates the page."""
 
 
 # -- the container
@@ -71,7 +73,7 @@ class Section(NamedTuple):
 
 
 def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 4) -> bytes:
-    """The file of these sections, in their order, with the checksums that it must have."""
+    """Return the file with these sections, in order, with valid checksums."""
     at = _aligned(64 + 32 * len(sections))
     table, body = b"", b""
     start = at
@@ -86,7 +88,7 @@ def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, re
 
 
 def read_sections(data: bytes) -> tuple[list[Section], bytes]:
-    """The sections in file order and the source digest; every rule of the container checked."""
+    """Return the sections in file order and the source digest, after checking every rule of the container."""
     if len(data) < 64:
         raise FormatError("the header is cut")
     magic, version, size, count, revision, checksum, digest = struct.unpack_from("<4sIQIIQ32s", data)
@@ -145,7 +147,7 @@ BYTE_OF = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 
 
 class Cartridge:
-    """The sections, unpacked, and what they mean."""
+    """The unpacked sections and their meaning."""
 
     def __init__(self, data: bytes) -> None:
         sections, self.digest = read_sections(data)
@@ -215,10 +217,10 @@ class Cartridge:
                 out[word] = tuple(ids[: hi >> 60])
         return out
 
-    # -- searches, as the page describes them
+    # -- the page's searches
 
     def may_merge(self, left: int, right: int) -> bool:
-        """False when pair_filter says that the pair has no rank."""
+        """Whether the pair may have a rank, by pair_filter."""
         bit = pair_home(left, right, 64 * len(self.pair_filter))
         return bool(self.pair_filter[bit // 64] >> bit % 64 & 1)
 
@@ -232,7 +234,7 @@ class Cartridge:
         return NO_RANK
 
     def reachable_rank(self, left: int, right: int) -> int:
-        """The rank of a merge that happens somewhere."""
+        """The rank of a merge that happens in some text."""
         pilot = self.reachable_pilots[pair_home(left, right, len(self.reachable_pilots))]
         slot = self.reachable_slots[reachable_home(left, right, pilot, len(self.reachable_slots))]
         return slot & 2**22 - 1 if slot >> 22 == (left << 21 | right) else NO_RANK
@@ -250,7 +252,7 @@ class Cartridge:
             at = (at + 1) % buckets
 
     def merge(self, word: bytes) -> list[int]:
-        """Merging alone: the pair of lowest rank, the leftmost of equals, until none is left."""
+        """Merging: join the leftmost pair of lowest rank, until no pair has a rank."""
         ids = [self.byte_ids[b] for b in word]
         while len(ids) > 1:
             rank, at = min((self.rank(ids[i], ids[i + 1]), i) for i in range(len(ids) - 1))

@@ -1,4 +1,4 @@
-"""Documents whose model works on text, one for each kind of text tables; small, trained here or written by hand."""
+"""Documents whose model works on text, one for each kind of text tables; small, trained here or handmade."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _trained(tokenizer: Tokenizer, trainer: Any) -> Tokenizer:
 
 
 def _llama_like() -> Tokenizer:
-    """BPE on characters with byte_fallback, the space a character of its own, no pre-tokenizer."""
+    """BPE on characters with byte_fallback, the space as an ordinary character, no pre-tokenizer."""
     trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False)
     learner = Tokenizer(models.BPE())
     learner.normalizer = normalizers.Replace(" ", "\u2581")
@@ -37,7 +37,7 @@ def _llama_like() -> Tokenizer:
     model = json.loads(_trained(learner, trainer).to_str())["model"]
     specials = {"<unk>": 0, "<s>": 1, "</s>": 2}
     vocab = specials | {f"<0x{byte:02X}>": 3 + byte for byte in range(256)}
-    # Characters that are rare have no token of their own, and are bytes.
+    # Rare characters have no token, and become bytes.
     kept = [token for token in model["vocab"] if token not in specials and not any(c in "敏捷🙂ñ" for c in token)]
     vocab |= {token: len(vocab) + i for i, token in enumerate(kept)}
     merges = [pair for pair in model["merges"] if pair[0] in vocab and pair[1] in vocab and "".join(pair) in vocab]
@@ -60,7 +60,7 @@ def _llama_like() -> Tokenizer:
 
 
 def _some_bytes() -> Tokenizer:
-    """byte_fallback with tokens for some of the bytes alone, one of which a merge works on."""
+    """byte_fallback with tokens for only some bytes, one of which is part of a merge."""
     document = json.loads(_llama_like().to_str())
     vocab: dict[str, int] = document["model"]["vocab"]
     for byte in range(0xE0, 0xEA):
@@ -126,7 +126,7 @@ def _t5_like() -> Tokenizer:
 
 
 def _odd_unigram() -> Tokenizer:
-    """Unigram by hand: a token twice, the empty one twice, bytes, equal and infinite scores."""
+    """A handmade Unigram: a token twice, the empty one twice, bytes, equal and infinite scores."""
     pieces = [("<unk>", 0.0), ("a", -1.5), ("b", -1.5), ("ab", -3.0), ("a", -0.5), ("", -9.0), ("\u00e9b", -2.25)]
     pieces += [("", -8.0), (" ", -1.0), ("the", -1e300), *((f"<0x{byte:02X}>", -7.0) for byte in range(256))]
     return Tokenizer(models.Unigram(pieces, 0, True))

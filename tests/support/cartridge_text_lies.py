@@ -1,4 +1,4 @@
-"""Cartridges with text tables that were made to deceive, every checksum right, each with what the error must say."""
+"""Forged cartridges with text tables and valid checksums, each with the words that its error must contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Contents = bytes | dict[str, bytes | None]
 
 
 class Cases:
-    """Lies about one file: by name, the file and a pattern for the error."""
+    """Faults of one file, by name: the file and a pattern for the error."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,13 +43,13 @@ MAY_BE_EMPTY = ("trie", "added_trie", "added_trie_normalized", "added_tokens", "
 
 
 def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
-    """What is refused before anything is verified."""
+    """Files that are refused without verification."""
     cases = Cases(name)
     of_model = "byte_ids|pair_table|pair_filter|char_pairs|scores"
     for section, content in cases.contents.items():
         if section in ("metadata", "token_bytes", "reads_alike") or not content:
             continue
-        # Sections of 64-bit words that a model finds to be of a wrong size are named, or the model is.
+        # For a wrong size of a section of 64-bit words the error names the section or the model.
         pattern = rf"section {section}\b"
         if section in of_model:
             pattern += "|the sections of the (BPE|Unigram) model"
@@ -60,7 +60,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
     fields = read_program(cases.data)
     cases.say("n_ids one more", "token", {"program": program(cases.data, n_ids=fields["n_ids"] + 1)})
     cases.add("n_merges one more", "merge_products", {"program": program(cases.data, n_merges=fields["n_merges"] + 1)})
-    # Taken for byte tables, they lack most of these.
+    # Read as byte tables, they lack most of these.
     cases.say(
         "text_tokens not said",
         "section (byte_ids|pair_table|byte_pair_ranks) ",
@@ -75,7 +75,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
 
 
 def content_cases(name: str) -> dict[str, tuple[bytes, str]]:
-    """What only verify finds."""
+    """Faults that only verify finds."""
     cases = Cases(name)
     token_cases(cases)
     component_cases(cases)

@@ -1,7 +1,7 @@
-"""``crayon-hf`` in this process: for tests of what a command prints, without the start of a Python for each.
+"""``crayon-hf`` in this process, for tests of a command's output that need no new Python.
 
-Its standard streams are files and a pipe on the descriptors that a process has, so that whatever writes to them is
-seen. What a signal, a terminal or a closed stream does is for a process of its own.
+Its standard streams are files and a pipe on the real descriptors, so that all writes to them are captured. Signals,
+terminals and closed streams need a separate process.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def call(
 
 @contextlib.contextmanager
 def _streams(data: bytes, out: IO[bytes], err: IO[bytes]) -> Iterator[None]:
-    """Standard input that is a pipe with `data`, output and errors in files."""
+    """Make a pipe with `data` standard input, and files output and errors."""
     reading, writing = os.pipe()
 
     def feed() -> None:

@@ -1,7 +1,7 @@
-"""The rule for compiling, and the documents that it is tried on.
+"""The rule for compiling, and documents to try it on.
 
-What ``tokenizers`` refuses is refused; what it opens is opened and does the same, or is refused as unsupported, by
-name.
+If ``tokenizers`` refuses a document, so do we. If it opens one, ours gives the same results, or is refused as
+unsupported, with the name of the component.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ def refusal(text: str) -> VocabularyError | None:
 
 
 def opened(text: str) -> Tokenizer | None:
-    """The reference's, None when it refuses the document."""
+    """The reference's tokenizer, or None if it refuses the document."""
     tokenizer: Tokenizer | None = reference_impl.try_reference(lambda: Tokenizer.from_str(text))
     return tokenizer
 
 
 def check(text: str) -> str:
-    """The rule. Returns what became of the document."""
+    """Check the rule. Returns the result for the document."""
     reference = opened(text)
     error = refusal(text)
     if reference is None:
@@ -123,8 +123,8 @@ def check(text: str) -> str:
 
 
 def check_kept(text: str) -> None:
-    """What is wrong is the truncation or the padding, which the engine does not read but keeps for the face."""
-    source = json.loads(text, parse_int=float)  # large integers are kept as doubles
+    """Only truncation or padding is malformed, which the engine does not read but keeps for the Python package."""
+    source = json.loads(text, parse_int=float)  # large integers become doubles
     settings = {name: source.get(name) for name in ("truncation", "padding")}
     assert opened(json.dumps(json.loads(text) | dict.fromkeys(settings))) is not None, "the reference refuses it"
     components = json.loads(reference_impl.open_engine(text).components, parse_int=float)
@@ -132,7 +132,7 @@ def check_kept(text: str) -> None:
 
 
 def check_random(both: reference_impl.Both, sample: str) -> None:
-    """With dropout no two encodings are alike, but those of one text have the same characters."""
+    """With dropout every encoding differs, but all encodings of a text have the same characters."""
     engine, reference = both.engine.encode(sample), both.reference.encode(sample)
     assert "".join(engine.tokens) == "".join(reference.tokens)
     for start, end in engine.offsets:
@@ -150,7 +150,7 @@ def check_vocabulary(engine: _core.Engine, reference: Tokenizer, added_tokens: l
     vocab = reference.get_vocab()
     for token, id in vocab.items():
         assert engine.token_to_id(token) == reference.token_to_id(token) == id, f"the id of {token!a}"
-        # Of a normalized added token, what the normalizer makes of its content.
+        # The normalized content of a normalized added token.
         shown = shown_token(reference, id)
         assert shown is not None
         assert engine.id_to_token(id) == shown, f"the token of {id}"
@@ -176,7 +176,7 @@ def check_vocabulary(engine: _core.Engine, reference: Tokenizer, added_tokens: l
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value inside."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    # Of the long lists and tables of the model a few entries stand for all.
+    # A few entries represent the long lists and tables of the model.
     for key, inner in list(items)[-12:]:
         yield (*path, key)
         yield from places(inner, (*path, key))
@@ -199,7 +199,7 @@ def replace_by(value: Any) -> Callable[[Any, Any], None]:
 
 
 def check_unsupported(source: reference_impl.Document, *named: str) -> None:
-    """The reference opens it, and the error names what is not native."""
+    """The reference opens it, and our error names the component that is not native."""
     text = json.dumps(source)
     Tokenizer.from_str(text)
     error = refusal(text)

@@ -1,4 +1,4 @@
-"""Whether the release of CRAYON (``xerv-crayon``) is here that tests compare with."""
+"""Whether the release of CRAYON (``xerv-crayon``) that tests compare with is installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RELEASE = "5.3.8"
 
 
 def why_not() -> str:
-    """Why the tests that call CRAYON cannot run; empty where they can."""
+    """Why tests that call CRAYON cannot run, or ""."""
     try:
         found = version("xerv-crayon")
     except PackageNotFoundError:
@@ -31,4 +31,5 @@ def why_not() -> str:
 
 
 needs_crayon = pytest.mark.skipif(not INSTALLED and bool(why_not()), reason=why_not() or "it is here")
-"""Skips a test where CRAYON 5.3.8 with its compiled engine is not installed, and says which release is. CI fails it."""
+"""Skip a test without CRAYON 5.3.8 and its compiled engine, and say which release is installed. In CI it fails
+instead."""

@@ -1,4 +1,4 @@
-"""Encodings made from the JSON that they pickle as, in the engine and in ``tokenizers`` alike, and their comparison."""
+"""Encodings from their pickled JSON, in the engine and in ``tokenizers``, and their comparison."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def reference(state: State) -> tokenizers.Encoding:
 
 
 def state_of(encoding: Any) -> State:
-    """What an encoding pickles as."""
+    """The JSON that an encoding pickles as."""
     state: State = json.loads(encoding.__getstate__())
     return state
 
 
 @st.composite
 def states(draw: st.DrawFn, *, size: int = 8, depth: int = 1) -> State:
-    """The states that encodings can have."""
+    """States that encodings can have."""
     n = draw(st.integers(0, size))
 
     def rows(element: st.SearchStrategy[Any]) -> list[Any]:
@@ -62,7 +62,7 @@ def states(draw: st.DrawFn, *, size: int = 8, depth: int = 1) -> State:
 
 
 def plain_state(n: int, overflowing: list[State] | None = None) -> State:
-    """The state of ``n`` tokens, all of the usual kind."""
+    """The state of ``n`` usual tokens."""
     return {
         "ids": list(range(n)),
         "type_ids": [0] * n,
@@ -77,7 +77,7 @@ def plain_state(n: int, overflowing: list[State] | None = None) -> State:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """The class of what a call raises, or None. A panic of the reference is no Exception, and is ValueError to us."""
+    """The class of a call's exception, or None. A panic of the reference, a BaseException, counts as our ValueError."""
     try:
         call()
     except Exception as error:
@@ -90,12 +90,12 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def assert_same_outcome(call: Callable[[], Any], reference_call: Callable[[], Any], what: str) -> bool:
-    """Both raise errors of one kind, or neither does. True when neither does."""
+    """Both must raise errors of one kind, or neither. Returns True if neither raises."""
     wanted = outcome(reference_call)
     if wanted is None:
         call()
         return True
     with pytest.raises(wanted):
         call()
-    assert what  # named in the traceback
+    assert what  # shown in the traceback
     return False

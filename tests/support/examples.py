@@ -1,4 +1,4 @@
-"""How many examples each property is tried on: a quarter in README's command, all of them in CI and with all tests."""
+"""The number of hypothesis examples: a quarter in README's command, all of them in CI and with all tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _with_fewer(self: settings, parent: settings | None = None, **given: Any) ->
 
 
 def fewer_examples() -> None:
-    """From here on, `settings` with a number of examples have a quarter of them, and others a quarter of 100."""
+    """From now on, divide the number of examples in `settings` by four; the default is 25."""
     setattr(settings, "__init__", _with_fewer)  # noqa: B010 - mypy has no assignment to a method
     settings.register_profile("quick", settings.get_profile("crayon"), max_examples=100)
     settings.load_profile("quick")

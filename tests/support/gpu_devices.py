@@ -1,7 +1,8 @@
-"""Devices that the tests of the kernels run on.
+"""Devices for tests of the kernels.
 
-`host` runs one lane after the other; the simulators run the branches that a GPU's compilers take, lane by lane in an
-order of chance (cpp/gpu_simulator); `cuda` and `rocm` are GPUs.
+- `host` runs one lane after the other.
+- The simulators run the branches of GPU compilers, lane by lane in random order (cpp/gpu_simulator).
+- `cuda` and `rocm` are GPUs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from crayon_hf import _core
 @dataclass(frozen=True)
 class GpuDevice:
     name: str
-    runtime: str = ""  # of a simulator: whose branches
+    runtime: str = ""  # the branches that a simulator runs
     warp: int = 32
     seed: int = 0
 
@@ -39,18 +40,19 @@ class GpuDevice:
 
     @property
     def label(self) -> str:
-        """As arrays on it have it."""
+        """The device's name in its arrays."""
         return "host:0" if self.has_host_memory else f"{self.name}:0"
 
     def some(self, count: int) -> int:
-        """What a test has `count` of: fewer where each costs a hundred times as much."""
+        """Scale a test's `count` down for devices that are a hundred times slower."""
         return max(1, count // 12) if self.is_simulated else count
 
     def with_seed(self, seed: int) -> GpuDevice:
         return replace(self, seed=seed)
 
     def open(self, budget: int = 1 << 30) -> Any:
-        """For `_core.DeviceEncoder`. `budget`: bytes of memory, of what is no GPU. Skips where there is none."""
+        """Open the device for `_core.DeviceEncoder`; skip the test without it. `budget`: memory in bytes, except for
+        GPUs."""
         if self.name == "host":
             return _core._testing.host_device(budget)
         if self.is_simulated:
@@ -74,7 +76,7 @@ KNOWN = {device.name: device for device in (HOST, *SIMULATORS, GpuDevice("cuda")
 
 
 def chosen() -> list[Any]:
-    """Those that CRAYON_TEST_DEVICES lists, for ``parametrize``; without it, what every machine has."""
+    """The devices that CRAYON_TEST_DEVICES lists, for ``parametrize``; by default those of every machine."""
     names = os.environ.get("CRAYON_TEST_DEVICES")
     if names is None:
         return [HOST, pytest.param(KNOWN["simulator"], marks=pytest.mark.slow)]
@@ -83,7 +85,7 @@ def chosen() -> list[Any]:
 
 @functools.cache
 def simulator() -> ModuleType:
-    """Its module, built when it is first asked for."""
+    """The simulator's module, built at its first use."""
     if not sys.platform.startswith("linux") or shutil.which(gpu_simulator.compiler()[0]) is None:
         pytest.skip("the simulator is for Linux with a C++ compiler")
     return load_extension(gpu_simulator.build())

@@ -1,4 +1,4 @@
-"""Greedy mode written down a second time: slow, over plain dictionaries and the pieces that ``tokenizers`` cuts."""
+"""A second implementation of greedy mode: slow, with plain dictionaries and the pieces of ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Tokens:
         self.longest = max(map(len, ids), default=0)
 
     def match(self, text: Any, at: int) -> tuple[int, int]:
-        """(id, size) of the longest token that `text` goes on with; (-1, 0) when there is none."""
+        """(id, size) of the longest token at `start` of `text`, or (-1, 0)."""
         for size in range(min(len(text) - at, self.longest), 0, -1):
             if (found := self.ids.get(text[at : at + size])) is not None:
                 return found, size
         return -1, 0
 
     def cut(self, text: Any) -> list[tuple[int, int, int]]:
-        """(id, start, end) of the tokens of a text that has one everywhere."""
+        """(id, start, end) of the tokens of a text in which every position has one."""
         out, at = [], 0
         while at < len(text):
             found, size = self.match(text, at)
@@ -41,7 +41,7 @@ class Tokens:
 
 
 def byte_tokens(vocab: Mapping[str, int], specials: Sequence[str] = ()) -> Tokens:
-    """The tokens of byte tables that text can become, by what they spell."""
+    """The tokens of byte tables that text can become, by their bytes."""
     chars = reference_impl.CHAR_BYTES
     spelled = {token: bytes(chars[c] for c in token) for token in vocab if token and all(c in chars for c in token)}
     return Tokens({data: vocab[token] for token, data in spelled.items() if token not in specials or len(data) == 1})
@@ -105,7 +105,7 @@ class TextRules:
 
 
 def joined(pieces: Sequence[tuple[str, tuple[int, int]]]) -> list[str]:
-    """Pieces of a pre-tokenizer, with their offsets, and those that touch each other made one."""
+    """The pieces of a pre-tokenizer with their offsets, adjacent ones joined."""
     out: list[str] = []
     last = -1
     for text, (start, end) in pieces:
@@ -118,7 +118,7 @@ def joined(pieces: Sequence[tuple[str, tuple[int, int]]]) -> list[str]:
 
 
 def pieces_of(text: str, normalizer: Any, pre_tokenizer: Any) -> list[str]:
-    """What the reference's normalizer and pre-tokenizer, or None, leave of a text without added tokens; joined."""
+    """The joined pieces of the reference's normalizer and pre-tokenizer, or None, for a text without added tokens."""
     if normalizer is not None:
         text = normalizer.normalize_str(text)
     if pre_tokenizer is None:
@@ -136,19 +136,19 @@ ON_BYTES = (
     pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=True),
     pre_tokenizers.Sequence([QWEN, PLAIN]),
     pre_tokenizers.Sequence([pre_tokenizers.Split(Regex("a|[^a]+"), "isolated"), PLAIN]),
-    # What is removed ends a piece, also where the text is written anew.
+    # Removed text ends a piece, even if the pre-tokenizer respells the text.
     pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), PLAIN]),
     pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel(add_prefix_space=True)]),
 )
 
 
 def component(part: Any) -> Any:
-    """A component of ``tokenizers`` as a tokenizer.json has it."""
+    """The JSON of a component of ``tokenizers``."""
     return None if part is None else json.loads(part.__getstate__())
 
 
 def word_piece(tokens: Sequence[bytes], pre_tokenizer: Any = PLAIN, **parts: Any) -> reference_impl.Document:
-    """Longest match as ``tokenizers`` can be asked for it: WordPiece over byte-level tokens, without limits."""
+    """Longest match as ``tokenizers`` supports it: WordPiece over byte-level tokens, without limits."""
     spelled = dict.fromkeys([*reference_impl.BYTE_CHARS, *map(reference_impl.spell, tokens)])
     model = {
         "type": "WordPiece",
@@ -177,7 +177,7 @@ def some_tokens(rng: random.Random, count: int, alphabet: str = LETTERS) -> list
 
 
 def assert_ids(engine: _core.Engine, text: str, ids: list[int], **options: Any) -> None:
-    """Every way that gives ids alone, and the whole record."""
+    """Compare every call that gives only ids, and the whole record."""
     assert engine.encode(text, **options).ids == ids, f"{text!r}"
     assert engine.encode_ids(text, **options) == ids
     flat, splits = engine.encode_ragged([text, text.encode()], **options)
@@ -186,7 +186,7 @@ def assert_ids(engine: _core.Engine, text: str, ids: list[int], **options: Any) 
 
 
 def byte_offsets(text: str, tokens: Sequence[tuple[int, int, int]], prefix: int) -> list[tuple[int, int]]:
-    """The characters that tokens over the bytes of `text` touch; with a space in front, which goes with the first."""
+    """The characters that tokens over the bytes of `text` touch. A leading space belongs to the first."""
     starts = [i for i, char in enumerate(text) for _ in char.encode()]
     out = []
     for _, start, end in tokens:

@@ -1,7 +1,7 @@
-"""Libraries that a test asks for with ``pytest.importorskip``: in CI, one that is missing fails the test.
+"""Libraries that a test requires with ``pytest.importorskip``: in CI, a missing one fails the test.
 
-Elsewhere it is skipped. ``CRAYON_TESTS`` says what is installed, as .ci/run does: ``light`` what README's command
-installs, so that a test that asks for more has to be marked slow; ``all`` everything, and the programs of `lacking`.
+Elsewhere the test is skipped. ``CRAYON_TESTS`` says what .ci/run has installed: ``light`` means README's command, so
+tests of other libraries must be marked slow; ``all`` means everything, and the programs of `lacking`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _or_skip = pytest.importorskip
 
 
 def importorskip(modname: str, *arguments: Any, **options: Any) -> Any:
-    """`pytest.importorskip`, which in CI fails where the module is missing.
+    """`pytest.importorskip`, which in CI fails if the module is missing.
 
-    With ``light`` a file that skips itself may do so: tests/release/test_lock.py says that it is marked slow.
+    With ``light`` a whole file may skip itself: tests/release/test_lock.py checks that it is marked slow.
     """
     is_of_file = sys._getframe(1).f_code.co_name == "<module>"
     is_wanted = INSTALLED == "all" or (INSTALLED == "light" and not is_of_file)
@@ -38,7 +38,7 @@ def importorskip(modname: str, *arguments: Any, **options: Any) -> Any:
 
 
 def lacking(reason: str, **options: bool) -> NoReturn:
-    """Skip a test whose program is missing, or fail it in CI: `pytest.skip` with that difference."""
+    """Skip a test whose program is missing, or fail it in CI."""
     if INSTALLED == "all":
         raise RuntimeError(f"CRAYON_TESTS=all, and {reason}")
     pytest.skip(reason, **options)

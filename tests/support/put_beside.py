@@ -1,7 +1,7 @@
 """tokenizers 0.23 for the tests and the parity suites, in a process where all others import tokenizers 1.0.
 
 `CRAYON_REFERENCE` names a directory that has 0.23. The environment of `tools/versions.py` imports this at the start of
-each Python, so that what tests start compares with it as well.
+each Python, so that child processes compare with it as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME = "tokenizers"
 _ASKING = ("tests", "conftest", "pretokenize_reference", "parity_stand_in", "parity", "crayon_hf.parity")
 
 failed: list[Callable[[ImportError], None]] = []
-"""Called with an import of one of those that failed."""
+"""Hook for a failed import of one of these names."""
 
 _reference: dict[str, ModuleType] = {}
 _import = builtins.__import__

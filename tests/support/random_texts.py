@@ -27,12 +27,12 @@ PIECES = (*_WORDS.split(), *_SPACED)
 
 
 def random_text(drawn: random.Random, pieces: int) -> str:
-    """So many pieces, one behind the other."""
+    """Concatenate `pieces` random pieces."""
     return "".join(drawn.choices(PIECES, k=pieces))
 
 
 def hostile_texts(size: int = 1500) -> list[str]:
-    """One kind of trouble each, some `size` characters long."""
+    """One difficulty each, about `size` characters long."""
     return [
         "",
         "a" * size,

@@ -1,8 +1,8 @@
-"""tokenizers 0.23 beside tokenizers 1.0: the tests compare with the one, and the package finds the other.
+"""tokenizers 0.23 beside tokenizers 1.0: tests compare with 0.23, the package finds 1.0.
 
-1.0 has no offsets, no words, no components: it cannot say what is right. What a test file imports of ``tokenizers`` is
-0.23, as is what `crayon_hf.parity` compares with: `put_beside` does that. A test that takes what 1.0 has not is
-skipped, and says what that is. It is a plugin, which ``make versions`` gives to pytest.
+1.0 has no offsets, words and components, so it cannot be the reference. Test files and `crayon_hf.parity` import 0.23
+as ``tokenizers``, by way of `put_beside`. A test that needs a feature missing in 1.0 is skipped with its name. This is
+a plugin, which ``make versions`` gives to pytest.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _REFUSING = {
     "transformers": "transformers refuses to be beside tokenizers 1.0",
     "tokenizers.processors": "datatrove imports tokenizers.processors, which 1.0 has not",
 }
-"""By the module that is missing."""
+"""Reasons by missing module."""
 _LACKING = re.compile(
     r"(a tokenizer that the engine does not support \(.*\)|from_tokenizers|"
     "training a .* model with the library's trainer|training a (Unigram|WordPiece|WordLevel) model|"
     "training with .*|reading vocab.*)"
     " needs tokenizers before 1.0, but 1[.].* is installed"
 )
-"""What ours says that it has not beside 1.0, and docs/drop-in.md as well."""
+"""Messages of ours about features missing beside 1.0, which docs/drop-in.md lists."""
 
 
 def lack(error: BaseException | None) -> str | None:
-    """Why a test that raised this cannot run beside 1.0; None where that is no reason."""
+    """Return why a test with this exception cannot run beside 1.0, or None."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name in _REFUSING:
             return _REFUSING[error.name]
@@ -48,13 +48,13 @@ def _skip(error: ImportError) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """tests/transformers, whose conftest.py imports what is not there."""
+    """Ignore tests/transformers, whose conftest.py imports a missing package."""
     return True if collection_path.name == "transformers" and collection_path.is_dir() else None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A test that takes what tokenizers 1.0 has not is skipped."""
+    """Skip a test that needs a feature missing in tokenizers 1.0."""
     report: Any = yield
     reason = lack(call.excinfo.value) if call.excinfo is not None and report.failed else None
     if reason is not None:

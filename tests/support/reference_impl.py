@@ -1,6 +1,6 @@
-"""Plain twins of the engine's parts, makers of small vocabularies, and the comparison with ``tokenizers``.
+"""Plain twins of the engine's parts, makers of small vocabularies, and comparison with ``tokenizers``.
 
-A twin is the definition written down: slow, short and without tricks.
+A twin implements the definition: slow, short and without tricks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Merge = tuple[bytes, bytes]
 
 @pytest.fixture(scope="module", params=_core.cpu_levels())
 def cpu(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each instruction set in turn, for the engines that a module opens."""
+    """Run with each instruction set in turn, for the engines that a module opens."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CRAYON_CPU", request.param)
         yield request.param
@@ -42,7 +42,7 @@ def _byte_chars() -> list[str]:
     return [chars[b] for b in range(256)]
 
 
-# Kimi K2's: no scanner has it, and both engines of regular expressions read it alike.
+# Kimi K2's pattern: it has no scanner, and both regular expression engines read it alike.
 KIMI_PATTERN = (
     r"[\p{Han}]+"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
@@ -62,7 +62,7 @@ def spell(data: bytes) -> str:
 
 
 def token_bytes(token: str) -> bytes:
-    """What a token decodes to: the bytes that it spells, or itself when it spells none."""
+    """The bytes that a token decodes to: the bytes that it spells, or its own text."""
     if all(c in CHAR_BYTES for c in token):
         return bytes(CHAR_BYTES[c] for c in token)
     return token.encode()
@@ -78,9 +78,9 @@ def merge_ranks(document: Document) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def merge(document: Document, data: bytes) -> tuple[list[int], list[int]]:
-    """The ids that merging makes of one pretoken, and the ranks of the merges in the order they were made.
+    """The ids of one pretoken by merging, and the ranks of its merges in order.
 
-    The rule: of all neighbours that can merge take those of lowest rank, the leftmost, until there are none.
+    The rule: join the leftmost neighbours of lowest rank, until no neighbours can merge.
     """
     table = merge_ranks(document)
     ids = [document["model"]["vocab"][BYTE_CHARS[b]] for b in data]
@@ -138,7 +138,7 @@ def byte_level_document(
 
 
 def stock_with(**parts: Any) -> Tokenizer:
-    """A tokenizer of the library whose only token is every word, with these components."""
+    """A tokenizer of the library with these components, whose only token stands for every word."""
     model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
     return Tokenizer.from_str(json.dumps({"added_tokens": [], "model": model} | parts))
 
@@ -146,7 +146,7 @@ def stock_with(**parts: Any) -> Tokenizer:
 def random_merges(
     rng: random.Random, letters: Sequence[bytes], count: int, *, longest: int = 12, ordered: bool = True
 ) -> list[Merge]:
-    """Merges of tokens made by earlier merges; not ``ordered``, some merges make pairs of lower rank."""
+    """Merges of tokens made by earlier merges. Unless ``ordered``, some make pairs of lower rank."""
     tokens = list(dict.fromkeys(letters))
     merges: dict[Merge, None] = {}
     for _ in range(count * 4):
@@ -168,7 +168,7 @@ def compiled(document: Document | str, flavor: str = "oniguruma") -> bytes:
 
 
 def open_engine(document: Document | str, flavor: str = "oniguruma") -> _core.Engine:
-    """The engine of a document, on the instruction set that CRAYON_CPU names; its cartridge is verified."""
+    """The engine of a document, on the instruction set that CRAYON_CPU names, with a verified cartridge."""
     return _core.Engine.from_bytes(compiled(document, flavor))
 
 
@@ -195,12 +195,12 @@ RECORD = tuple(_RECORD.split())
 
 
 def record(encoding: Any) -> dict[str, Any]:
-    """Everything that an encoding says."""
+    """All fields of an encoding."""
     return {name: getattr(encoding, name) for name in RECORD} | {"overflowing": len(encoding.overflowing)}
 
 
 def lookups(encoding: Any, characters: int) -> dict[str, Any]:
-    """The answers of an encoding to every question about it, and to some about what it does not have."""
+    """The results of all lookups of an encoding, including some out of range."""
     tokens = [*range(len(encoding) + 3), 10**6]
     words = [*sorted({w for w in encoding.word_ids if w is not None}), len(encoding) + 1, 10**6]
     chars = [*range(characters + 3), 10**6]
@@ -219,14 +219,14 @@ def lookups(encoding: Any, characters: int) -> dict[str, Any]:
 
 
 def assert_same(got: Any, want: Any, what: str) -> None:
-    """Fails with what is told differently."""
+    """Fail with the differing fields."""
     ours, theirs = record(got), record(want)
     different = [f"{name}: {ours[name]!r}, reference {theirs[name]!r}" for name in ours if ours[name] != theirs[name]]
     assert not different, "\n".join([what, *different])
 
 
 def try_reference(call: Callable[[], Any]) -> Any:
-    """What the reference gives, or None when it raises, or panics: a BaseException whose class cannot be imported."""
+    """The reference's result, or None if it raises or panics with a BaseException whose class cannot be imported."""
     try:
         return call()
     except BaseException as error:
@@ -242,7 +242,7 @@ class Both:
         text = document if isinstance(document, str) else json.dumps(document)
         self.engine = open_engine(text)
         self.reference = Tokenizer.from_str(text)
-        # What the document says of truncation and padding, which the engine takes with each call; ids alone have none.
+        # The document's truncation and padding, which the engine takes with each call. Calls for ids ignore them.
         self.settings: dict[str, Any] = {}
         self.plain_reference = self.reference
         if self.reference.truncation or self.reference.padding:
@@ -266,13 +266,13 @@ class Both:
         special_as_text: bool = False,
         also_lookups: bool = False,
     ) -> None:
-        """Every way to encode one input gives what the reference gives."""
+        """Compare every call that encodes one input with the reference."""
         self.reference.encode_special_tokens = special_as_text
         options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "special_as_text": special_as_text}
         options |= self.settings
         want = try_reference(lambda: self.reference.encode(sequence, pair, is_pretokenized, add_special_tokens))
         if want is None:
-            # The truncation of a second sequence that is not there is a wrong argument.
+            # Truncating a missing second sequence is a wrong argument.
             with pytest.raises((CrayonError, TypeError, ValueError) if self.settings else (CrayonError, TypeError)):
                 self.engine.encode(sequence, pair, is_pretokenized, **options)
             return
@@ -298,7 +298,8 @@ class Both:
             self.check_ids(sequence, want.ids, options)
 
     def check_decode(self, ids: list[int]) -> None:
-        """The text of these ids, with special tokens and without; nothing of ids that another version decodes."""
+        """Compare the text of these ids, with and without special tokens, except ids that another version decodes
+        differently."""
         if not SHOWS_NORMALIZED and shown_otherwise(self.reference).intersection(ids):
             return
         for skip in (False, True):
@@ -310,7 +311,7 @@ class Both:
                 assert self.engine.decode(ids, skip) == want, f"decoding {ids}, {skip=}"
 
     def check_ids(self, text: str, ids: list[int], options: dict[str, Any]) -> None:
-        """The ways that give ids alone."""
+        """Compare the calls that give only ids."""
         assert self.engine.encode_ids(text, **options) == ids
         assert self.engine.encode_ids(text.encode(), **options) == ids
         flat, splits = self.engine.encode_ragged([text, "", text.encode()], **options)
@@ -323,7 +324,7 @@ class Both:
 
 
 def texts_of(pieces: Sequence[str], *, size: int = 12) -> st.SearchStrategy[str]:
-    """Texts put together from these pieces, with a few characters of any kind between them."""
+    """Texts made of these pieces, with a few characters of any kind between them."""
     piece = st.sampled_from(list(pieces))
     return st.lists(st.one_of(piece, piece, piece, st.text(max_size=2)), max_size=size).map("".join)
 
@@ -341,7 +342,7 @@ SEPARATORS = [*" " * 5, ", ", ". ", "\n", "\n\n", " - ", "; ", "'s ", "'ll ", "(
 
 
 def generated_text(rng: random.Random, size: int) -> str:
-    """Some ``size`` characters in several scripts, words drawn so that few are common and many are rare."""
+    """About ``size`` characters in several scripts, with few common and many rare words."""
     words = ["".join(rng.choices(s[:12], k=rng.randint(1, 10))) for s in SCRIPTS for _ in range(600)]
     words += ["".join(chr(rng.randint(0x4E00, 0x4FFF)) for _ in range(rng.randint(1, 4))) for _ in range(300)]
     words += [str(rng.randint(0, 99999)) for _ in range(150)] + [

@@ -1,4 +1,4 @@
-"""An engine that refuses some vocabularies, so that fallback can be tested whatever becomes native."""
+"""An engine that refuses some vocabularies, to test fallback even if everything becomes native."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crayon_hf import UnsupportedError, _core
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """WordPiece, and a pattern with vowels, as if they were not native: so delegated mode can be tested for ever."""
+    """Refuse WordPiece, and patterns with vowels, as if they were not native."""
     compile_json = _core.compile_tokenizer_json
     refused = {b'"WordPiece"': "model WordPiece", b"aeiou": "pattern '[aeiou]'"}
 

@@ -9,7 +9,7 @@ import pytest
 
 
 def sampled(cases: Iterable[Any], every: int) -> list[Any]:
-    """The cases for ``parametrize``: each `every`-th as it is, from the first on, and the others marked slow.
+    """The cases for ``parametrize``: every `every`-th unchanged, beginning with the first, and the others marked slow.
 
     >>> [getattr(case, "values", case) for case in sampled("abcd", 2)]
     ['a', ('b',), 'c', ('d',)]

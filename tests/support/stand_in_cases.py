@@ -1,4 +1,4 @@
-"""Small tokenizers of every kind, trained here, and how two tokenizers are held against each other."""
+"""Small tokenizers of every kind, trained here, and the comparison of two tokenizers."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SPECIALS = ("<s>", "</s>", "<unk>", "<pad>")
 
 
 def fields(encoding: Any) -> dict[str, Any]:
-    """What an encoding says, with its overflow."""
+    """All fields of an encoding and of its overflow."""
     said = {name: getattr(encoding, name) for name in FIELDS}
     return said | {"overflowing": [fields(more) for more in encoding.overflowing]}
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives, or the built-in class of what it raises."""
+    """The result of a call, or the built-in class of its exception."""
     try:
         return plain(call())
     except Exception as error:
@@ -59,7 +59,7 @@ def plain(value: Any) -> Any:
     if not module.startswith(("tokenizers", "crayon_hf")):
         return value
     try:
-        return json.loads(value.__getstate__())  # a component, the library's or a description
+        return json.loads(value.__getstate__())  # a component, of the library or ours
     except Exception:
         return repr(value)
 
@@ -157,7 +157,7 @@ KINDS = tuple(_KINDS)
 
 
 def check(reference: Any, ours: Any, texts: tuple[str, ...] = TEXTS) -> None:
-    """Hold two tokenizers against each other in everything but saving."""
+    """Compare two tokenizers in everything but saving."""
     for text in texts:
         for add_special_tokens in (True, False):
             expected = fields(reference.encode(text, add_special_tokens=add_special_tokens))

@@ -1,4 +1,4 @@
-"""Counting what Python does: a measure of work that is the same on every machine."""
+"""Counts of Python function calls: a measure of work that is the same on every machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def steps_of(call: Callable[[], object]) -> int:
-    """How many calls and returns of functions, Python's and compiled ones, a call takes in this thread."""
+    """The number of calls and returns of functions, Python's and compiled ones, during a call in this thread."""
     steps = 0
 
     def count(*_: object) -> None:

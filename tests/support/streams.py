@@ -1,4 +1,4 @@
-"""Streams in tests: windows that move over a text, and what the whole text gives."""
+"""Streams in tests: moving windows over a text, and the results of the whole text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIECES = """the The tion 's 're ' ''l \u2019s '\u017f ABC aBcD ABCd \u01c5 1 12
 _SPACES = (*" \n\r\t\u3000\xa0", " ", "  ", "   ", "\r\n", "\n\n", " \n ", " a", " 'VE", "/\n", " <mask> ", "a b")
 _SPACES += ("of the",)
 PIECES = (*_PIECES.split(), *_SPACES)
-"""What goes wrong at the edges of windows."""
+"""Texts that cause trouble at the borders of windows."""
 
 
 def whole(engine: _core.Engine, text: str, special: bool, offsets: bool) -> tuple[list[int], list[Any] | None]:
@@ -33,7 +33,7 @@ def whole(engine: _core.Engine, text: str, special: bool, offsets: bool) -> tupl
 def streamed(
     engine: _core.Engine, data: bytes, window: int, special: bool, offsets: bool, grow: int = 2
 ) -> tuple[list[int], list[Any] | None]:
-    """The same through windows of so many bytes; one of which nothing is consumed grows."""
+    """`whole` through windows of this many bytes; a window of which nothing is consumed grows."""
     encoder = _core.StreamEncoder(engine, special, False, offsets)
     ids: list[int] = []
     spans: list[Any] = []
@@ -56,7 +56,7 @@ def streamed(
 def assert_streams_alike(
     engine: _core.Engine, text: str, window: int, special: bool = True, offsets: bool = False
 ) -> None:
-    """Windows do not show in ids and offsets."""
+    """Check that ids and offsets do not depend on windows."""
     expected = whole(engine, text, special, offsets)
     got = streamed(engine, text.encode(), window, special, offsets)
     assert got == expected, f"windows of {window} bytes over {text!r}"

@@ -1,4 +1,4 @@
-"""What the tests of traces share."""
+"""Helpers for tests of traces."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def greedy_ids(engine: _core.Engine, segments: Sequence[dict[str, Any]]) -> list
 
 
 def check(engine: _core.Engine, text: str, special_as_text: bool = False) -> None:
-    """Both traces of a text end in what the engine makes of it."""
+    """Check that both traces of a text end in the engine's tokens."""
     segments = engine.trace_segments(text, special_as_text)
     assert traced_ids(engine, segments) == engine.encode_ids(text, False, special_as_text)
     assert greedy_ids(engine, segments) == engine.greedy().encode_ids(text, False, special_as_text)
 
 
 def replay(trace: dict[str, Any]) -> list[tuple[int, int, int]]:
-    """The tokens that the merges make of the symbols, one after the other."""
+    """Apply the merges to the symbols in order, and return the tokens."""
     symbols = [(symbol["id"], symbol["start"], symbol["end"]) for symbol in trace["symbols"]]
     for merge in trace["merges"]:
         at = merge["position"]

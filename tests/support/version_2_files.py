@@ -1,4 +1,4 @@
-"""CRAYON's version 2 cartridges for the tests: written, and read by plain longest match."""
+"""CRAYON's version 2 cartridges for the tests: a writer, and a plain longest match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = (
 
 
 def write_version_2(path: Path, tokens: Sequence[str], companion: bool = True) -> Path:
-    """A cartridge of tokens, each with its place as its id; of equal ones the last counts, as in CRAYON."""
+    """A cartridge of tokens with their positions as ids; of equal ones the last counts, as in CRAYON."""
     keys = {token.encode(): id for id, token in enumerate(tokens) if token}
     path.write_bytes(_core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items()))))
     if companion:
@@ -24,14 +24,14 @@ def write_version_2(path: Path, tokens: Sequence[str], companion: bool = True) -
 
 
 def complete(tokens: Sequence[str]) -> dict[bytes, int]:
-    """The tokens with their ids, and ids after them for the bytes that are none."""
+    """The tokens with their ids, followed by ids for bytes that have none."""
     ids = {token.encode(): id for id, token in enumerate(tokens) if token}
     missing = [bytes([byte]) for byte in range(256) if bytes([byte]) not in ids]
     return ids | {byte: len(tokens) + i for i, byte in enumerate(missing)}
 
 
 def longest_match(ids: dict[bytes, int], data: bytes, unknown: int | None = None) -> list[int]:
-    """The longest token at each place; `unknown` for a byte that begins none."""
+    """The longest token at each position; `unknown` for a byte that begins none."""
     found, at, longest = [], 0, max(map(len, ids))
     while at < len(data):
         ends = range(min(len(data), at + longest), at, -1)

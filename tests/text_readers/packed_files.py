@@ -1,4 +1,4 @@
-"""Packed files made by hand, of members and frames of every kind, and what unpacking gives of them."""
+"""Handmade compressed files, with members and frames of every kind, and their expected contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crayon_hf import CorpusError
 from crayon_hf.text_readers.compression import unpacking
 
 BLOCK = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\6\0BC\2\0"
-"""How a block of BGZF begins; its size follows, in two bytes and less one."""
+"""The beginning of a BGZF block, followed by its size minus one in two bytes."""
 
 
 def member(data: bytes, flags: int = 0, fields: bytes = b"", level: int = 6) -> bytes:
@@ -21,7 +21,7 @@ def member(data: bytes, flags: int = 0, fields: bytes = b"", level: int = 6) -> 
 
 
 def deflated(data: bytes, level: int = 6) -> bytes:
-    """Without a header."""
+    """Deflated data without a header."""
     packer = zlib.compressobj(level, wbits=-15)
     return packer.compress(data) + packer.flush()
 
@@ -32,7 +32,7 @@ def trailer(data: bytes) -> bytes:
 
 
 def block(data: bytes, level: int = 6, bytes_more: int = 0) -> bytes:
-    """A block of BGZF, whose header says so many bytes more than it has."""
+    """A BGZF block whose header overstates its size by this many bytes."""
     packed = deflated(data, level)
     return BLOCK + struct.pack("<H", len(packed) + 25 + bytes_more) + packed + trailer(data)
 
@@ -47,12 +47,12 @@ def frame(data: bytes, says_size: bool = True, level: int = 3) -> bytes:
     with pyarrow.CompressedOutputStream(sink, "zstd") as stream:
         for begin in range(0, len(data), 50_000):
             stream.write(data[begin : begin + 50_000])
-            stream.flush()  # ends a block
+            stream.flush()  # end a block
     return bytes(sink.getvalue())
 
 
 def raw_frame(*blocks: bytes, window: int = 0x38) -> bytes:
-    """A frame of blocks that are not packed, which does not say its size. By default the window is 128 KiB."""
+    """A frame of uncompressed blocks without a content size. The default window is 128 KiB."""
     headers = [(len(data) << 3 | (i == len(blocks))).to_bytes(3, "little") for i, data in enumerate(blocks, 1)]
     return b"\x28\xb5\x2f\xfd\0" + bytes([window]) + b"".join(map(bytes.__add__, headers, blocks))
 
@@ -63,7 +63,7 @@ def skippable(data: bytes, kind: int = 0) -> bytes:
 
 
 class Pipe(io.RawIOBase):
-    """Bytes that come in pieces of up to `most`, as from a network: nobody may seek."""
+    """Bytes in pieces of up to `most`, as from a network, without seeking."""
 
     def __init__(self, data: bytes, most: int = 1 << 20, chance: random.Random | None = None) -> None:
         self._data, self._at, self._most, self._chance = data, 0, most, chance
@@ -82,7 +82,8 @@ class Pipe(io.RawIOBase):
 
 
 def outcome(raw: Any, packing: str, threads: int, reads: int = 1 << 18) -> tuple[bytes, str]:
-    """What is read of `raw`, so many bytes at a time, and the error that ends it. `done` only grows, to the end."""
+    """The contents of `raw`, read in pieces of this size, and the error that ends it. `done` only grows, up to the
+    end."""
     content: Any = unpacking(raw, packing, "x", threads)
     found, buffer, done = bytearray(), bytearray(reads), 0
     try:

@@ -1,4 +1,4 @@
-"""What is in a file, the plain way: all of it in memory, one record after the other. The slow truth of the tests."""
+"""A plain reader of corpus files: everything in memory, one record after the other. The twin of the tests."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from crayon_hf.text_readers import columns, json_lines, plain_text
 
 
 class Contents(NamedTuple):
-    """Documents, and of each bad record its number and place."""
+    """Documents, and the number and place of each bad record."""
 
     documents: list[bytes]
     bad: list[tuple[int, int]]
 
 
 Record = tuple[bytes, bool] | None
-"""A text (of a bad record: what replaces it), and whether it is good. None: no record at all."""
+"""A text (for a bad record its replacement), and whether it is good. None means that the record does not count."""
 
 
 def contents(records: Iterable[Record], policy: str) -> Contents:
-    """What reading gives of records, unless it stops."""
+    """The result of reading records, unless it stops."""
     found = Contents([], [])
     for number, record in enumerate(records, 1):
         if record is None:
@@ -107,7 +107,7 @@ def text_records(data: bytes, reading: Reading) -> list[Record]:
 
 @contextlib.contextmanager
 def at_most(records: int | None) -> Iterator[None]:
-    """Batches of so many records and of so many unusual ones, found in windows of so many bytes; None: as it is."""
+    """Set the limits of a batch: records, unusual records, and bytes of a window. None keeps the default."""
     with contextlib.ExitStack() as stack:
         for module in () if records is None else (columns, json_lines, plain_text):
             for name in ("MOST_RECORDS", "MOST_UNUSUAL", "_COUNTED", "_WINDOW"):
@@ -122,7 +122,7 @@ def texts_of(batch: Documents) -> list[bytes]:
 
 
 def read(file: InputFile, reading: Reading) -> Contents:
-    """What `read_documents` gives. All batches are held to the end: none may be overwritten."""
+    """The result of `read_documents`. All batches are kept to the end, so an overwritten one shows."""
     batches = list(read_documents(file, reading))
     assert [batch.size for batch in batches] == sorted(batch.size for batch in batches)
     assert not batches or batches[-1].size == file.size

@@ -1,4 +1,4 @@
-"""Which files an input names."""
+"""The files that an input names."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def found(*inputs: object, format: str | None = None) -> list[str]:
 
 
 def test_files_and_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of the inputs; below a directory by name, with known endings, none hidden."""
+    """In order of the inputs; in a directory by name, with known endings, without hidden files."""
     monkeypatch.chdir(tmp_path)
     known = ["d/10.jsonl", "d/9.JSONL.GZ", "d/a/b/c.txt.zst", "d/a/x.parquet", "d/a.json", "d/z.arrow"]
     make(tmp_path, *known, "d/readme.md", "d/.hidden.txt", "d/.git/a.txt", "d/a.gz", "d/_SUCCESS", "e.txt", "no ending")
     assert found("d") == sorted(known)
-    make(tmp_path, "x/data-00000.arrow", "x/dataset_info.json", "x/state.json")  # as datasets writes them
+    make(tmp_path, "x/data-00000.arrow", "x/dataset_info.json", "x/state.json")  # the files of datasets
     assert found("x") == ["x/data-00000.arrow"]
     assert found("e.txt", Path("d"), "no ending") == ["e.txt", *sorted(known), "no ending"]
     assert found("e.txt", "./e.txt", "e.txt") == ["e.txt", "./e.txt", "e.txt"]
@@ -52,7 +52,7 @@ def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make(tmp_path, "a[1].txt", "a1.txt", "b*.txt", "bb.txt", "ü ?.txt", "en/1.txt", "en/x/2.txt", "de/1.txt", "de/note")
     assert found("?[1].txt") == ["a1.txt"]
-    assert found("a[1].txt") == ["a[1].txt"]  # what is there by that name is no pattern
+    assert found("a[1].txt") == ["a[1].txt"]  # an existing file is not a pattern
     assert found("b*.txt") == ["b*.txt"]
     assert found("b?.txt") == ["b*.txt", "bb.txt"]
     assert found("ü*") == ["ü ?.txt"]
@@ -60,7 +60,7 @@ def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("[de][en]") == ["de/1.txt", "en/1.txt", "en/x/2.txt"]
     assert found("**/*.txt")[-3:] == ["en/1.txt", "en/x/2.txt", "ü ?.txt"]
     assert found("**/[12].txt") == ["de/1.txt", "en/1.txt", "en/x/2.txt"]
-    assert found("de/*") == ["de/1.txt", "de/note"]  # a pattern means all that it matches
+    assert found("de/*") == ["de/1.txt", "de/note"]  # a pattern includes all that it matches
     with pytest.raises(CorpusError, match=r"de/note: the name has no known ending"):
         read_documents(find_inputs(["de/*"])[1], Reading())
 
@@ -68,14 +68,14 @@ def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "d").mkdir()
-    (tmp_path / "d/up").symlink_to(tmp_path / "d")  # in a circle
+    (tmp_path / "d/up").symlink_to(tmp_path / "d")  # a cycle
     for name in ("nope.txt", "*.txt", "empty", "empty/*", "nope/a.txt", "d"):
         with pytest.raises(CorpusError, match=r"No such file|no file there"):
             find_inputs([tmp_path / name])
     (tmp_path / "d/dead.txt").symlink_to("nowhere")
     with pytest.raises(CorpusError, match=r"dead\.txt: No such file"):
         find_inputs([tmp_path / "d"])
-    os.mkfifo(tmp_path / "pipe.txt")  # it cannot be read again when a job goes on
+    os.mkfifo(tmp_path / "pipe.txt")  # a continued job could not read it again
     with pytest.raises(CorpusError, match="is not a regular file"):
         find_inputs([tmp_path / "pipe.txt"])
     with pytest.raises(CorpusError, match="no input"):
@@ -106,7 +106,7 @@ fsspec = pytest.importorskip("fsspec")
 
 
 def test_addresses() -> None:
-    """fsspec's, of which the file system in memory is one: files, directories, patterns; reading from any place."""
+    """fsspec addresses, here in its memory file system: files, directories, patterns, and reading from any position."""
     memory = fsspec.filesystem("memory")
     data = b"".join(b'{"text": "%d"}\n' % i for i in range(2000))
     memory.pipe({"/c/b.jsonl": data, "/c/a.jsonl.gz": gzip.compress(data), "/c/x/y[1].jsonl": data, "/c/n.md": b""})
@@ -129,7 +129,7 @@ def test_addresses() -> None:
         memory.pipe("/c/b.jsonl", data * 2)
         with pytest.raises(CorpusError, match=r"b\.jsonl has changed"):
             list(batches)
-        unmarked = file._replace(mark="")  # as of a place that says sizes alone
+        unmarked = file._replace(mark="")  # as in a store that only reports sizes
         for changed in (data * 2, data[:-1]):
             memory.pipe("/c/b.jsonl", changed)
             with pytest.raises(CorpusError, match=rf"b\.jsonl: has {len(changed)} bytes, expected {len(data)}"):

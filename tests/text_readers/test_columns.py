@@ -1,4 +1,4 @@
-"""Parquet and Arrow: every way to store strings, cut at every row."""
+"""Parquet and Arrow: every representation of strings, cut at every row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STORED = ["parquet", "file", "stream", "packed stream"]
 
 
 def array_of(values: list[bytes | None], kind: str) -> Any:
-    """An array that is part of a larger one, which may have what is not UTF-8."""
+    """An array that is part of a larger one, which may have invalid UTF-8 elsewhere."""
     if kind.startswith("dictionary"):
         words = list(dict.fromkeys([*values, b"unused"]))
         indices = pa.array([None if value is None else words.index(value) for value in values], pa.int32())
@@ -96,7 +96,7 @@ def test_columns(kind: str, stored: str, tmp_path: Path) -> None:
 
 
 def test_many_rows(tmp_path: Path) -> None:
-    """More than are read at once; row groups and record batches of all sizes, empty ones, too."""
+    """More than are read at once, with row groups and record batches of all sizes, some empty."""
     rows: list[dict[str, bytes | None]] = [{"text": b"%d" % i * (i % 5)} for i in range(5000)]
     for stored in STORED[:3]:
         path = tmp_path / ("a.parquet" if stored == "parquet" else "a.arrow")
@@ -113,7 +113,7 @@ def test_many_rows(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    """A column ``a.b`` is not a part of a column ``a``; a name is one column's."""
+    """A column ``a.b`` is not part of a column ``a``. A name belongs to one column."""
     table = pa.table({"a": [{"b": "inner"}], "a.b": ["own"]})
     parquet.write_table(table, tmp_path / "a.parquet")
     twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
@@ -128,7 +128,7 @@ def test_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stored", STORED)
 def test_what_is_wrong_with_a_file(stored: str, tmp_path: Path) -> None:
-    """The column, and every cut of the file."""
+    """The column is missing, or the file is cut anywhere."""
     path = tmp_path / f"a.{'parquet' if stored == 'parquet' else 'arrow'}"
     rows: list[dict[str, bytes | None]] = [{"text": b"text %d" % i, "id": b"x"} for i in range(60)]
     file = write(path, rows, "string", stored, 20)
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_a_file(stored: str, tmp_path: Path) -> None:
         texts: list[bytes] = []
         with contextlib.suppress(CorpusError):
             texts = read(find_inputs([path])[0], Reading()).documents
-        # A stream may end without its mark of the end, but only behind a record batch.
+        # A stream may end without its end marker, but only after a record batch.
         assert not texts or ("stream" in stored and len(texts) % 20 == 0)
     path.write_bytes(whole + b"more of it")
     with pytest.raises(CorpusError, match=path.name):
@@ -153,7 +153,7 @@ def test_what_is_wrong_with_a_file(stored: str, tmp_path: Path) -> None:
 
 
 def test_damaged_offsets(tmp_path: Path) -> None:
-    """What lies beyond the buffers is never read: offsets and indices of a file are whatever somebody wrote."""
+    """Offsets and indices from a file may be anything: memory beyond the buffers is never read."""
     path = tmp_path / "a.arrow"
     for array, numbers, others in (
         (
@@ -182,7 +182,7 @@ def test_damaged_offsets(tmp_path: Path) -> None:
 
 
 def test_pages_with_checksums(tmp_path: Path) -> None:
-    """Where a file says what its bytes should be, other bytes are never another text."""
+    """If a file has checksums, changed bytes never become another text."""
     path = tmp_path / "a.parquet"
     texts = [f"text {i} é " * (i % 9) for i in range(300)]
     parquet.write_table(pa.table({"text": texts}), path, row_group_size=100, write_page_checksum=True)

@@ -81,7 +81,7 @@ def test_bad_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_hostile_files_as_python_reads_them(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Quotes inside of fields, behind quotes and never closed, and line ends of every kind."""
+    """Quotes inside and after fields, unclosed quotes, and all line endings."""
     source = random.Random(seed)
     kind = source.choice(("csv", "tsv"))
     pieces = ('"', '"', ",", "\t", "\n", "\r\n", "\r", "a", "é", " ", '""', "\\")

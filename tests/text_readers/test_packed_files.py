@@ -1,4 +1,4 @@
-"""Packed files: ISA-L and zlib, one thread and several give the same content, and find the same files damaged."""
+"""Compressed files: ISA-L and zlib, one thread and several, give the same contents, and find the same files damaged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIELDS = {4: b"\4\0x\0yz", 8: b"name\0", 16: b"\xff comment\0"}
 
 
 def with_fields(flags: int, wrong: int = 0) -> bytes:
-    """A member with those fields of the header; what is added makes its checksum wrong."""
+    """A member with these header fields. Extra bytes make its checksum wrong."""
     fields = b"".join(field for flag, field in FIELDS.items() if flags & flag)
     if flags & 2:
         header = member(b"", flags, fields)[: 10 + len(fields)]
@@ -64,7 +64,7 @@ BAD = {
 
 @pytest.fixture(params=["isal", "zlib"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """With isal, and as without it."""
+    """With isal and without it."""
     if request.param == "isal":
         pytest.importorskip("isal")
     else:
@@ -77,7 +77,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("name", [*sampled(GOOD, 3), *BAD])
 def test_members(name: str) -> None:
-    """However they arrive."""
+    """In pieces of any size."""
     data, expected = {**GOOD, **BAD}[name]
     for most, reads in ((1, 100_000), (7, 1000), (1000, 50), (1 << 20, 1 << 20)):
         found, error = outcome(Pipe(data, most), ".gz", 1, reads)
@@ -91,7 +91,7 @@ def test_members(name: str) -> None:
 
 @pytest.mark.usefixtures("library")
 def test_flipped_bits() -> None:
-    """As zlib alone judges: a time or a system in the header may be another one."""
+    """By zlib's judgement: a changed time or system in the header is valid."""
     chance = random.Random(7)
     places = [*range(12), *range(len(WHOLE) - 8, len(WHOLE)), *(chance.randrange(len(WHOLE)) for _ in range(50))]
     for place in places:
@@ -111,7 +111,7 @@ def test_flipped_bits() -> None:
 
 @contextlib.contextmanager
 def small_parts(packed: int = 1, unpacked: int = 1, too_much: int = 1 << 20, read: int = 1 << 17) -> Iterator[None]:
-    """Parts of at least so many bytes, none of more than `too_much`, found by reads of `read` bytes."""
+    """Parts of at least `least` bytes and at most `too_much`, found by reads of `read` bytes."""
     enough = {"ENOUGH_PACKED": packed, "ENOUGH_UNPACKED": unpacked}
     with (
         mock.patch.multiple(gzip_members, **enough),
@@ -134,7 +134,7 @@ def piece(packing: str, chance: random.Random) -> tuple[bytes, bytes]:
         if kind < 7:
             return block(data, chance.choice((0, 1, 6))), data
         if kind < 9:
-            return block(data, 1, chance.choice((-3, 5, 400))), data  # the size is wrong, which zlib does not mind
+            return block(data, 1, chance.choice((-3, 5, 400))), data  # zlib ignores the wrong size
         return member(data), data
     if kind < 7:
         return frame(data, kind < 4, chance.choice((1, 3, 19))), data
@@ -144,7 +144,7 @@ def piece(packing: str, chance: random.Random) -> tuple[bytes, bytes]:
 
 
 def damaged(pieces: list[bytes], chance: random.Random) -> bytes:
-    """Near a border more often than elsewhere."""
+    """Damage near a border is more frequent."""
     data = b"".join(pieces)
     border = len(b"".join(pieces[: chance.randrange(len(pieces) + 1)]))
     place = chance.choice((border + chance.randint(-12, 24), chance.randrange(len(data) + 1)))
@@ -165,7 +165,7 @@ def damaged(pieces: list[bytes], chance: random.Random) -> bytes:
 @pytest.mark.parametrize("packing", [".gz", ".zst"])
 @pytest.mark.parametrize("is_damaged", [False, True])
 def test_as_one_thread(packing: str, is_damaged: bool) -> None:
-    """Any pieces, damaged anywhere, in reads and parts of any size."""
+    """Any pieces with any damage, in reads and parts of any size."""
     pytest.importorskip("pyarrow")
     for turn in range(80):
         chance = random.Random(f"{packing} {is_damaged} {turn}")
@@ -193,7 +193,7 @@ def test_as_one_thread(packing: str, is_damaged: bool) -> None:
 @pytest.mark.parametrize("name", ["a.jsonl.zst", "a.jsonl.gz"])
 @pytest.mark.parametrize("end", ["closed", "dropped", "error", "all read"])
 def test_no_thread_is_left(name: str, end: str, tmp_path: Path) -> None:
-    """However the reading ends; there are several, and what is read ahead does not count as read."""
+    """However reading ends. Several threads read ahead, which does not count as read."""
     pytest.importorskip("pyarrow")
     pieces = [TEXT[i : i + 500] for i in range(0, len(TEXT), 500)]
     data = b"".join(map(frame if name.endswith("zst") else block, pieces))

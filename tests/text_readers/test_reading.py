@@ -1,4 +1,4 @@
-"""Text and JSON lines, plain and packed: the documents and bad records that the slow twin finds."""
+"""Text and JSON lines, plain and compressed: the documents and bad records of the plain twin."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 QUICK = [
     packing if packing in ("", ".gz", ".xz") else pytest.param(packing, marks=pytest.mark.slow) for packing in PACKERS
 ]
-MEMBERS = [packing for packing in PACKERS if packing not in ("", ".lzma")]  # these may be put behind each other
+MEMBERS = [packing for packing in PACKERS if packing not in ("", ".lzma")]  # these formats can be concatenated
 
 POLICIES = ["skip", "replace"]
 
@@ -155,7 +155,7 @@ def test_text(
 
 @pytest.mark.parametrize("packing", QUICK)
 def test_packings(packing: str, tmp_path: Path) -> None:
-    """Larger than what is unpacked at once, and in several members."""
+    """Larger than one unpacking step, and in several members."""
     rows = [f"漢字 and more {i} " * (i % 50) for i in range(4000)]
     lines = [json.dumps({"text": row}, ensure_ascii=i % 2 == 0).encode() + b"\n" for i, row in enumerate(rows)]
     data = b"".join(lines)
@@ -175,12 +175,12 @@ def test_packings(packing: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packing", QUICK[1:])
 def test_damaged_files(packing: str, tmp_path: Path) -> None:
-    """Wherever it is cut, and whatever is behind it: never fewer documents in silence."""
+    """Cut anywhere, or followed by anything: documents are never lost silently."""
     data = b"".join(b'{"text": "%d"}\n' % (i * i * i) for i in range(300))
     packed = PACKERS[packing](data)
     damaged = [packed[:size] for size in range(len(packed))]
     damaged += [packed + b"more", packed + packed[:-1], b"not packed", packed[:-40] + b"\x55" * 20 + packed[-20:]]
-    reading = Reading(bad_records="skip")  # it is not a bad record
+    reading = Reading(bad_records="skip")  # damage is not a bad record
     for version in damaged:
         file = file_of(tmp_path, f"a.jsonl{packing}", version)
         with pytest.raises(CorpusError, match=rf"a\.jsonl{packing}: damaged \{packing} file: ") as error:
@@ -205,7 +205,7 @@ def test_damaged_files(packing: str, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("packing", ["", ".gz"])
 def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> None:
-    """Each kind, by each policy: its number, its place, and why."""
+    """Each kind with each policy: its number, its place, and the reason."""
     data = b'{"text": "one"}\n\n\n' + line + b'\n{"text": "two"}'
     file = file_of(tmp_path, f"bad.jsonl{packing}", PACKERS[packing](data))
     for batch_bytes in (5, 40, 1 << 20):
@@ -224,7 +224,7 @@ def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> N
 
 
 def test_every_document_at_the_limit(tmp_path: Path) -> None:
-    """As many bytes as allowed are allowed, wherever a block ends."""
+    """The maximum size is allowed, wherever a block ends."""
     for batch_bytes in range(1, 40):
         for most, expected in ((9, [b"x" * 9, b"y"]), (8, [b"y"])):
             reading = Reading(separator=b"--", batch_bytes=batch_bytes, max_document_bytes=most, bad_records="skip")
@@ -241,7 +241,7 @@ def test_every_document_at_the_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.txt", "a.jsonl.gz"])
 def test_a_file_that_changes(name: str, tmp_path: Path) -> None:
-    """Before it is read, and while it is."""
+    """Before and during reading."""
     reading = Reading(separator=b"\n", batch_bytes=100)
 
     def version(count: int) -> bytes:
@@ -294,7 +294,7 @@ def test_settings_that_make_no_sense(
 
 
 def test_settings_and_the_files_that_they_are_for(tmp_path: Path) -> None:
-    """By names alone: none of these files is there."""
+    """By names only: none of these files exists."""
     text, lines, other = (InputFile(name, 1) for name in ("a.txt.gz", "b.jsonl", "z.bin"))
     check_files([text, lines], Reading(separator=b"\n", column="body"))
     check_files([text], Reading(separator=b"\n"))
@@ -321,7 +321,7 @@ def test_templates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "bad.txt", "bad.jsonl"])
 def test_very_short_records(name: str, tmp_path: Path) -> None:
-    """A batch has so many records, and so many bad ones, however many bytes it may have: each costs memory."""
+    """A batch limits records and bad records, besides bytes, because each takes memory."""
     if name.startswith("bad"):
         data, most, bad = b"\xff\n" * 40_000, MOST_UNUSUAL, 40_000
     elif name.endswith("txt"):
@@ -339,7 +339,7 @@ def test_very_short_records(name: str, tmp_path: Path) -> None:
 
 
 def test_a_batch_stays_as_it_is(tmp_path: Path) -> None:
-    """While anything shows it; memory of what nothing shows is used again."""
+    """While it is referenced. Memory without references is reused."""
     data = b"".join(b'{"text": "%d"}\n' % i * 1 for i in range(20_000))
     file = file_of(tmp_path, "a.jsonl", data)
     reading = Reading(batch_bytes=10_000)

@@ -1,4 +1,4 @@
-"""Memory is bounded by settings, not by what is read: measured in a process of its own."""
+"""Memory is bounded by settings, not by the input: measured in separate processes."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ print(documents, bad, peak() - before)
 
 
 def write(path: Path) -> tuple[int, int]:
-    """How many documents there are, and bad ones."""
-    if path.stem == "a":  # one record batch, one row group: many rows of all the file
+    """Write a file. Returns the numbers of documents and of bad ones."""
+    if path.stem == "a":  # one record batch, one row group: a large part of the file
         pa = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")
         table = pa.table({"text": pa.array([b"x" * 1000]).take(pa.array([0] * 100_000)).view(pa.string())})
@@ -59,7 +59,7 @@ def write(path: Path) -> tuple[int, int]:
             file.write(first)
             for _ in range(100):
                 file.write(block)
-    return (100_000, 0) if first == b"" else (1, 1)  # one document, far longer than it may be, behind one that is not
+    return (100_000, 0) if first == b"" else (1, 1)  # one document far beyond the limit, after one within it
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_memory(name: str, tmp_path: Path) -> None:
     expected = write(tmp_path / name)
     try:
         command = [sys.executable, "-c", CHILD, tmp_path / name]
-        # pyarrow's own allocator gives memory back later: how much there is at most depends on when it does.
+        # pyarrow's own allocator returns memory later, so its peak would depend on timing.
         environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         *found, more = map(int, done.stdout.split())

@@ -1,4 +1,4 @@
-"""Separators as they are written on a command line, and for which files settings are."""
+"""Separators as written on a command line, and the files that settings apply to."""
 
 from __future__ import annotations
 

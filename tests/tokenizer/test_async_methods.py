@@ -1,4 +1,4 @@
-"""The methods that are awaited do what the others do, on the tokenizer as it was when they were called."""
+"""Awaitable methods give the results of the plain ones, with the tokenizer's settings at the time of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with an input gives a typed error that names the thing."""
+"""Every bad input raises a typed error that names it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def cartridge(ours, tmp_path):
 
 
 def test_flipped_cartridge(cartridge):
-    """Also after a good opening, which is remembered."""
+    """Also after a successful opening, which the cache records."""
     assert Tokenizer.from_file(cartridge).engine == "native"
     data = bytearray(cartridge.read_bytes())
     sections = [section for section in _core.cartridge_sections(str(cartridge)) if section["size"]]
@@ -155,5 +155,5 @@ def test_bad_number_of_threads(ours, monkeypatch, value):
     monkeypatch.setenv("CRAYON_NUM_THREADS", value)
     with pytest.raises(ValueError, match="CRAYON_NUM_THREADS"):
         ours.count_tokens(["a b"])
-    monkeypatch.setenv("CRAYON_NUM_THREADS", "")  # as good as unset
+    monkeypatch.setenv("CRAYON_NUM_THREADS", "")  # the same as unset
     assert ours.count_tokens(["a b"]) == [len(ours.encode("a b").ids)]

@@ -1,4 +1,4 @@
-"""Certificates: only of full agreement, only into the cartridge that was compared, and never half of one."""
+"""Certificates: only for full agreement, only in the compared cartridge, and never half written."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_what_else_is_not_certified(
 
 
 def test_whose_regular_expressions_count(tmp_path: Path, report: Report, gpt2_like: Path) -> None:
-    """A cartridge that reads a pattern as tiktoken does is certified for tiktoken alone, and the other way round."""
+    """A cartridge that reads a pattern as tiktoken does is certified only for tiktoken, and vice versa."""
     source, of_tiktoken = gpt2_like.read_bytes(), Library("tiktoken", "0.12")
     path = tmp_path / "tokenizer.dat"
     for files, right, wrong in (

@@ -1,4 +1,4 @@
-"""Text from ids as they come: the chunks are those of `tokenizers.decoders.DecodeStream`."""
+"""Text from ids one by one: the chunks are those of `tokenizers.decoders.DecodeStream`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pair(request):
 
 
 def chunks(stream, tokenizer, ids):
-    """What each step gives, up to the first that is refused."""
+    """The result of each step, up to the first refused one."""
     said = []
     for id in ids:
         try:
@@ -65,7 +65,7 @@ def test_any_ids(pair):
 
 @before_1("DecodeStream that would take a tokenizer of ours")
 def test_the_reference_takes_ours():
-    """With one warning for each tokenizer, and as often as it changes."""
+    """With one warning for each tokenizer, and after any number of changes."""
     document = trained("byte_level")
     reference, ours = pair = tokenizers.Tokenizer.from_str(document), Tokenizer.from_str(document)
     ids = reference.encode("the quick brown fox déjà vu 🙂").ids
@@ -128,7 +128,7 @@ def test_every_way_of_a_step_goes_on_with_the_same_stream(pair):
         lambda stream, id: stream.step(tokenizer=ours, id=id),
         lambda stream, id: stream.step(ours, id=np.int32(id)),
     ]
-    held = ours.decoder  # while somebody holds a component, the engine is asked for at each step
+    held = ours.decoder  # while a component is borrowed, each step asks the state for the engine
     for turn in range(4):
         stream = DecodeStream()
         assert [ways[(at + turn) % 4](stream, id) for at, id in enumerate(ids)] == expected

@@ -1,4 +1,4 @@
-"""Tokenizer.encode_file: paths and streams, whatever the chunks."""
+"""Tokenizer.encode_file: paths and streams, in chunks of any size."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def gpt2(gpt2_like: Path) -> Tokenizer:
 
 
 def check(chunks: Any, tokenizer: Tokenizer, text: str, special: bool = True, offsets: bool = False) -> list[FileChunk]:
-    """Chunks are those of the whole text, without gaps."""
+    """Chunks together are the whole text, without gaps."""
     listed = list(chunks)
     encoding = tokenizer.encode(text, add_special_tokens=special)
     assert np.concatenate([chunk.ids for chunk in listed]).tolist() == encoding.ids
@@ -61,7 +61,7 @@ def check(chunks: Any, tokenizer: Tokenizer, text: str, special: bool = True, of
     return listed
 
 
-# -- what is read
+# -- sources
 
 
 @pytest.mark.parametrize("offsets", [False, True])
@@ -74,12 +74,12 @@ def test_a_path(tokenizer: Tokenizer, path: Path, text: str, chunk_bytes: int, o
         with open(path, "rb") as file:
             chunks = tokenizer.encode_file(file, chunk_bytes=chunk_bytes, offsets=offsets, add_special_tokens=special)
             check(chunks, tokenizer, text, special, offsets)
-            assert [chunk.end for chunk in tokenizer.encode_file(file)] == [0]  # it is read from where it is
+            assert [chunk.end for chunk in tokenizer.encode_file(file)] == [0]  # it is read from its current position
             assert not file.closed
 
 
 class Slow:
-    """Gives a few bytes at a time, with `read` alone."""
+    """Returns a few bytes at a time, and only has `read`."""
 
     def __init__(self, data: bytes) -> None:
         self._file, self._random = io.BytesIO(data), random.Random(1)
@@ -108,7 +108,7 @@ def test_a_file_that_does_not_know_its_size(gpt2: Tokenizer) -> None:
 
 
 def test_a_long_run_without_seams(gpt2: Tokenizer, tmp_path: Path) -> None:
-    """Chunks grow where they have to, and become small again."""
+    """Chunks grow when necessary, and become small again."""
     text = "one two " * 50 + "a" * 5000 + " three four" * 50 + "\u4e2d" * 2000 + "." * 3000 + " end"
     file = tmp_path / "long.txt"
     file.write_bytes(text.encode())
@@ -119,7 +119,7 @@ def test_a_long_run_without_seams(gpt2: Tokenizer, tmp_path: Path) -> None:
         assert np.median(sizes) <= 64
 
 
-# -- what tokenizer
+# -- tokenizers
 
 
 def test_special_tokens_as_text(llama3_like: Path) -> None:
@@ -163,7 +163,7 @@ def test_delegated(wordpiece_like: Path, path: Path, text: str) -> None:
         list(tokenizer.encode_file(io.BytesIO(b"abc\xff")))
 
 
-# -- what cannot be
+# -- errors
 
 
 def test_invalid_text(gpt2: Tokenizer, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_file_that_is_cut_meanwhile(gpt2: Tokenizer, path: Path) -> None:
         list(chunks)
 
 
-# -- what is left behind
+# -- leftovers
 
 
 def _descriptors() -> int:
@@ -234,7 +234,7 @@ def test_chunks_may_be_kept(gpt2: Tokenizer, path: Path) -> None:
 
 
 class Liar(io.RawIOBase):
-    """Says that it read another number of bytes than it was asked for."""
+    """Reports another number of read bytes than requested."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -247,7 +247,7 @@ class Liar(io.RawIOBase):
 
 
 class Giver:
-    """Gives the same whatever it is asked for."""
+    """Returns the same for every request."""
 
     def __init__(self, given: Any) -> None:
         self._given = given

@@ -1,4 +1,4 @@
-"""What importing the package costs, and what it brings."""
+"""The cost of importing the package, and the modules that it imports."""
 
 from __future__ import annotations
 

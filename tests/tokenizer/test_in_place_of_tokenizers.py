@@ -1,4 +1,4 @@
-"""``import crayon_hf as tokenizers``: every name is there, and the ready-made tokenizers are ours."""
+"""``import crayon_hf as tokenizers``: every name exists, and the ready-made tokenizers are ours."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_ready_made(kind: str, arguments: dict[str, Any], tmp_path: Path) ->
     stock, ours = made
     ours.train_from_iterator(TEXTS, vocab_size=300, show_progress=False)
     assert ours._tokenizer.engine == "native"
-    if kind in ("ByteLevelBPETokenizer", "SentencePieceBPETokenizer"):  # chance orders the library's tokens of others
+    if kind in ("ByteLevelBPETokenizer", "SentencePieceBPETokenizer"):  # for others the library orders tokens randomly
         stock.train_from_iterator(TEXTS, vocab_size=300, show_progress=False)
         assert ours.get_vocab() == stock.get_vocab()
     stock._tokenizer = tokenizers.Tokenizer.from_str(ours.to_str())
@@ -76,7 +76,7 @@ def test_the_ready_made(kind: str, arguments: dict[str, Any], tmp_path: Path) ->
             assert ours.encode(text, pair).ids == stock.encode(text, pair).ids
             assert ours.encode(text, pair).offsets == stock.encode(text, pair).offsets
         assert ours.decode(ours.encode(text).ids) == stock.decode(stock.encode(text).ids)
-    if kind != "SentencePieceUnigramTokenizer":  # the library's reader of scores misses the last bit of some
+    if kind != "SentencePieceUnigramTokenizer":  # the library reads some scores with a wrong last bit
         (tmp_path / "files").mkdir()
         files = stock.save_model(str(tmp_path / "files"))
         opened = [getattr(module, kind).from_file(*files, **arguments) for module in (tokenizers, crayon_hf)]

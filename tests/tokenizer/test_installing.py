@@ -1,4 +1,4 @@
-"""`install` for tokenizers and for tiktoken, each by its argument (tests/transformers has that for transformers)."""
+"""`install` for tokenizers and for tiktoken (tests/transformers tests it for transformers)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import tiktoken
 import tokenizers
-from tiktoken import Encoding, encoding_for_model, get_encoding  # by their names, before anything is installed
+from tiktoken import Encoding, encoding_for_model, get_encoding  # imported by name before install()
 
 import crayon_hf
 from crayon_hf.formats import tiktoken as conversion
@@ -41,7 +41,7 @@ def tokenizers_installed() -> Iterator[None]:
 
 
 def places() -> list[dict[str, Any]]:
-    """Everything that can be replaced there."""
+    """Everything that can be replaced."""
     modules = tiktoken, tiktoken.registry, tiktoken.model, tiktoken.core, tiktoken.core.Encoding, tokenizers.Tokenizer
     return [dict(vars(module)) for module in modules]
 
@@ -80,7 +80,7 @@ def test_every_opener_of_tokenizers(gpt2_like: Path) -> None:
 
 @pytest.mark.usefixtures("tokenizers_installed")
 def test_the_name_of_the_class(gpt2_like: Path) -> None:
-    """chonkie and others tell tokenizers by it. Copies and pickles have it too, in a process that installs nothing."""
+    """chonkie and others identify tokenizers by it. Copies and pickles keep it, even in a process without install()."""
     ours = tokenizers.Tokenizer.from_file(str(gpt2_like))
     ours.enable_truncation(3)
     for each in (ours, copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):

@@ -1,4 +1,4 @@
-"""Changing a tokenizer: what it costs, who notices, and what happens when it fails."""
+"""Changes of a tokenizer: their cost, their visibility to other threads, and their failures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_refused_change_changes_nothing(ours):
 @pytest.mark.concurrency
 @pytest.mark.parametrize("value", [1.5, -0.25, float("nan"), float("inf")])
 def test_a_dropout_that_no_model_can_have(ours, value):
-    """The library's object takes it, and ours says so at the next use, whatever that is, until it is another one."""
+    """The library's object accepts it. Ours raises at each use until it is changed."""
     expected = ours.encode("fox").ids
     held = ours.model
     held.dropout = value
@@ -91,7 +91,7 @@ def test_delegated_and_native_again(refusing):
         expected = reference.encode("fox [new] Fox the")
         assert fields(ours.encode("fox [new] Fox the")) == fields(expected)
         assert ours.decode(expected.ids) == reference.decode(expected.ids)
-    vocab = {"<s>": 0, "</s>": 1, "<unk>": 2, "<pad>": 3, "a": 4, "fox": 5}  # [NEW] keeps the id that it has
+    vocab = {"<s>": 0, "</s>": 1, "<unk>": 2, "<pad>": 3, "a": 4, "fox": 5}  # [NEW] keeps its id
     word_level = models.WordLevel(vocab, unk_token="<unk>")
     for tokenizer in (reference, ours):
         tokenizer.model = word_level

@@ -1,5 +1,7 @@
-"""Calls of `Tokenizer` answer as the reference does, those in C++ and those of Python, to which they leave all but the
-usual arguments. No argument, and nothing that somebody puts into a tokenizer, ends the process."""
+"""Calls of `Tokenizer` in C++, and the Python methods for unusual arguments, give the reference's results.
+
+No argument, and no change of a tokenizer's attributes, ends the process.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 
 def outcome(tokenizer: Any, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What a call gives, and what the tokenizer is then."""
+    """A call's result, and the tokenizer's state after it."""
     try:
         given = getattr(tokenizer, name)(*args, **options)
     except Exception as error:
@@ -90,7 +92,7 @@ def test_a_call_gives_what_that_of_python_gives(
 ) -> None:
     quick, plain = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like)
     reference = tokenizers.Tokenizer.from_file(str(gpt2_like))
-    held = plain.decoder  # while somebody has a component no engine is ready: each call goes the way of Python
+    held = plain.decoder  # while a component is borrowed, each call takes the Python path
     found = outcome(quick, name, args, options)
     assert found == outcome(plain, name, args, options)
     assert found == outcome(reference, name, args, options)
@@ -108,7 +110,7 @@ def test_components_are_given_again_and_still_noticed(gpt2_like: Path) -> None:
     assert changed != before
     del first
     gc.collect()
-    assert tokenizer.encode("a b").ids == changed  # nobody holds it any more
+    assert tokenizer.encode("a b").ids == changed  # the component is released
     again = tokenizer.pre_tokenizer
     again.add_prefix_space = not again.add_prefix_space
     assert tokenizer.encode("a b").ids == before
@@ -228,7 +230,7 @@ def test_a_call_that_has_no_memory_for_its_arguments() -> None:
 
 
 class Odd:
-    """An id that raises, once, when it is read."""
+    """An id whose first conversion raises."""
 
     def __init__(self, error: type[BaseException]) -> None:
         self.errors = [error]

@@ -53,7 +53,7 @@ def test_an_unknown_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("group", ["vllm.general_plugins", "sglang.srt.plugins"])
 def test_entry_point(group: str) -> None:
-    """What pyproject.toml says is what a server loads; and it imports nothing that the server has not imported."""
+    """Servers load the function that pyproject.toml names. It imports no library that the server has not imported."""
     tomllib = pytest.importorskip("tomllib")  # Python 3.11
     with (Path(__file__).resolve().parents[2] / "pyproject.toml").open("rb") as file:
         points = tomllib.load(file)["project"]["entry-points"][group]

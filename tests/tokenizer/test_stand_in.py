@@ -1,4 +1,4 @@
-"""The same script on `tokenizers.Tokenizer` and on ours gives the same, for everything that the class has."""
+"""The same script gives the same on `tokenizers.Tokenizer` and on ours, for everything in the class."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_changing_an_object_changes_the_tokenizer():
 def test_changing_a_model_changes_the_tokenizer():
     reference, ours = both("llama")
     ours.encode(TEXTS[4])
-    for tokenizer in (reference, ours):  # before the reference has encoded: its cache outlives the change
+    for tokenizer in (reference, ours):  # before the reference encodes: its cache would survive the change
         tokenizer.model.unk_token = None
         tokenizer.model.byte_fallback = False
         tokenizer.model.ignore_merges = True

@@ -1,4 +1,4 @@
-"""The tiktoken face beside tiktoken itself: the same ids, the same rules for special tokens, the same errors."""
+"""The tiktoken interface against tiktoken itself: the same ids, rules for special tokens, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Pair = tuple[ours.Encoding, theirs.Encoding]
 
 @pytest.fixture(scope="module")
 def ranks(gpt2_like: Path) -> dict[bytes, int]:
-    """The tokens of a small vocabulary, single bytes first, as rank files have them."""
+    """The tokens of a small vocabulary, single bytes first, as in rank files."""
     back = {char: byte for byte, char in BYTE_LEVEL.items()}
     merges = json.loads(gpt2_like.read_bytes())["model"]["merges"]
     tokens = [bytes([byte]) for byte in range(256)]
@@ -234,7 +234,7 @@ def test_parts_that_do_not_fit(ranks: dict[bytes, int]) -> None:
 
 
 class Number:
-    """What is a number by ``__index__`` alone."""
+    """A number that only has ``__index__``."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -249,7 +249,7 @@ NUMBERS += [np.int64(5000), np.int64(-1), np.uint32(5000), np.float32(1), Number
 
 @pytest.mark.parametrize("number", NUMBERS, ids=[f"{type(one).__name__} {i}" for i, one in enumerate(NUMBERS)])
 def test_every_number_as_the_library_takes_it(ranks: dict[bytes, int], number: Any) -> None:
-    """The same results of all calls, or the same error; `ours` raises VocabularyError where the library panics."""
+    """The same results of all calls, or the same error. `ours` raises VocabularyError where the library panics."""
 
     def said(module: Any, ranks: Any, specials: Any, **more: Any) -> Any:
         encoding = module.Encoding(
@@ -330,7 +330,7 @@ def test_ranks_without_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_of_a_megabyte(ranks: dict[bytes, int]) -> None:
-    """More than a cartridge's metadata can be."""
+    """Beyond the limit of a cartridge's metadata."""
     parts: dict[str, Any] = {"pat_str": conversion.CL100K_PATTERN, "mergeable_ranks": ranks, "special_tokens": {}}
     with pytest.warns(DelegatedWarning, match="metadata of more than"):
         encoding = ours.Encoding("x" * (1 << 20), **parts)

@@ -1,4 +1,4 @@
-"""The modules of the tiktoken face beside those of tiktoken: files of ranks, names, plugins, what is called private."""
+"""The modules of the tiktoken interface against tiktoken's: rank files, names, plugins, and private functions."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_broken_plugin(tmp_path: Path, plugin: str) -> None:
         assert said.startswith(("ValueError: Duplicate encoding name gpt2", "ValueError: tiktoken plugin")), ran.stderr
 
 
-# -- what is called private
+# -- private functions
 
 
 @pytest.mark.parametrize("pattern", ["native", "delegated"])

@@ -1,4 +1,4 @@
-"""The interface of tokenizers.Tokenizer over trained vocabularies, held against tokenizers.Tokenizer itself."""
+"""The interface of tokenizers.Tokenizer with trained vocabularies, against tokenizers.Tokenizer itself."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_inputs_of_other_kinds(ours, reference):
     assert ours.decode_batch(iter([[5, 6], [7]]), True, threads=2) == reference.decode_batch([[5, 6], [7]])
     fast, whole = ours.encode_batch_fast(list(TEXTS)), ours.encode_batch(list(TEXTS))
     for encoding, wanted, full in zip(fast, reference.encode_batch_fast(list(TEXTS)), whole, strict=True):
-        # The reference leaves these two empty, too; ours come at no cost.
+        # The reference leaves these two empty; ours cost nothing.
         assert fields(encoding) == fields(wanted) | {"tokens": full.tokens, "word_ids": full.word_ids}
 
 

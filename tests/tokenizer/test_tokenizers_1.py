@@ -1,4 +1,5 @@
-"""Beside tokenizers 1.0, what takes its components and trainers says so (`tools/versions.py` runs all tests there)."""
+"""With tokenizers 1.0, calls that need its components and trainers say so (`tools/versions.py` runs all tests with
+it)."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ crayon_hf.uninstall()
 
 @pytest.fixture(scope="module")
 def version_1(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A directory to put on the path, which has the pre-release."""
+    """A directory for sys.path with the pre-release."""
     directory = str(tmp_path_factory.mktemp("tokenizers-1"))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", directory, REQUIREMENT]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -53,4 +54,4 @@ def test_what_takes_the_library_says_so(version_1: str, gpt2_like: Path) -> None
         assert line == f"{name} needs tokenizers before 1.0, but 1.0.0-rc.3 is installed"
     assert "tokenizers.Tokenizer.from_str not in this version" in lines
     assert "tokenizers.Tokenizer.from_file in place" in lines
-    assert lines[-1] == "tokenizers"  # the class has the name of the library's
+    assert lines[-1] == "tokenizers"  # the class has the library's name

@@ -1,7 +1,7 @@
-"""What threads share, with nothing but our own locks between them: for Python without the GIL, and true with it.
+"""State that threads share under our own locks only: for Python without the GIL, and valid with it.
 
-Needs neither ``tokenizers`` nor what is in ``conftest.py``, so that it runs where the library has no wheel:
-`tools/free_threaded.sh`. What is right was said by one thread alone, before.
+Needs neither ``tokenizers`` nor ``conftest.py``, so that it runs where the library has no wheel:
+`tools/free_threaded.sh`. Expected results come from a single thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ WORDS = re.split(" ", TEXT)
 
 @pytest.fixture(params=[2, 8])
 def together(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
-    """``together(work, ...)``: calls each with its number, in so many threads that begin at once; what they return."""
+    """``together(work, ...)``: call each with its number, in `threads` threads that start at once. Returns the
+    results."""
     return lambda *work: run_together(request.param, *work)
 
 
@@ -46,7 +47,7 @@ def run_together(threads: int, *work: Callable[[int], Any]) -> list[Any]:
             errors.append(error)
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # with the GIL, too, threads are to meet everywhere
+    sys.setswitchinterval(1e-5)  # makes threads interleave often, even with the GIL
     try:
         running = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
         for thread in running:
@@ -66,13 +67,13 @@ def tokenizer() -> Tokenizer:
 
 
 def texts(seed: int = 0, count: int = 60) -> list[str]:
-    """Texts of all sizes and kinds of characters; no str is an old one, which may have its UTF-8."""
+    """New str objects of all sizes and kinds of characters: old ones may have cached UTF-8."""
     size = len(WORDS)
     return [" ".join(WORDS[(i * 7 + j * (seed + 3)) % size] for j in range(i * i % 131)) for i in range(count)]
 
 
 def test_ids_that_nobody_listed_before(tokenizer, together):
-    """The ints of a list are made once: here by all threads at the same time."""
+    """The ints for lists are made once, here by all threads at the same time."""
     size = tokenizer.get_vocab_size()
     words = [tokenizer.id_to_token(id) for id in range(size)]
     engine = tokenizer._current_engine()
@@ -86,7 +87,7 @@ def test_ids_that_nobody_listed_before(tokenizer, together):
 
 
 def test_text_that_gets_its_utf8(tokenizer, together):
-    """A str keeps its UTF-8 from the first time that it is asked for; others read the str meanwhile."""
+    """A str caches its UTF-8 at the first request, while other threads read the str."""
     engine = tokenizer._current_engine()
     rounds = range(ROUNDS * 10)
     rows = [engine.encode_ids(f"{round} Größe 敏捷的 " * 20) for round in rounds]
@@ -103,7 +104,7 @@ def test_text_that_gets_its_utf8(tokenizer, together):
 
 
 def test_one_encoding_that_changes(tokenizer, together):
-    """What is seen of it is what it was at some time; copies are whole."""
+    """Every read shows a state that it had at some time; copies are consistent."""
     text = texts(2)[40]
     whole = tokenizer.encode(text)
     ids, tokens = whole.ids, whole.tokens
@@ -129,7 +130,7 @@ def test_one_encoding_that_changes(tokenizer, together):
 
 
 def test_one_stream(tokenizer, together):
-    """Each step gives the text of its own id, whoever else takes steps."""
+    """Each step gives the text of its own id, while other threads step as well."""
     steps = 300
     (id,) = tokenizer.encode("a").ids
     stream = DecodeStream()
@@ -138,7 +139,7 @@ def test_one_stream(tokenizer, together):
 
 
 def test_lists_that_change(tokenizer, together):
-    """A list is read as it is at some time, or as it becomes: nothing that is no item of it is read."""
+    """A list is read as it was at some time or while it changes, but only its items are read."""
     engine = tokenizer._current_engine()
     (id,) = tokenizer.encode("a").ids
     ids, tokens, sequences = [id] * 50, ["a"] * 50, ["a b"] * 20
@@ -168,7 +169,7 @@ def test_lists_that_change(tokenizer, together):
 
 
 def test_a_tokenizer_that_changes(tokenizer, together):
-    """A call ends with what it began with: never half of a change."""
+    """A call uses the state of its start, never half of a change."""
     text = "one <new> two <newer> three " * 3
     states = [tokenizer.encode(text).ids]
     twin = copy.copy(tokenizer)
@@ -191,7 +192,7 @@ def test_a_tokenizer_that_changes(tokenizer, together):
             assert [made.ids for made in tokenizer.encode_batch([text] * 2)][1] in allowed
             assert copy.copy(tokenizer).encode(text).ids in allowed
             assert tokenizer.token_to_id("<new>") in (None, twin.token_to_id("<new>"))
-            truncation = tokenizer.truncation  # asked for once: the next answer may be another
+            truncation = tokenizer.truncation  # read once: another thread may change it
             assert truncation is None or truncation["max_length"] == 5
 
     together(change, look)

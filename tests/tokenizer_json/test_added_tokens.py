@@ -1,4 +1,4 @@
-"""Many added tokens: added and written in a few steps, with what the plain way gives."""
+"""Many added tokens: added and written in few steps, with the results of the plain algorithm."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_many_tokens_are_saved_as_the_library_saves_them(gpt2_like: Path, tmp_pa
 @pytest.mark.parametrize("pretty", [False, True])
 def test_no_step_for_each_token(gpt2_like: Path, tmp_path: Path, pretty: bool) -> None:
     tokenizer = Tokenizer.from_file(str(gpt2_like))
-    # Two to make a Token, and two for its id.
+    # Two steps for a Token, and two for its id.
     assert steps_of(lambda: tokenizer.add_tokens([f"<{i}>" for i in range(MANY)])) < 5 * MANY
-    tokenizer.to_str()  # imports what it needs
+    tokenizer.to_str()  # finishes its imports
     assert steps_of(lambda: tokenizer.save(tmp_path / "a.json", pretty)) < MANY
     assert steps_of(lambda: tokenizer.to_str(pretty)) < MANY

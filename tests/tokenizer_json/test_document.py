@@ -1,4 +1,5 @@
-"""A tokenizer.json is what the library writes; scores stay, though it reads one in four spellings as a neighbour."""
+"""A tokenizer.json equals the library's output. Scores are exact, although the library reads one in four as a
+neighbour."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def as_the_library_reads(text: str) -> float:
 
 
 def plain_spelling(score: float) -> str | None:
-    """An integer that is a double, over a power of ten that is one; None where the usual spelling does."""
+    """An integer that is a double, over a power of ten that is one; None if the usual spelling is read exactly."""
     if as_the_library_reads(repr(score)) == score:
         return None
     for power in range(1, 23):
@@ -100,7 +101,7 @@ def test_scores_are_written_as_the_library_writes_them(vocab: list[tuple[str, fl
 
 
 def test_components_are_written_as_the_library_writes_them() -> None:
-    """With what their file leaves out, and without what it has in vain."""
+    """With defaults that the file leaves out, and without unknown fields."""
     compared = 0
     for case in single_cases():
         with warnings.catch_warnings():
@@ -122,7 +123,7 @@ def test_tokens_are_written_as_the_library_writes_them(tokens: list[str], random
 
 
 CHARSMAPS = [b"charsmap", b"", b"a\0", b"charsmap", b"x"]
-"""Two of them are what stands for a charsmap while the library writes the rest."""
+"""Two of them equal the placeholder that replaces a charsmap while the library writes the rest."""
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5])

@@ -1,4 +1,4 @@
-"""Truncation and padding at the ends of what their numbers may be."""
+"""Truncation and padding at the limits of their numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_settings(**settings: Any) -> str:
 @pytest.mark.parametrize("most", [2**63 - 1, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("key", ["max_length", "stride"])
 def test_stored_sizes_of_64_bits(key: str, most: int, tmp_path: Any) -> None:
-    """usize::MAX is how some say that there is no limit."""
+    """Some files write usize::MAX for "no limit"."""
     source = with_settings(truncation=TRUNCATION | {key: most})
     reference = tokenizers.Tokenizer.from_str(source)
     reference.save(str(tmp_path / "x.json"), pretty=False)
@@ -69,7 +69,7 @@ def test_sizes_that_are_none() -> None:
 @pytest.mark.parametrize("pre_tokenizer", [None, SPLIT], ids=["native", "delegated"])
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_more_padding_than_there_can_be(pre_tokenizer: Any, length: int | None, multiple: int | None) -> None:
-    """The reference asks for the memory, and ends the process."""
+    """The reference would allocate that memory and end the process."""
     strategy = "BatchLongest" if length is None else {"Fixed": length}
     padding = PADDING | {"strategy": strategy, "pad_to_multiple_of": multiple}
     stored = json.dumps({"model": MODEL, "pre_tokenizer": pre_tokenizer, "padding": padding})
@@ -77,7 +77,7 @@ def test_more_padding_than_there_can_be(pre_tokenizer: Any, length: int | None, 
     enabled.enable_padding(length=length, pad_to_multiple_of=multiple)
     for ours in (Tokenizer.from_str(stored), enabled):
         assert (ours.engine == "native") == (pre_tokenizer is None)
-        assert ours.encode_ragged(["a"])[0].tolist() == [0]  # what is not padded goes on
+        assert ours.encode_ragged(["a"])[0].tolist() == [0]  # calls without padding still work
         for how in ("encode", "encode_batch", "encode_batch_fast"):
             with pytest.raises(ValueError, match="padding to"):
                 list(getattr(ours, how)("a" if how == "encode" else ["a"]))
@@ -88,7 +88,7 @@ def test_more_padding_than_there_can_be(pre_tokenizer: Any, length: int | None, 
 @pytest.mark.parametrize("pre_tokenizer", [{"type": "WhitespaceSplit"}, SPLIT], ids=["native", "delegated"])
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_a_stored_stride_that_does_not_fit(pre_tokenizer: Any) -> None:
-    """A file may have it: it says nothing of texts that are short enough."""
+    """A file may have it: it has no effect on texts that are short enough."""
     source = json.dumps(
         {"model": MODEL, "pre_tokenizer": pre_tokenizer, "truncation": TRUNCATION | {"max_length": 2, "stride": 2}}
     )

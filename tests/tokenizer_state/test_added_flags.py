@@ -1,4 +1,4 @@
-"""What an added token was before its flags changed: the reference remembers it, and so must ours."""
+"""Earlier flags of added tokens: the reference remembers them, and so must ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NORMALIZERS = (
 
 
 def said(tokenizer: Any) -> list[Any]:
-    """All that the token shows in."""
+    """All results that show the token."""
     id = tokenizer.token_to_id("<TOOL>")
     encoding = tokenizer.encode(TEXT)
     shown: list[Any] = [fields(encoding), tokenizer.id_to_token(id)]
@@ -38,7 +38,7 @@ def said(tokenizer: Any) -> list[Any]:
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize("kind", [*KINDS, "refused"])
 def test_what_was_normalized_once(request: pytest.FixtureRequest, kind: str, normalizer: Any) -> None:
-    """It stays spelled as it was, until a normalizer is set; a copy does not know of it."""
+    """It keeps its normalized spelling until a normalizer is set. Copies do not."""
     if kind == "refused":
         request.getfixturevalue("refusing")
     text = trained("word_piece" if kind == "refused" else kind)
@@ -63,7 +63,7 @@ def test_what_was_normalized_once(request: pytest.FixtureRequest, kind: str, nor
 @pytest.mark.parametrize("decoder", [None, decoders.Strip("<", 1, 0), decoders.CTC("<TOOL>")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_made_of_a_reference(kind: str, decoder: Any) -> None:
-    """What its tokens were before it became ours, no tokenizer.json says."""
+    """The earlier flags are copied, although a tokenizer.json does not store them."""
     reference = tokenizers.Tokenizer.from_str(trained(kind))
     reference.normalizer = normalizers.Prepend("▁")
     reference.add_special_tokens(["<TOOL>", "<other>"])

@@ -1,4 +1,4 @@
-"""Greedy mode in the face: `mode="greedy"` opens, and survives whatever is done to a tokenizer afterwards."""
+"""Greedy mode in Python: `mode="greedy"` at opening stays in effect after every change of the tokenizer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rank_file(vocabulary: Path, path: Path) -> Path:
 
 
 def openers(path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch):
-    """Every way to open one vocabulary, with the arguments besides the mode."""
+    """All functions that open a vocabulary, with their arguments besides the mode."""
     (directory / "mine.json").write_bytes(path.read_bytes())
     monkeypatch.setenv("CRAYON_PROFILE_DIR", str(directory))
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda **_: str(path))
@@ -157,7 +157,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_changes(change, gpt2_like):
-    """As if the changed tokenizer were saved and opened in greedy mode, and not as it is in exact mode."""
+    """As if the changed tokenizer were saved and opened in greedy mode. Exact mode gives other ids."""
     both = {mode: Tokenizer.from_file(gpt2_like, mode=mode) for mode in ("greedy", "exact")}
     for tokenizer in both.values():
         CHANGES[change](tokenizer, gpt2_like)
@@ -189,14 +189,14 @@ def test_files_have_no_mode(greedy, exact, tmp_path, changed):
     assert [again.encode(text).ids for text in TEXTS] == [greedy.encode(text).ids for text in TEXTS]
 
 
-# -- what the reference would have to encode
+# -- tokenizers that would be delegated
 
 
 @pytest.mark.parametrize("way", ["from_file", "from_str", "from_buffer"])
 def test_delegated_has_no_greedy_mode(refusing, wordpiece_like, way):
     what = {"from_file": wordpiece_like, "from_str": wordpiece_like.read_text(encoding="utf-8")}
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # nothing is delegated, so there is nothing to warn of
+        warnings.simplefilter("error")  # nothing is delegated, so no warning is expected
         with pytest.raises(UnsupportedError, match=r"greedy mode needs the native engine.*WordPiece"):
             getattr(Tokenizer, way)(what.get(way, wordpiece_like.read_bytes()), mode="greedy")
 
@@ -214,7 +214,7 @@ class Reversing:
 
 @before_1("components written in Python")
 def test_change_that_only_the_reference_can_do(greedy):
-    """It is refused where it would take hold, and the tokenizer is sound again when it is taken back."""
+    """It is refused at the next use. Undoing the change makes the tokenizer usable again."""
     before = [greedy.encode(text).ids for text in TEXTS]
     greedy.normalizer = normalizers.Normalizer.custom(Reversing())
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Traces: they end in the engine's ids, and every step of them is the definition's."""
+"""Traces: they end in the engine's ids, and every step follows the definition."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_pieces_are_the_references(name: str, request: pytest.FixtureRequest) ->
 
 
 def test_tables_of_longest_match() -> None:
-    """WordPiece over bytes, as a vocabulary of CRAYON is spelled: exact mode has walks, pretoken by pretoken."""
+    """WordPiece over bytes, as CRAYON's vocabularies: exact mode has walks, pretoken by pretoken."""
     document = reference_impl.byte_level_document([(b"a", b"b"), (b"b", b"c"), (b"bc", b" ")])
     document["model"] = {
         "type": "WordPiece",
@@ -92,7 +92,7 @@ def test_raw_bytes(data: bytes) -> None:
 
 
 def raw_engines() -> Iterator[_core.Engine]:
-    """One with a scanner, one with a pre-tokenizer that is run as it is written, and one that loses spaces."""
+    """One with a scanner, one with a general pre-tokenizer, and one that loses spaces."""
     merges = reference_impl.random_merges(random.Random(5), [bytes([b]) for b in b"\xe6\x97\xa5 ab"], 60)
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     for first in (
@@ -125,7 +125,7 @@ def vocabularies_of_bytes(draw: st.DrawFn) -> tuple[reference_impl.Document, lis
 @settings(max_examples=80, deadline=None)
 @given(vocabularies_of_bytes(), st.data())
 def test_merges_are_the_twins(vocabulary: tuple[reference_impl.Document, list[bytes]], data: st.DataObject) -> None:
-    """The same merges in the same order, and products as the document has them."""
+    """The same merges in the same order, and the document's products."""
     document, letters = vocabulary
     engine = reference_impl.open_engine(document)
     piece = data.draw(st.lists(st.sampled_from(letters), min_size=1, max_size=80).map(b"".join))
@@ -139,12 +139,12 @@ def test_merges_are_the_twins(vocabulary: tuple[reference_impl.Document, list[by
 
 
 def test_shortcuts() -> None:
-    """A whole token comes before merges where the model says so; a word of the table is merged all the same."""
+    """Whole tokens precede merges if the model says so. Words of the table are traced by merges as well."""
     merges = [(b"a", b"b"), (b"b", b"c")]
     document = reference_impl.byte_level_document(merges, more=["abc", "abcabcabcabcabcabc"])
     engine = reference_impl.open_engine(document)
     assert engine.trace_piece(b"ab")["shortcut"] == "word_table"
-    assert engine.trace_piece(b"abc")["shortcut"] == "word_table"  # a token that merges do not make
+    assert engine.trace_piece(b"abc")["shortcut"] == "word_table"  # merges do not make this token
     assert len(engine.trace_piece(b"abc")["tokens"]) == 2
     assert engine.trace_piece(b"ba")["shortcut"] is None
     assert engine.trace_piece(b"abc" * 6)["shortcut"] is None
@@ -172,7 +172,7 @@ def test_long_pieces_have_no_derivation() -> None:
     assert walks[-1]["end"] == _core._testing.TRACE_RUN_BYTES
 
 
-# -- what cannot be traced
+# -- errors
 
 
 def test_refusals(gpt2_like: Path, wordpiece_like: Path) -> None:

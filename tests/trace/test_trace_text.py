@@ -1,4 +1,4 @@
-"""Traces of models on text: BPE with all that it can have, Unigram and WordPiece."""
+"""Traces of models on text: BPE with all its options, Unigram and WordPiece."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.traces import greedy_ids, ids_of, replay
 
 
 def text_engine(model: dict[str, Any]) -> _core.Engine | None:
-    """An engine with this model and nothing around it; None for a model that is not native, or none at all."""
+    """An engine with only this model; None if it is not native, or invalid."""
     document = {"version": "1.0", "added_tokens": [], "model": model}
     try:
         return reference_impl.open_engine(document)
@@ -41,7 +41,7 @@ def check_piece(engine: _core.Engine, piece: str) -> dict[str, Any] | None:
 @settings(max_examples=120, deadline=None)
 @given(of_models.bpe_models(), of_models.PIECES)
 def test_any_bpe(model: dict[str, Any], pieces: list[str]) -> None:
-    """The twin: of all neighbours that can merge those of lowest rank, the leftmost, until there are none."""
+    """The twin: join the leftmost neighbours of lowest rank, until no neighbours can merge."""
     engine = text_engine(model)
     assume(engine is not None)
     assert engine is not None
@@ -98,10 +98,10 @@ def test_word_piece_walks() -> None:
     assert first["steps"][-1]["node"] is None
     assert (second["start"], second["end"], second["prefix"], ids_of(second["tokens"])) == (2, 5, 2, [3])
     assert "".join(chr(step["byte"]) for step in third["steps"]) == "##able"
-    # What was found counts for nothing when the rest has no token.
+    # Earlier tokens are discarded if the rest has no token.
     *walks, last = engine.trace_piece(b"unaffx")["walks"]
     assert [walk["tokens"] for walk in walks] == [[], [], []]
     assert last["steps"] == []
     assert last["tokens"] == [{"id": 0, "start": 0, "end": 6, "kind": "unknown"}]
-    (only,) = engine.trace_piece(b"ununununununu")["walks"]  # too long to be tried
+    (only,) = engine.trace_piece(b"ununununununu")["walks"]  # too long for a walk
     assert (only["steps"], ids_of(only["tokens"])) == ([], [0])

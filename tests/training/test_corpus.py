@@ -1,4 +1,4 @@
-"""Every kind of source gives the same texts, and says where it is wrong."""
+"""Every kind of source gives the same texts, and its errors name the place."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_damaged_files(packing: str, tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    """Found out before anything is read."""
+    """They are reported before anything is read."""
     (tmp_path / "a").write_bytes(b"\xff")
     with pytest.raises(FileNotFoundError, match="nope"):
         corpus_of([tmp_path / "a", tmp_path / "nope"])
@@ -183,7 +183,7 @@ def test_streams(tmp_path: Path, batches: int) -> None:
 
 
 def test_how_far_it_is(tmp_path: Path, batches: int) -> None:
-    """Bytes of the files, packed or not; items of an iterable."""
+    """Bytes of the files, compressed or not; items of an iterable."""
     (tmp_path / "a.txt").write_bytes(b"a\nb\n" * 9)
     (tmp_path / "b.jsonl").write_bytes(json_lines(ROWS))
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"abc\n" * 99))

@@ -1,4 +1,4 @@
-"""`Tokenizer.train` and `train_from_iterator` against the reference: everything that the tokenizer is afterwards."""
+"""`Tokenizer.train` and `train_from_iterator` against the reference: the whole resulting tokenizer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def same(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Fails the test when the reference's trainer is asked for; what was trained natively."""
+    """Fail the test if the reference's trainer is called. Returns the native trainings."""
     calls: list[str] = []
     train = _core.train_bpe
 
@@ -54,7 +54,7 @@ def test_every_way_to_cut(cut: str, normalizer: str, native: list[str]) -> None:
 
 
 def test_random_corpora_and_options(native: list[str]) -> None:
-    """Ties are where trainers differ. What the reference itself leaves to chance is left out."""
+    """Trainers differ in ties. Random choices of the reference are excluded."""
     for seed in range(120):
         chance = random.Random(seed)
         how = {"cut": chance.choice(list(CUTS)), "normalizer": chance.choice(list(NORMALIZERS))}
@@ -104,7 +104,7 @@ def test_nothing_to_train_on(native: list[str]) -> None:
 
 
 def test_what_was_there_stays(native: list[str], gpt2_like: Path) -> None:
-    """Added tokens with their ids, the post-processor, truncation and padding; the vocabulary is another one."""
+    """Added tokens with their ids, the post-processor, truncation and padding stay; the vocabulary is replaced."""
     ours, stock = Tokenizer.from_file(gpt2_like), tokenizers.Tokenizer.from_file(str(gpt2_like))
     for tokenizer in (ours, stock):
         tokenizer.add_tokens(["the", AddedToken("[x]", rstrip=True)])
@@ -124,7 +124,7 @@ def test_what_was_there_stays(native: list[str], gpt2_like: Path) -> None:
 
 
 def test_special_tokens_in_the_text(native: list[str]) -> None:
-    """A token that is added already is a word of its own; one of the trainer's is text like any other."""
+    """A token added before is a word of its own; one of the trainer's is ordinary text."""
     for as_text in (False, True):
         for tokens in (["<s>"], [AddedToken("[x]", lstrip=True, special=True)]):
             ours, stock = both(cut="whitespace")
@@ -136,7 +136,7 @@ def test_special_tokens_in_the_text(native: list[str]) -> None:
 
 
 def test_special_tokens_as_text_beside_others(native: list[str]) -> None:
-    """One that is passed by hides another that it overlaps, which only the reference does."""
+    """A skipped special token hides another that it overlaps, only in the reference."""
     ours, stock = both(cut="whitespace")
     for tokenizer in (ours, stock):
         tokenizer.add_special_tokens(["<s>"])
@@ -156,7 +156,7 @@ def test_special_tokens_as_text_beside_others(native: list[str]) -> None:
     "settings", [{}, {"unk_token": "<s>", "fuse_unk": True}, {"end_of_word_suffix": "</w>", "byte_fallback": True}]
 )
 def test_an_empty_file_is_filled(settings: dict[str, Any], tmp_path: Path, native: list[str]) -> None:
-    """A tokenizer.json that is about to be trained, its truncation and padding among what it keeps."""
+    """A tokenizer.json without vocabulary is trained, and keeps its truncation and padding."""
     made, path = build(tokenizers.Tokenizer, cut="whitespace", normalizer="lower", **settings), tmp_path / "empty.json"
     made.enable_truncation(7, stride=2)
     made.enable_padding(pad_token="<s>")
@@ -176,7 +176,7 @@ def test_an_empty_file_is_filled(settings: dict[str, Any], tmp_path: Path, nativ
 
 
 def test_files(tmp_path: Path, native: list[str]) -> None:
-    """Lines with their endings, whatever the names of the files end in."""
+    """Lines with their endings, whatever the endings of the files' names."""
     data = [b"one two\r\nthree\n\nfour", b"", b"two two\rtwo\n", "漢字\u2028漢字\n".encode() * 3]
     paths = [tmp_path / name for name in ("a.txt", "empty", "b.jsonl", "c")]
     for path, content in zip(paths, data, strict=True):
@@ -198,7 +198,7 @@ def test_files(tmp_path: Path, native: list[str]) -> None:
 
 
 def test_an_iterator_that_raises(native: list[str]) -> None:
-    """It is gone through lazily, and the tokenizer stays what it was, even where the reference's does not."""
+    """It is read lazily, and our tokenizer is unchanged, even where the reference's is not."""
     ours = build(Tokenizer)
     ours.train_from_iterator(TEXTS, trainer(vocab_size=100))
     before, seen = ours.to_str(), []
@@ -258,7 +258,7 @@ def test_components_in_python(native: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["WordPiece", "WordLevel", "Unigram"])
 def test_other_models(kind: str, native: list[str]) -> None:
-    """The reference trains them. It is deterministic where every character of a word's inside is a special token."""
+    """The reference trains them, deterministically if every inner character of a word is a special token."""
     inside = [f"##{letter}" for letter in sorted({letter for text in TEXTS for letter in text})]
     unknown = {"unk_token": "<unk>"}
     options = {"special_tokens": ["<unk>", *inside], "vocab_size": 300, "show_progress": False}
@@ -278,7 +278,7 @@ def test_other_models(kind: str, native: list[str]) -> None:
 
 @since((0, 23), "has no progress_format")
 def test_progress_is_shown_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    """No terminal here: a bar nowhere, lines of JSON for who wants them."""
+    """Without a terminal: no bar, and JSON lines if requested."""
     ours = build(Tokenizer)
     ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100))
     ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100, progress_format="silent"))

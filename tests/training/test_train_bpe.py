@@ -1,4 +1,4 @@
-"""`train_bpe` and its siblings: what they start from, what they give and what they write."""
+"""`train_bpe` and its siblings: their starting points, results and files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def split(pattern: str) -> pre_tokenizers.PreTokenizer:
 
 
 def test_by_default() -> None:
-    """Byte-level BPE that every text survives, with the pattern of the profile lite."""
+    """Byte-level BPE with the pattern of the profile lite, which encodes every text without loss."""
     ours = train_bpe(TEXTS)
     assert ours.to_str() == reference(split(LLAMA3_PATTERN)).to_str()
     assert ours.engine == "native"
@@ -103,7 +103,7 @@ def test_wrong_arguments() -> None:
 
 @pytest.mark.parametrize("given", ["ours", "stock", "path"])
 def test_like_another_tokenizer(given: str, template_like: Path) -> None:
-    """Components and special tokens are taken over, ids put right; the other one stays as it is."""
+    """Components and special tokens are copied with their new ids; the template is unchanged."""
     other: Any = {
         "ours": lambda: Tokenizer.from_file(template_like),
         "stock": lambda: tokenizers.Tokenizer.from_file(str(template_like)),
@@ -147,7 +147,7 @@ def test_ids_of_a_template_are_put_right() -> None:
 
 
 def test_progress() -> None:
-    """Each stage from its beginning to its end, and what the function raises ends the work."""
+    """Each stage from beginning to end. An exception of the callback ends the work."""
     seen: list[tuple[str, int, int]] = []
     train_bpe(iter(TEXTS), length=len(TEXTS), vocab_size=280, show_progress=lambda *event: seen.append(event))
     assert ("Count words", len(TEXTS), len(TEXTS)) in seen
@@ -176,7 +176,7 @@ def test_what_is_written(tmp_path: Path) -> None:
 
 
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
-    """The tokenizer.json alone is written."""
+    """Only the tokenizer.json is written."""
     with pytest.warns(crayon_hf.DelegatedWarning):
         made = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
     assert made.engine == "delegated"
@@ -271,7 +271,7 @@ def test_the_documentation(threads: int) -> None:
 
 
 def test_a_word_without_an_end_takes_no_quadratic_time() -> None:
-    """A million characters: with time for each merge that grows with the word this would take hours."""
+    """A million characters: if the time of a merge grew with the word, this would take hours."""
     rng = random.Random(1)
     words = ["a" * 1_000_000, "".join(rng.choices("abcdefghij", k=500_000))]
     made = train_bpe(iter(words), vocab_size=5_000, pre_tokenizer=pre_tokenizers.Metaspace())

@@ -1,4 +1,4 @@
-"""Counting words for training: those that ``tokenizers`` counts, however texts come and threads share them."""
+"""Word counts for training: those of ``tokenizers``, for any batches and threads."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ HOSTILE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_cate
 
 
 def lines_of(text: str) -> list[str]:
-    """Each with its ending, as the reference reads files."""
+    """Lines with their endings, as the reference reads files."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
@@ -143,7 +143,7 @@ def test_prose(name: str) -> None:
     assert spelled(counter) == expected
     assert counter.bytes == sum(len(text.encode()) for text in texts)
     assert all(is_raw is case_.on_bytes for _, _, is_raw in counter.words())
-    # Bytes are texts, too; and what was counted adds up.
+    # Bytes are texts, too, and counts of several calls add up.
     counter.add([text.encode() for text in texts])
     assert spelled(counter) == expected + expected
 
@@ -168,7 +168,7 @@ def test_hostile_text(name: str, texts: list[str]) -> None:
 
 
 def fed_to_trainers(tokenizer: Tokenizer, text: str) -> Counter[str]:
-    """The words of a text as a trainer of the reference counts them: one that keeps each that comes often enough."""
+    """The words of a text as a trainer of the reference counts them, one that keeps all frequent ones."""
     counts: Counter[str] = Counter()
     learner = Tokenizer.from_str(tokenizer.to_str())
     for least in range(1, len(text) + 1):
@@ -203,7 +203,7 @@ def with_added(name: str) -> Case:
 
 @functools.cache
 def large() -> str:
-    """A text that is cut for threads, with characters of one, two and four bytes in its str."""
+    """A text that is cut for threads, with strs of one, two and four bytes per character."""
     rng = random.Random(11)
     parts = [reference_impl.generated_text(rng, 400_000), *SENTENCES * 60, "x" * 40_000, " " * 20_000, "1" * 20_001]
     parts += [reference_impl.generated_text(rng, 100_000), "é\n" * 10_000, "crayon <s>  <m> " * 3_000]
@@ -274,7 +274,7 @@ def test_what_is_not_utf8_is_not_counted(name: str, bad: bytes, threads: int) ->
     counter.add(["before"])
     before = counter.words(), counter.unique, counter.total, counter.bytes
     at = bad.rfind(b"\x80") if bad == b"a\x80" else 0
-    for filler in (b"", b"text ", b"text\n", b"\n", b"t"):  # short, and long enough to be cut for threads
+    for filler in (b"", b"text ", b"text\n", b"\n", b"t"):  # short ones, and one that is cut for threads
         text = filler * (800_000 // max(len(filler), 1))
         with pytest.raises(InvalidUtf8Error, match=rf"offset {len(text) + at}$"):
             counter.add_lines(text + bad + b"x" * 300_000)
@@ -294,13 +294,13 @@ LETTERS = bytes.maketrans(b"0123456789", b"ghijklmnop")
 
 @functools.cache
 def huge() -> bytes:
-    """Words that are almost all unique: putting the counts together takes a while, too."""
+    """Almost all words are unique, so that joining the counts takes a while, too."""
     rng = random.Random(3)
     return b" ".join(rng.randbytes(6).hex().encode() for _ in range(300_000)).translate(LETTERS)
 
 
 def until(counter: _core.WordCounter, data: bytes, stage: str, what: Callable[[], None]) -> None:
-    """Adds `data` again and again until something happens at some stage."""
+    """Add `data` repeatedly until something happens in one of the stages."""
 
     def progress(found: str, done: int, total: int) -> None:
         assert 0 <= done <= total
@@ -328,7 +328,7 @@ def test_progress_ends_the_work(stage: str, threads: int) -> None:
     once.add([data])
     with pytest.raises(Enough):
         until(counter, data, stage, enough)
-    # Whole calls were counted before, and nothing of this one.
+    # Earlier calls are counted, and nothing of this one.
     calls, rest = divmod(counter.total, once.total)
     assert rest == 0
     assert counter.bytes == calls * once.bytes

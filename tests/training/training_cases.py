@@ -1,4 +1,4 @@
-"""Small corpora and tokenizers for every test of training."""
+"""Small corpora and tokenizers for all tests of training."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NORMALIZERS = {
 
 
 def build(tokenizer_class: Any, cut: str = "gpt2", normalizer: str = "none", **model: Any) -> Any:
-    """An untrained BPE of ours or of the reference's."""
+    """An untrained BPE tokenizer, ours or the reference's."""
     tokenizer = tokenizer_class(models.BPE(**model))
     if (made := CUTS[cut]()) is not None:
         tokenizer.pre_tokenizer = made
@@ -54,7 +54,7 @@ def build(tokenizer_class: Any, cut: str = "gpt2", normalizer: str = "none", **m
 
 
 def trainer(**options: Any) -> trainers.BpeTrainer:
-    """One that shows nothing."""
+    """A trainer without progress."""
     return trainers.BpeTrainer(show_progress=False, **options)
 
 
@@ -66,7 +66,7 @@ def corpus(seed: int) -> list[str]:
 
 
 def added(seed: int) -> list[AddedToken]:
-    """Added tokens of all kinds, some of which the corpora have."""
+    """Added tokens of all kinds, some of which occur in the corpora."""
     chance = random.Random(seed)
     contents = chance.sample(["ab", "<x>", "a b", "aa", "漢🙂", "[y]", "b1"], chance.randrange(4))
     return [

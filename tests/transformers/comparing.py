@@ -1,4 +1,4 @@
-"""What a call gave, in a form that can be compared: value or error, with every type that a user can see."""
+"""Results of calls in a comparable form: value or error, with every type that a user can see."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Raised:
-    """An error. Where the reference raises a bare Exception, a ValueError of ours does as well."""
+    """An error. A bare Exception of the reference equals a ValueError of ours."""
 
     def __init__(self, kind: type[Exception]) -> None:
         self.kind = kind
@@ -31,7 +31,7 @@ class Raised:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """The plain form of what `call` returns, or of what it raises."""
+    """The plain form of `call`'s result or exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -41,7 +41,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Dicts, lists and scalars, with the types of arrays beside their contents."""
+    """Dicts, lists and scalars, with the types of arrays and their contents."""
     if isinstance(value, Mapping):
         return {
             "type": type(value).__name__,
@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
 
 
 def encodings(values: Any) -> Any:
-    """Everything that the encodings of a batch say."""
+    """All fields of the encodings of a batch."""
     if values is None:
         return None
     return [

@@ -37,7 +37,7 @@ def pair(repository: Path) -> tuple[Any, Any]:
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A fresh cache, which takes every file for one that has not changed for long; its directory."""
+    """A fresh cache that treats every file as unchanged for long; its directory."""
     monkeypatch.setattr(cache, "SETTLED_NS", 0)
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -45,7 +45,7 @@ def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was restored from a snapshot."""
+    """The tokenizers restored from snapshots."""
     seen: list[Any] = []
     restore = snapshots.restore
 

@@ -75,7 +75,7 @@ INPUTS: dict[str, tuple[Any, ...]] = {
     "batch of tuples": (list(zip(TEXTS, OTHERS, strict=True)),),
     "same length": ([SHORT, SHORT],),
 }
-AS_OTHERS = ("tuple", "pair with nothing", "batch of tuples")  # the texts of others, in another form
+AS_OTHERS = ("tuple", "pair with nothing", "batch of tuples")  # other inputs' texts in another form
 ALL_BUT_LONG = [(name, SIZES if name in (*AS_OTHERS, "batch of pairs") else COMBINATIONS) for name in INPUTS]
 
 
@@ -149,7 +149,7 @@ def test_too_long_is_said_once(
     pair: tuple[Any, Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logger = logging.getLogger("transformers")
-    monkeypatch.setattr(logger, "propagate", False)  # under CI it propagates, and pytest would hear it twice
+    monkeypatch.setattr(logger, "propagate", False)  # in CI it propagates, and pytest would record it twice
     logger.addHandler(caplog.handler)
     said = []
     for tokenizer in pair:

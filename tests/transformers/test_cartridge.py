@@ -1,4 +1,4 @@
-"""The cartridge that came with the files of a tokenizer: used for every class when it is that of the tokenizer.json."""
+"""The cartridge beside the files of a tokenizer: used for every class if it matches the tokenizer.json."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = '{"tokenizer_class": "PreTrainedTokenizerFast"}'
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Callable[[dict[str, bytes]], Path]:
-    """Puts files into a directory with a configuration."""
+    """Put files into a directory with a configuration."""
 
     def put(files: dict[str, bytes]) -> Path:
         place = tmp_path / "repository"
@@ -53,7 +53,7 @@ def test_it_is_used(
             assert ours.engine_report()["cartridge"] == str(place / "tokenizer.dat")
             assert plain(ours(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
             assert ours.backend_tokenizer.to_str() == stock.backend_tokenizer.to_str()
-    assert len(opened) == 2  # the second of each
+    assert len(opened) == 2  # the second opening of each
 
 
 CASES = ("damaged", "cut", "empty", "no cartridge", "another revision", "of another")
@@ -98,7 +98,7 @@ def test_files_that_change(directory: Any, gpt2_like: Path, settled: Path) -> No
 
 
 def test_the_reading_of_tiktoken(directory: Any, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cartridge with tiktoken's ids stands for tokenizers' only where both surely read the pattern alike."""
+    """A cartridge with tiktoken's ids is used for tokenizers' only if both surely read the pattern alike."""
     place = directory(pattern_of_tiktoken(gpt2_like.read_bytes()))
     ours = crayon_hf.AutoTokenizer.from_pretrained(place)
     assert facts(ours)[0] != "repository"

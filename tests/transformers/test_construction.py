@@ -1,4 +1,4 @@
-"""What stands for the library while transformers builds a tokenizer: every class gives what it gives without it."""
+"""Building tokenizers of transformers with our engine: every class gives the same as with the library."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXTS = ("The quick brown <pad> fox </s> [SEP] déjà vu", "Hello  WORLD ▁ 123
 
 
 def fast_classes() -> list[str]:
-    """The names of all classes with a backend that `AutoTokenizer` knows, and that can be imported here."""
+    """The names of all fast classes of `AutoTokenizer` that can be imported here."""
     names = set()
     for value in tokenization_auto.TOKENIZER_MAPPING_NAMES.values():
         names.update(value if isinstance(value, (tuple, list)) else (value,))
@@ -39,7 +39,7 @@ def fast_classes() -> list[str]:
     for name in sorted(filter(None, names)):
         try:
             cls = tokenization_auto.tokenizer_class_from_name(name)
-        except Exception:  # it needs a library that is not installed
+        except Exception:  # it needs a missing library
             continue
         if cls is not None and issubclass(cls, PreTrainedTokenizerFast):
             found.append(name)
@@ -50,7 +50,7 @@ def fast_classes() -> list[str]:
 def kinds(
     repositories: dict[str, Path], training_text: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> list[Path]:
-    """Directories of a tokenizer.json and its cartridge: of the families, and of CLIP's, whose words end in </w>."""
+    """Directories with a tokenizer.json and its cartridge: of the families, and of CLIP, whose words end in </w>."""
     clip = tmp_path_factory.mktemp("clip")
     backend = tokenizers.Tokenizer(models.BPE(end_of_word_suffix="</w>", unk_token="<|endoftext|>", fuse_unk=False))
     backend.normalizer = tokenizers.normalizers.Lowercase()
@@ -79,7 +79,7 @@ def kinds(
 
 
 def facts(tokenizer: Any) -> dict[str, Any]:
-    """What a user sees of a tokenizer."""
+    """All properties of a tokenizer that a user sees."""
     encoded = [tokenizer(text) for text in TEXTS]
     return {
         "class": type(tokenizer).__name__,
@@ -95,7 +95,7 @@ def facts(tokenizer: Any) -> dict[str, Any]:
 @before_1("the classes of transformers")
 @pytest.mark.parametrize("name", sampled(fast_classes(), 4))
 def test_every_class_is_that_of_transformers(name: str, kinds: list[Path], tmp_path: Path) -> None:
-    """With a cartridge and without one, over vocabularies that are its own and that are not."""
+    """With and without a cartridge, with their own vocabularies and with others."""
     for kind in kinds:
         place = tmp_path / kind.name
         shutil.copytree(kind, place)
@@ -119,7 +119,7 @@ def test_every_class_is_that_of_transformers(name: str, kinds: list[Path], tmp_p
 
 
 USES = {"CLIPTokenizer": "clip"} | dict.fromkeys(("EsmcTokenizer", "MBart50Tokenizer", "Tipsv2Tokenizer"), "")
-"""Classes that build a model of other options or another vocabulary than these files have, but for the named one."""
+"""Classes that build a model with other options or another vocabulary than in these files, except the named one."""
 
 
 FAMILIES = {"bert": "BertTokenizer", "llama": "LlamaTokenizer", "t5": "T5Tokenizer"}
@@ -129,7 +129,7 @@ FAMILIES = {"bert": "BertTokenizer", "llama": "LlamaTokenizer", "t5": "T5Tokeniz
 def test_no_file_is_parsed(
     family: str, repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by our compiler, not by `json`, not by the library; and the vocabulary is in no other file."""
+    """Neither by our compiler, nor by `json`, nor by the library. The vocabulary is in no other file."""
     place = tmp_path / family
     write(convert(repositories[family]), place, cartridge=True)
     expected = facts(AutoTokenizer.from_pretrained(place))
@@ -157,7 +157,7 @@ def test_no_file_is_parsed(
 def test_what_our_engine_cannot_do_over_the_vocabulary(
     repositories: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then transformers builds it again, with the library."""
+    """Then transformers builds it again with the library."""
     expected = facts(AutoTokenizer.from_pretrained(repositories["bert"]))
     with_components, compile_json = _core.Engine.with_components, _core.compile_tokenizer_json
     compiled: list[bytes] = []
@@ -182,7 +182,7 @@ def test_what_our_engine_cannot_do_over_the_vocabulary(
 def test_a_vocabulary_that_the_class_changes(
     repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A model of another vocabulary is the library's own, even where the class changed the very object that it got."""
+    """A model with another vocabulary is the library's own, even if the class modified the object that it received."""
     if transformers.__version__.startswith("4."):
         pytest.skip("classes of transformers 4 open the file")
     from transformers.models.bert.tokenization_bert import BertTokenizer
@@ -251,7 +251,7 @@ def test_files_that_list_otherwise(repositories: dict[str, Path], tmp_path: Path
 
     def seen(load: Any) -> Any:
         made = facts(load(place))
-        del made["file"]  # a merge that is listed twice
+        del made["file"]  # a repeated merge
         return made
 
     expected = outcome(lambda: seen(AutoTokenizer.from_pretrained))
@@ -278,7 +278,7 @@ def test_a_file_that_is_rewritten_in_place(repositories: dict[str, Path], tmp_pa
 def test_what_is_opened_meanwhile_has_the_library(
     repositories: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A class may open another tokenizer for itself: that one is stock, its backend too."""
+    """If a class opens another tokenizer for itself, that one is stock, and so is its backend."""
     init = PreTrainedTokenizerFast.__init__
 
     def nested(self: Any, *arguments: Any, **named: Any) -> None:
@@ -294,7 +294,7 @@ def test_what_is_opened_meanwhile_has_the_library(
 
 @before_1("scores that Python reads")
 def test_scores_are_those_that_python_reads(repositories: dict[str, Path], tmp_path: Path) -> None:
-    """transformers 5 builds a Unigram model of them; the library reads one in four as a neighbour of the nearest."""
+    """transformers 5 builds a Unigram model from them. The library's file reader gives a neighbour of one in four."""
     document = json.loads((repositories["t5"] / "tokenizer.json").read_bytes())
     rng = random.Random(41)
     for piece in document["model"]["vocab"]:

@@ -1,4 +1,4 @@
-"""Tokens and ids from one another, the text of single ids, and text without added tokens, as transformers has them."""
+"""Conversions of tokens and ids, text of single ids, and text without added tokens, against transformers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOKENS: tuple[Any, ...] = (
 
 @pytest.fixture
 def changed(pair: tuple[Any, Any]) -> tuple[Any, Any]:
-    """A tokenizer of each kind to which tokens were added."""
+    """A tokenizer of each kind with added tokens."""
     for tokenizer in pair:
         tokenizer.add_tokens(["<new>", "Quick"])
         tokenizer.add_special_tokens({"mask_token": "<m>"})

@@ -30,7 +30,7 @@ NAMES = [
 
 
 class Mine(PreTrainedTokenizerFast):
-    """What a project derives from the class of transformers."""
+    """A project's subclass of the class of transformers."""
 
     def __init__(self, *args: Any, shout: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, shout=shout, **kwargs)
@@ -53,7 +53,7 @@ def installed() -> Iterator[None]:
 
 
 def ways(repository: Path) -> dict[str, Any]:
-    """How people open a fast tokenizer."""
+    """Common ways to open a fast tokenizer."""
     file = str(repository / "tokenizer.json")
     kind = type(AutoTokenizer.from_pretrained(repository)).__name__
     return {
@@ -108,7 +108,7 @@ def test_what_is_covered() -> None:
     finally:
         crayon_hf.uninstall()
     changed: Any = AutoTokenizer
-    assert changed.from_pretrained() is None  # what somebody put there afterwards stays
+    assert changed.from_pretrained() is None  # a later replacement by the program stays
     changed.from_pretrained = before[0]["from_pretrained"]
     assert [dict(vars(kind)) for kind in (AutoTokenizer, PreTrainedTokenizerFast)] == before
     assert crayon_hf.installed() == {}

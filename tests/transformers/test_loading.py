@@ -1,4 +1,4 @@
-"""Opening: which class comes out, what a snapshot may stand in for, `install`, and the registered name."""
+"""Opening: the resulting class, the use of snapshots, `install`, and the registered name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 
 
 def state(tokenizer: Any) -> dict[str, str]:
-    """Every attribute but the backend."""
+    """Every attribute except the backend."""
     deferred = vars(tokenizer).get("_crayon_deferred")
     attributes = vars(tokenizer) | (deferred.values() if deferred else {})
     return {key: repr(value) for key, value in attributes.items() if key not in ("_tokenizer", "_crayon_deferred")}
@@ -73,7 +73,7 @@ def test_attributes(pair: tuple[Any, Any]) -> None:
 def test_the_cache_may_go(
     repository: Path, settled: Path, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(snapshots, "_LARGE", 20)  # more than transformers 4 has special tokens
+    monkeypatch.setattr(snapshots, "_LARGE", 20)  # more than the special tokens of transformers 4
     stock = AutoTokenizer.from_pretrained(repository)
     load = crayon_hf.AutoTokenizer.from_pretrained
     uses: list[Any] = [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t)), lambda t: t]
@@ -91,7 +91,7 @@ def test_the_cache_may_go(
 
 
 def plain_repository(directory: Path, repositories: dict[str, Path], **config: Any) -> Path:
-    """One whose class builds nothing of its own."""
+    """A repository whose class builds nothing of its own."""
     directory.mkdir()
     shutil.copy(repositories["byte_level"] / "tokenizer.json", directory)
     written = {"tokenizer_class": "PreTrainedTokenizerFast"} | config
@@ -109,7 +109,7 @@ def test_the_first_opening_shares_its_cartridge(repositories: dict[str, Path], s
         assert json.loads(ours.backend_tokenizer.to_str()) == json.loads(stock.backend_tokenizer.to_str())
     assert len(list(settled.glob("*.dat"))) == 1
     assert pickle.dumps(first.backend_tokenizer) == pickle.dumps(second.backend_tokenizer)
-    shutil.rmtree(directory)  # the tokenizer needs none of its files
+    shutil.rmtree(directory)  # the tokenizer no longer needs its files
     saved = first.save_pretrained(tmp_path / "saved")
     assert plain(AutoTokenizer.from_pretrained(tmp_path / "saved")(TEXT)) == plain(stock(TEXT)), saved
 
@@ -191,7 +191,7 @@ def test_snapshots_are_only_believed_when_sound(
 
 
 def replaced(kind: str) -> tuple[Any, str, Any]:
-    """Code of a program in the place of transformers': where, and what. It was run out of a string, too."""
+    """Replacements of transformers' code by a program: place and code. Some was executed from a string."""
     names: dict[str, Any] = {"init": PreTrainedTokenizerFast.__init__}
     exec("def own_init(self, *args, **kwargs):\n    init(self, *args, **kwargs)", names)
 
@@ -214,7 +214,7 @@ def replaced(kind: str) -> tuple[Any, str, Any]:
 def test_replaced_code_of_transformers_has_no_part_in_snapshots(
     repository: Path, settled: Path, opened: list[Any], kind: str
 ) -> None:
-    """Neither is what it made kept for others, nor what the original made given to it."""
+    """Its results are not kept for other processes, and it gets no snapshot of the original code."""
     load = crayon_hf.AutoTokenizer.from_pretrained
     owner, name, value = replaced(kind)
     for before in (False, True):
@@ -224,13 +224,13 @@ def test_replaced_code_of_transformers_has_no_part_in_snapshots(
         assert len(list((settled / "transformers").glob("*.snapshot"))) == before
         assert opened == []
         if not before:
-            load(repository)  # the original makes one
+            load(repository)  # the original code makes a snapshot
     assert plain(load(repository)(TEXT)) == plain(AutoTokenizer.from_pretrained(repository)(TEXT))
     assert len(opened) == 1
 
 
 def test_snapshots_know_the_values_of_classes(repository: Path, settled: Path, opened: list[Any]) -> None:
-    """They are taken over when a tokenizer is made, so one that was made with others is not given out."""
+    """They are copied when a tokenizer is made, so a tokenizer made with other values is not restored."""
     stock = AutoTokenizer.from_pretrained(repository)
     usual = stock.padding_side
     other = "left" if usual == "right" else "right"

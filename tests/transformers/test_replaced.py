@@ -1,4 +1,4 @@
-"""What others put in the place of transformers' methods, and of its `_tokenizer`, counts in every call."""
+"""A program's replacements of transformers' methods, and of `_tokenizer`, take effect in every call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METHODS = (
 
 
 def said(tokenizer: Any, calls: list[str]) -> list[Any]:
-    """What some calls give, and which of the replaced methods each of them went through."""
+    """The results of some calls, and the replaced methods that each of them called."""
     ids = tokenizer.encode(TEXT, add_special_tokens=False)
     tokens = tokenizer.convert_ids_to_tokens(ids)
     results = []
@@ -108,7 +108,7 @@ def test_a_method_of_a_subclass(repository: Any, name: str) -> None:
 
 
 def test_a_reference_that_is_assigned(pair: tuple[Any, Any]) -> None:
-    """While somebody holds it, what they change in it counts; from then on it is ours."""
+    """While the program holds it, its changes take effect; afterwards it is converted to ours."""
     stock, ours = pair
     attributes = set(vars(ours))
     references = [copy.deepcopy(stock.backend_tokenizer) for _ in pair]
@@ -127,5 +127,5 @@ def test_a_reference_that_is_assigned(pair: tuple[Any, Any]) -> None:
     references.clear()
     assert said(ours, []) == said(stock, [])
     assert ours.engine_report()["engine"] == "native"
-    assert set(vars(ours)) == attributes  # so that it pickles as one to which nothing was assigned
+    assert set(vars(ours)) == attributes  # so that its pickle is the same as without an assignment
     assert isinstance(copy.deepcopy(ours)._tokenizer, crayon_hf.Tokenizer)

@@ -1,4 +1,4 @@
-"""`train_new_from_iterator` beside that of transformers: the same tokenizer comes out, by way of the native trainer."""
+"""`train_new_from_iterator` against transformers: the same tokenizer, from the native trainer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """One item for each native training."""
+    """A list with one item for each native training."""
     calls: list[str] = []
     train = _core.train_bpe
 
@@ -44,7 +44,7 @@ def retrain(tokenizer: Any, **options: Any) -> Any:
 
 
 def facts(tokenizer: Any) -> dict[str, Any]:
-    """Everything that a user sees of it."""
+    """All properties that a user sees."""
     return {
         "class": type(tokenizer).__name__,
         "json": json.loads(tokenizer._tokenizer.to_str()),
@@ -60,7 +60,7 @@ def facts(tokenizer: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_like_transformers(pair: tuple[Any, Any], options: str, native: list[str]) -> None:
-    """Of a model that the reference trains, each time differently, all but the vocabulary is the same."""
+    """Models that the reference trains with random results: everything except the vocabulary is equal."""
     stock, ours = (facts(retrain(tokenizer, **_known(tokenizer, OPTIONS[options]))) for tokenizer in pair)
     bpe = stock["json"]["model"]["type"] == "BPE"
     assert len(native) == bpe
@@ -71,7 +71,7 @@ def test_like_transformers(pair: tuple[Any, Any], options: str, native: list[str
 
 
 def _known(tokenizer: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Without what the trainer of a Unigram has not."""
+    """Options that the trainer of a Unigram lacks are left out."""
     unigram = json.loads(tokenizer._tokenizer.to_str())["model"]["type"] == "Unigram"
     return {} if unigram and "min_frequency" in options else dict(options)
 

@@ -19,7 +19,7 @@ TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
 
 
 def files(directory: Path) -> dict[str, Any]:
-    """The parsed json files, and the text of all others."""
+    """The parsed JSON files, and the text of all others."""
     found: dict[str, Any] = {}
     for path in sorted(directory.iterdir()):
         if path.suffix == ".json":
@@ -85,7 +85,7 @@ def test_added_tokens(pair: tuple[Any, Any], tmp_path: Path) -> None:
 
 
 def cached(tokenizer: Any) -> Any:
-    """What servers make of a tokenizer: an instance of a class that is derived on the spot and pickles as a call."""
+    """A tokenizer as servers wrap it: its class is derived at run time, and it pickles as a function call."""
 
     class Cached(type(tokenizer)):  # type: ignore[misc]
         def __len__(self) -> int:
@@ -139,7 +139,7 @@ def test_chat_templates(repositories: dict[str, Path]) -> None:
 
 
 def test_target_mode_classes(tmp_path: Path, repositories: dict[str, Path]) -> None:
-    """Classes that switch the post-processor for targets (NLLB) are not short-circuited."""
+    """Classes that switch the post-processor for targets (NLLB) do not use the fast paths."""
     config = json.loads((repositories["t5"] / "tokenizer_config.json").read_text())
     kept = {key: config[key] for key in ("eos_token", "unk_token", "pad_token")}
     kept.update(tokenizer_class="MBart50Tokenizer", src_lang="en_XX", tgt_lang="ro_RO")

@@ -1,4 +1,4 @@
-"""Snapshots where transformers writes a flag on the backend, and where a server gives the model's configuration."""
+"""Snapshots if transformers sets a flag on the backend, and if a server passes the model's configuration."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TEXT = "w17 w99999 unknown w3"
 
 @pytest.fixture
 def mistral(tmp_path: Path) -> Path:
-    """A repository that transformers takes for one of Mistral's, whose pattern it finds wrong."""
+    """A repository that transformers takes for one of Mistral's with a wrong pattern."""
     backend = Tokenizer(models.WordLevel({f"w{id}": id for id in range(100_001)}, unk_token="w0"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=False)  # BertTokenizerFast of transformers 4 reads it
+    backend.normalizer = normalizers.BertNormalizer(lowercase=False)  # BertTokenizerFast of transformers 4 inspects it
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     home = tmp_path / "mistral"
     home.mkdir()
@@ -56,9 +56,9 @@ def test_a_flag_on_the_backend(
 def test_a_configuration_that_is_given(
     mistral: Path, settled: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """vLLM gives it each time."""
+    """vLLM passes it each time."""
     opening = crayon_hf.AutoTokenizer.from_pretrained
-    (mistral / "tokenizer_config.json").unlink()  # so that the class is that of the configuration
+    (mistral / "tokenizer_config.json").unlink()  # so that the configuration decides the class
     (mistral / "config.json").unlink()
     plain: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast"}
     configurations = [LlamaConfig(**plain), BertConfig()]
@@ -66,7 +66,7 @@ def test_a_configuration_that_is_given(
     assert type(stock[0]) is not type(stock[1])
     for config in configurations:
         opening(mistral, config=config)
-    monkeypatch.setattr(loading, "adopt", None)  # only a snapshot gives these
+    monkeypatch.setattr(loading, "adopt", None)  # only snapshots give these
     for config, expected in zip(configurations, stock, strict=True):
         ours = opening(mistral, config=config)
         assert isinstance(ours, type(expected))
@@ -83,7 +83,7 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_extra_special_tokens(
     repository: Path, settled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """However many: Florence-2 has a location for each of 1,000 coordinates."""
+    """Any number: Florence-2 has a location for each of 1,000 coordinates."""
     stock = AutoTokenizer.from_pretrained(repository)
     of_4 = "additional_special_tokens"
     named = of_4 if of_4 in stock.SPECIAL_TOKENS_ATTRIBUTES else "extra_special_tokens"
@@ -108,7 +108,7 @@ def test_extra_special_tokens(
 def test_only_a_model_file(
     name: str, settled: Path, tmp_path: Path, training_text: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """These classes keep the rules of the normalizer as bytes."""
+    """These classes store the rules of the normalizer as bytes."""
     sentencepiece = pytest.importorskip("sentencepiece")
     kind = getattr(transformers, name if hasattr(transformers, "TokenizersBackend") else f"{name}Fast")
     home = tmp_path / "home"

@@ -1,4 +1,4 @@
-"""The collector rests while a vocabulary is made, and never longer."""
+"""The garbage collector is paused while a vocabulary is made, and no longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every package that only some users need: without it, an ImportError that names it and the command."""
+"""Optional packages: without one, an ImportError names it and the command that installs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from crayon_hf import CrayonError, MissingExtraError
 from crayon_hf.util.extras import how_to_install, needed
 
-# What a user does, without the package: a program that fails, and the extra that the message has to name.
+# Programs that fail without a package, each with the extra that the message must name.
 CALLS = {
     "transformers": ("from crayon_hf import AutoTokenizer", "transformers"),
     "transformers.models.auto": ("from crayon_hf import CrayonTokenizerFast", "transformers"),

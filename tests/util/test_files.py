@@ -1,4 +1,4 @@
-"""Files that are read whole: what is too large, grows, or is no file."""
+"""Reading whole files: too large, growing, and other than regular files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_is_no_file(read, tmp_path):
 
 
 def test_a_tokenizer_json_that_is_too_large_later(tmp_path):
-    """It is read when the reference is asked, or the tokenizer is saved: long after the cartridge was opened."""
+    """It is read when the reference is needed, or the tokenizer is saved: long after the cartridge was opened."""
     (tmp_path / "a.dat").write_bytes(compiled(text_source("llama_like")))
     (tmp_path / "a.json").write_bytes(text_source("llama_like"))
     tokenizer = Tokenizer.from_file(tmp_path / "a.dat")

@@ -1,4 +1,4 @@
-"""Which errors say that the Hub's client does not get a file; any other one is a defect, and is raised."""
+"""Errors that mean that the Hub's client cannot get a file. Any other error is a defect, and is raised."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crayon_hf.util.hub_errors import is_unavailable
 
 
 class TransportError(Exception):
-    """As the library that carries the client's requests names the base class of what a connection fails with."""
+    """The base class of connection errors in the library that carries the client's requests."""
 
 
 class ReadError(TransportError):

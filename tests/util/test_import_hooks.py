@@ -1,4 +1,4 @@
-"""What waits for the import of another library, and what it leaves behind."""
+"""Hooks for the import of another library, and their removal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pickle.dumps(waited_for.__loader__)
 
 
 def test_nothing_stays(tmp_path: Path) -> None:
-    """Each waits once, though the package be imported anew, and the module's loader is as it was."""
+    """Each waits only once, even if the package is imported anew, and the module's loader is unchanged."""
     (tmp_path / "waited_for.py").write_text("ready = 1\n", encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env={**os.environ, "PYTHONPATH": path})

@@ -1,4 +1,4 @@
-"""Numbers and sizes as people write them."""
+"""Numbers and sizes with units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a job is: bars and lines on a terminal, in a notebook and in a log."""
+"""Progress of a job: bars and lines on a terminal, in a notebook and in a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = pytest.mark.parametrize("kind", [Terminal, io.StringIO], ids=["terminal"
 
 
 def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no terminal in a notebook, and a line is written over all the same."""
+    """A notebook has no terminal, but lines can be overwritten."""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert not progress.is_watched(sys.stderr)
     assert reporter(True) is None
@@ -38,7 +38,7 @@ def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
 @KINDS
 @pytest.mark.parametrize("leave", [True, False])
 def test_stages(kind: type[io.StringIO], leave: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine does not report the end of each stage: the next one says it. An error ends a bar as it is."""
+    """The engine does not report the end of a stage: the next stage implies it. An error leaves the bar unfinished."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
     before = threading.active_count()
     bar = Bar(leave)
@@ -56,7 +56,7 @@ def test_stages(kind: type[io.StringIO], leave: bool, monkeypatch: pytest.Monkey
 
 @KINDS
 def test_messages(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a terminal one line as wide as it, which goes away; a log has one every ten seconds."""
+    """A terminal has one line of its width, which disappears; a log has one every ten seconds."""
     monkeypatch.setattr(sys, "stderr", stream := kind())
     monkeypatch.setenv("COLUMNS", "40")
     for seconds in (10.0, 0.0):

@@ -1,4 +1,4 @@
-"""Document sets, and what every test of the formats does with them."""
+"""Document sets, and helpers for tests of all formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _random(seed: int, largest: int) -> Documents:
 
 
 def document_set(name: str, largest: int) -> Documents:
-    """The set of this name (of NAMES), with ids to `largest`."""
+    """The set of this name (of NAMES), with ids up to `largest`."""
     if name.startswith("random"):
         return _random(int(name[6:]), largest)
     return {  # type: ignore[return-value]
@@ -58,7 +58,7 @@ def write(
     vocabulary: Vocabulary = SMALL,
     cuts: Sequence[int] | None = None,
 ) -> list[WrittenFile]:
-    """A finished shard, written by one call for the documents between two `cuts`."""
+    """Write a finished shard, with one call for the documents between two `cuts`."""
     format = FORMATS[format] if isinstance(format, str) else format
     ids, row_splits = arrays(documents, format.dtype(vocabulary))
     with format.open(str(prefix), ShardSettings(vocabulary)) as writer:

@@ -1,4 +1,4 @@
-"""``streaming``, where there may be no ``torchvision``."""
+"""Imports ``streaming`` without ``torchvision``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from tests.support.libraries import lacking
 
 @contextmanager
 def _a_torchvision() -> Iterator[None]:
-    """Two names that `streaming` imports for its datasets of pictures, which nobody here uses. The library itself fits
-    one build of torch only. It goes again at once: others look whether there is one."""
+    """Define the two names of torchvision that `streaming` imports for image datasets.
+
+    The library itself fits only one build of torch. The module is removed at once, because other libraries check for
+    it.
+    """
     names: dict[str, dict[str, Any]] = {
         "torchvision": {},
         "torchvision.datasets": {"VisionDataset": object},
@@ -35,7 +38,7 @@ def _a_torchvision() -> Iterator[None]:
 
 
 def streaming() -> Any:
-    """The library; without it the test is skipped."""
+    """The library. The test is skipped without it."""
     if importlib.util.find_spec("streaming") is None:
         lacking("streaming is not installed")
     if "streaming" not in sys.modules and importlib.util.find_spec("torchvision") is None:

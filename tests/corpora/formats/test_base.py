@@ -1,4 +1,4 @@
-"""What holds for the writers of all formats: which calls, which errors, and that nothing half done is left."""
+"""The writers of all formats: allowed calls, errors, and no unfinished files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def opened(name: str, prefix: Path, vocabulary: Vocabulary = SMALL) -> ShardWrit
 
 @every_format
 def test_the_same_bytes_however_the_documents_come(name: str, tmp_path: Path) -> None:
-    """In one call or in many, with empty ones between, as a part of a larger batch, and the arrays used again."""
+    """In one call or many, with empty ones between, as part of a larger batch, and from reused arrays."""
     for directory in ("one", "many", "parts"):
         (tmp_path / directory).mkdir()
     write(name, tmp_path / "one" / "x", DOCUMENTS, SMALL, [])
@@ -60,7 +60,7 @@ def test_the_same_bytes_however_the_documents_come(name: str, tmp_path: Path) ->
     tokens=st.integers(1, 20),
 )
 def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> None:
-    """As many documents as fit, one after the other; one alone where it is larger than a group."""
+    """A group has as many consecutive documents as fit, or one document that is larger than a group."""
     expected: list[list[int]] = [[]]
     for length in lengths:
         group = expected[-1]
@@ -84,7 +84,7 @@ def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> 
 
 @every_format
 def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
-    """They are converted when the dtype of the files holds them; else nothing of the call is written."""
+    """They are converted if the files' dtype holds them. Otherwise nothing of the call is written."""
     for directory in ("a", "b"):
         (tmp_path / directory).mkdir()
     write(name, tmp_path / "a" / "x", DOCUMENTS)
@@ -94,7 +94,7 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
         for bad in (largest + 1, -1):
             with pytest.raises(FormatError, match=rf"b/x: the id {bad} is not one that u?int\d+ holds, which {name}"):
                 writer.write(np.array([5, bad, 6]), np.array([0, 1, 3], np.int64))
-        writer.write(np.array([5, largest + 1]), np.array([1, 1], np.int64))  # it is in no document
+        writer.write(np.array([5, largest + 1]), np.array([1, 1], np.int64))  # outside every document
         writer.finish()
     assert writer.documents == len(DOCUMENTS) + 1
     write(name, tmp_path / "a" / "x", [*DOCUMENTS, []])
@@ -103,7 +103,7 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
 
 @every_format
 def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
-    """An older shard stays until then; without an end, or with an error, there is nothing new."""
+    """An older shard stays until then. Without an end, or after an error, no new file appears."""
     write(name, tmp_path / "x", [[1, 2], [3]])
     before = tree(tmp_path)
     with opened(name, tmp_path / "x") as writer:
@@ -121,7 +121,7 @@ def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
 
 @every_format
 def test_an_error_of_fsync(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is where a system says that the disk lost something; the file is named, and nothing is left."""
+    """fsync reports data that the disk lost: the error names the file, and no file is left."""
 
     def failing(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as pyarrow and ``datasets`` read them; Arrow's are those that ``datasets`` writes."""
+"""Parquet and Arrow files as pyarrow and ``datasets`` read them; Arrow files equal those of ``datasets``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def groups_of(path: Path) -> list[Any]:
 @pytest.mark.parametrize("name", ["empties", "lengths", "many", "random1"])
 @pytest.mark.parametrize("format", [columnar.Parquet(rows=100, tokens=1000), columnar.Arrow(rows=100, tokens=1000)])
 def test_groups(name: str, format: Any, tmp_path: Path) -> None:
-    """What a row group or a record batch holds is bounded, and does not depend on the calls."""
+    """Row groups and record batches are bounded, and do not depend on the calls."""
     documents = document_set(name, LARGE.largest_id)
     path = Path(write(format, tmp_path / "a", documents, LARGE)[0].name)
     write(format, tmp_path / "b", documents, LARGE, range(1, len(documents), 7))
@@ -74,7 +74,7 @@ def test_groups(name: str, format: Any, tmp_path: Path) -> None:
 
 
 def test_packed(tmp_path: Path) -> None:
-    """With zstd, and without statistics, which say nothing of ids."""
+    """With zstd, and without statistics, which are useless for ids."""
     write("parquet", tmp_path / "a", [[5] * 100_000])
     column = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0).column(0)
     assert (column.compression, column.is_stats_set) == ("ZSTD", False)
@@ -83,7 +83,7 @@ def test_packed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["parquet", "arrow"])
 def test_more_tokens_than_a_list_has(name: str, tmp_path: Path) -> None:
-    """Offsets are int32. The ids are one number, seen 2 ** 31 times."""
+    """Offsets are int32. The ids are a view of one number, 2 ** 31 times."""
     ids = np.broadcast_to(np.int32(0), 1 << 31)
     with FORMATS[name].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
         with pytest.raises(FormatError, match="document 2 has 2147483648 tokens"):

@@ -1,4 +1,4 @@
-"""datatrove's files beside its own `TokenizedFile`, and read by its own dataset."""
+"""datatrove's files against its own `TokenizedFile`, and read by its own dataset."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_files(name: str, size: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [256, 65499, 65500, 65535, 65536, 65537, 200_000])
 def test_dtype(size: int) -> None:
-    """As `PipelineStepWithTokenizer` decides it for a tokenizer of so many tokens."""
+    """The choice of `PipelineStepWithTokenizer` for a tokenizer of this size."""
     from datatrove.utils.tokenization import PipelineStepWithTokenizer
 
     class Step(PipelineStepWithTokenizer):

@@ -1,4 +1,4 @@
-"""MDS directories beside the ones of ``streaming``'s own writer, and read by its datasets."""
+"""MDS directories against those of ``streaming``'s own writer, and read by its datasets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def by_streaming(directory: Path, documents: Documents, **settings: Any) -> dict
 
 
 def read(directory: Path) -> Documents:
-    """By StreamingDataset, whose shared memory is given back."""
+    """Read with StreamingDataset, and release its shared memory."""
     dataset = streaming().StreamingDataset(local=str(directory), batch_size=1)
     documents = [dataset[i]["tokens"].tolist() for i in range(len(dataset))]
     del dataset
@@ -45,7 +45,7 @@ def test_files(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [300, 2000, 20_000])
 @pytest.mark.parametrize("name", ["lengths", "one long", "many", "random0", "random1", "random2", "random3"])
 def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
-    """Where a file ends: also before, at and after a document that is larger than a file may be."""
+    """Ends of files, also before, in and after a document that is larger than a file may be."""
     documents = list(filter(None, document_set(name, LARGE.largest_id)))[:800]
     theirs = by_streaming(tmp_path / "theirs", documents, size_limit=limit)
     write(Mds(limit), tmp_path / "a", documents, LARGE)
@@ -57,14 +57,14 @@ def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["one empty", "empties", "lengths", "one long", "many", "random5"])
 def test_read_by_streaming(name: str, tmp_path: Path) -> None:
-    """Texts without tokens as well, which its writer refuses, and the file without samples before a long document."""
+    """Also texts without tokens, which its own writer refuses, and the file without samples before a long document."""
     documents = document_set(name, LARGE.largest_id)
     write(Mds(2000), tmp_path / "x", documents, LARGE)
     assert read(tmp_path / "x") == documents
 
 
 def test_one_index_over_all(tmp_path: Path) -> None:
-    """As `merge_index` writes it; the whole directory is one dataset then."""
+    """As `merge_index` writes it: the whole directory is then one dataset."""
     sets = {f"{i:05}": document_set(name, LARGE.largest_id) for i, name in enumerate(("random4", "none", "random5"))}
     for name, documents in sets.items():
         write(Mds(2000), tmp_path / name, documents, LARGE)
@@ -77,7 +77,7 @@ def test_one_index_over_all(tmp_path: Path) -> None:
 
 
 def test_a_document_too_large_for_a_file(tmp_path: Path) -> None:
-    """Offsets are uint32. The ids are one number, seen 2 ** 30 times."""
+    """Offsets are uint32. The ids are a view of one number, 2 ** 30 times."""
     ids = np.broadcast_to(np.int32(0), 1 << 30)
     with FORMATS["mds"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
         with pytest.raises(FormatError, match=r"x: document 2 has 1073741823 tokens, more than the 1073740800 of mds"):

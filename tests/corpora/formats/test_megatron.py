@@ -1,4 +1,4 @@
-"""Megatron-LM's files beside an independent writer of its layout."""
+"""Megatron-LM's files against an independent writer of the layout."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.corpora.formats.format_cases import LARGE, NAMES, SMALL, VOCABULARIES
 
 
 def files(documents: list[list[int]], format: str) -> tuple[bytes, bytes]:
-    """What ``IndexedDatasetBuilder`` makes of documents that ``preprocess_data.py`` hands it: .bin and .idx."""
+    """The .bin and .idx of ``IndexedDatasetBuilder`` for documents from ``preprocess_data.py``."""
     code = {"H": 8, "i": 4}[format]
     tokens, lengths, ends = b"", [], [0]
     for document in documents:
         tokens += struct.pack(f"<{len(document)}{format}", *document)
-        if document:  # of no tokens there is no sequence
+        if document:  # documents without tokens have no sequence
             lengths.append(len(document))
         ends.append(len(lengths))
     index = b"MMIDIDX\x00\x00" + struct.pack("<Q", 1) + struct.pack("<B", code)
@@ -46,18 +46,18 @@ def test_files_and_documents(name: str, size: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "dtype"), [(1, "uint16"), (65499, "uint16"), (65500, "int32"), (65536, "int32")])
 def test_dtype(size: int, dtype: str) -> None:
-    """`DType.optimal_dtype`: below 65500."""
+    """The rule of `DType.optimal_dtype`: uint16 below 65500."""
     assert FORMATS["megatron"].dtype(Vocabulary(size, size - 1)) == np.dtype(dtype)
 
 
 def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
-    """Lengths are int32 in the index. The ids are one number, seen 2 ** 31 times."""
+    """Lengths are int32 in the index. The ids are a view of one number, 2 ** 31 times."""
     ids = np.broadcast_to(np.int32(0), 1 << 31)
     with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
         writer.write(ids, np.array([0, 1], np.int64))
         with pytest.raises(FormatError, match=r"x: document 3 has 2147483648 tokens, more than the 2147483647 of"):
             writer.write(ids, np.array([0, 0, 1 << 31], np.int64))
-        assert (writer.documents, writer.tokens) == (1, 1)  # nothing of a refused call is kept
+        assert (writer.documents, writer.tokens) == (1, 1)  # a refused call leaves no trace
         writer.write(ids, np.array([5, 7], np.int64))
         writer.finish()
     assert (tmp_path / "x.idx").read_bytes() == files([[0], [0, 0]], "i")[1]
@@ -65,7 +65,7 @@ def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", VOCABULARIES)
 def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
-    """The lengths alone, without writing so many tokens."""
+    """Only the lengths, without writing that many tokens."""
     lengths = [5, (1 << 31) - 1, 0, (1 << 31) - 1, 7]
     vocabulary = VOCABULARIES[size]
     with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(vocabulary)) as writer:
@@ -77,14 +77,14 @@ def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
 
 
 def test_no_end_of_document_for_no_tokens() -> None:
-    """preprocess_data.py appends it to a text that has tokens; the tools of the others to every text."""
+    """preprocess_data.py appends it only to texts with tokens; the tools of other formats to every text."""
     assert {name for name, format in FORMATS.items() if not format.suffix_empty} == {"megatron"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lengths", "many"])
 def test_read_by_megatron(name: str, tmp_path: Path) -> None:
-    """Each sequence of its own class is a document that has tokens."""
+    """Each sequence of Megatron's own class is a document with tokens."""
     indexed = pytest.importorskip("megatron.core.datasets.indexed_dataset")
     documents = document_set(name, LARGE.largest_id)
     write("megatron", tmp_path / "x", documents, LARGE)

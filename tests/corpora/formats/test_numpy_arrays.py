@@ -1,4 +1,4 @@
-"""NumPy's files beside ``np.save``, and the bare ones beside ``tofile``."""
+"""NumPy's files against ``np.save``, and raw ones against ``tofile``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary names: whose process is gone is known, and nobody takes another's file."""
+"""Temporary names: leftovers of dead processes are recognised, and no file of another process is touched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.corpora.job.job_cases import FORMAT_CASES
 
 @pytest.mark.parametrize("name", FORMAT_CASES)
 def test_what_opening_removes(name: str, tmp_path: Path) -> None:
-    """Leftovers of this shard; not those of others, and nothing that has only a similar name."""
+    """Leftovers of this shard, but not of others, and no file that only has a similar name."""
     others = [".y.123-0123456789ab.crayon-tmp", ".x2.1-0123456789ab.crayon-tmp", "x.tmp", ".x.crayon-tmp"]
     for place in (".x.123-0123456789ab.crayon-tmp", *others):
         (tmp_path / place).mkdir()
@@ -28,7 +28,7 @@ def test_what_opening_removes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_CASES)
 def test_the_same_shard_once_more(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader finds it at every moment; with other documents the file that readers look for is removed first."""
+    """Readers find it at every moment. With other documents, the file that readers open is removed first."""
     last = str(tmp_path / "x" / "index.json") if name == "mds" else FORMATS[name].files(str(tmp_path / "x"))[-1]
     removed: list[str] = []
     for call in ("unlink", "rename"):
@@ -45,7 +45,7 @@ def test_the_same_shard_once_more(name: str, tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_name_that_cannot_be_given(tmp_path: Path) -> None:
-    """There is a directory of the second file's name: the first one, which has its name, does not stay alone."""
+    """The second file's name belongs to a directory: the first file, already renamed, is removed again."""
     (tmp_path / "x.ds.metadata").mkdir()
     with pytest.raises(IsADirectoryError) as error:
         write("datatrove", tmp_path / "x", [[1, 2]])

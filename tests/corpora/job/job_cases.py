@@ -1,4 +1,4 @@
-"""Corpora for jobs, and what must come of them, by the reference's tokenizers and a format's writer in one go."""
+"""Corpora for jobs, and the expected files: by the reference's tokenizers and one call of a format's writer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL_FORMATS = ("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds")
 FORMAT_CASES = [
     pytest.param(name, marks=pytest.mark.slow) if name in ("parquet", "arrow") else name for name in ALL_FORMATS
 ]
-"""For ``parametrize``: pyarrow writes two of them."""
+"""For ``parametrize``: two of them need pyarrow."""
 
 
 def documents_of(count: int, seed: int) -> list[str]:
@@ -31,7 +31,7 @@ def documents_of(count: int, seed: int) -> list[str]:
 
 
 def crayon_threads() -> list[str]:
-    """The names of our threads that have not ended."""
+    """The names of our running threads."""
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon")]
 
 
@@ -41,7 +41,7 @@ def write_jsonl(path: Path, texts: Sequence[str]) -> None:
 
 
 def corpus(directory: Path, files: int = 3, count: int = 40, seed: int = 1) -> list[list[str]]:
-    """Files 0.jsonl, 1.jsonl, ... in a directory; the texts of each."""
+    """Write files 0.jsonl, 1.jsonl, ... into a directory. Returns the texts of each."""
     texts = [documents_of(count + 3 * i, seed + i) for i in range(files)]
     for i, of_file in enumerate(texts):
         write_jsonl(directory / f"{i}.jsonl", of_file)
@@ -49,21 +49,21 @@ def corpus(directory: Path, files: int = 3, count: int = 40, seed: int = 1) -> l
 
 
 def tree(directory: Path) -> dict[str, bytes]:
-    """Every file of a directory by its path in it."""
+    """Every file of a directory by its relative path."""
     return {
         str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
     }
 
 
 def tokens(directory: Path) -> dict[str, bytes]:
-    """`tree` without what a shard's state needs."""
+    """`tree` without the files of a shard's state."""
     return {name: data for name, data in tree(directory).items() if not name.startswith("_crayon")}
 
 
 def reference_ids(
     tokenizer: Path, texts: Sequence[str], special: bool = False, eos: int | None = None
 ) -> list[list[int]]:
-    """What `tokenizers` says of each text, with `eos` after it."""
+    """The ids of `tokenizers` for each text, followed by `eos`."""
     encodings = tokenizers.Tokenizer.from_file(str(tokenizer)).encode_batch(list(texts), add_special_tokens=special)
     return [encoding.ids + ([] if eos is None else [eos]) for encoding in encodings]
 
@@ -74,7 +74,7 @@ def vocabulary_of(tokenizer: Path, eos: int | None = None) -> Vocabulary:
 
 
 def write_by_hand(format: str, prefix: Path, rows: Sequence[Sequence[int]], vocabulary: Vocabulary) -> None:
-    """All documents in one call of the format's writer."""
+    """Write all documents with one call of the format's writer."""
     prefix.parent.mkdir(parents=True, exist_ok=True)
     splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     ids = np.array([id for row in rows for id in row], np.int64)
@@ -84,13 +84,13 @@ def write_by_hand(format: str, prefix: Path, rows: Sequence[Sequence[int]], voca
 
 
 def rows_of(prefix: Path) -> list[list[int]]:
-    """The documents of a shard in the format "bin", of a vocabulary of at most 65,536."""
+    """The documents of a shard in the format "bin", for a vocabulary of at most 65,536."""
     splits = np.load(f"{prefix}.row_splits.npy")
     ids = np.fromfile(f"{prefix}.bin", np.uint16)
     return [ids[begin:end].tolist() for begin, end in pairwise(splits)]
 
 
 def state_of(output: Path) -> dict[str, Any]:
-    """What is noted of a shard."""
+    """The recorded state of a shard."""
     found: dict[str, Any] = json.loads((output.parent / "_crayon" / f"{output.name}.json").read_bytes())
     return found

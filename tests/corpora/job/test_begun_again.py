@@ -1,4 +1,4 @@
-"""A directory that has a job already: what goes on from there, what takes its place, and what is never lost."""
+"""A directory that already has a job: what continues, what is replaced, and what is never lost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def spoil(path: Path, line: bytes = b"{oops\n") -> None:
 def test_a_mistake_costs_nothing(
     inputs: Path, gpt2_like: Path, tmp_path: Path, more: dict[str, Any], error: type[Exception], says: str
 ) -> None:
-    """With `overwrite`, too, what is there stays until what can be checked is."""
+    """Even with `overwrite`, the old files stay until all checks have passed."""
     job(inputs, tmp_path / "out", gpt2_like)
     was = tree(tmp_path / "out")
     with pytest.raises(error, match=says):
@@ -75,7 +75,7 @@ def test_names_and_vocabularies_are_checked_first(inputs: Path, gpt2_like: Path,
 
 @pytest.mark.parametrize(("then", "shuffle"), [("skip", False), ("replace", True)])
 def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, then: str, shuffle: bool) -> None:
-    """What "stop" had done stays, and in the end nothing tells it from a job that began with the other."""
+    """The finished work of "stop" is kept, and the result equals that of a job that began with "skip"."""
     spoil(inputs / "1.jsonl")
     options: dict[str, Any] = {"max_tokens_per_shard": 100, "shuffle": shuffle, "seed": 3}
     with pytest.raises(BadRecordError, match="skip leaves bad records out"):
@@ -92,7 +92,7 @@ def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, th
 
 
 def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """It is read anew, the others' tokens stay; one that is done may not change, and nor may the tasks."""
+    """It is read anew, and tokens of the others are kept. A finished input may not change, nor may the tasks."""
     good = (inputs / "2.jsonl").read_bytes()
     spoil(inputs / "2.jsonl")
     with pytest.raises(BadRecordError):
@@ -114,7 +114,7 @@ def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) 
 
 
 def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """A file that grew moves others into other tasks: that cannot go on."""
+    """A file that grew moves others into other tasks, so the job cannot continue."""
     write_jsonl(inputs / "0.jsonl", ["first " * 300])
     write_jsonl(inputs / "1.jsonl", ["second"])
     spoil(inputs / "1.jsonl")
@@ -125,7 +125,7 @@ def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) 
     write_jsonl(inputs / "1.jsonl", ["much " * 1000])
     with pytest.raises(JobError, match=r"1\.jsonl has changed"):
         job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000)
-    write_jsonl(inputs / "1.jsonl", ["more " * 10])  # still together with the third
+    write_jsonl(inputs / "1.jsonl", ["more " * 10])  # still in one task with the third
     assert job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000).tokenized.documents == 2
 
 
@@ -186,7 +186,7 @@ def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Files beside ours, or within a directory of ours; one in the way is refused before anything is removed."""
+    """Files beside ours, or in a directory of ours. A file in the way is refused before anything is removed."""
     out = tmp_path / "out"
     job(inputs, out, gpt2_like, "mds")
     (out / "00000" / "precious").write_text("x")
@@ -210,7 +210,7 @@ def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tm
 
 
 def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Those of later numbers, too; so do two outputs with names in common."""
+    """Also files of later numbers, and two outputs with common names."""
     options: dict[str, Any] = {"tokenizer": str(gpt2_like), "max_tokens_per_shard": 20}
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a_00001.bin").write_text("precious")
@@ -227,7 +227,7 @@ def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path:
 
 
 def test_other_spellings(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of paths, and of what makes no difference: the same job, with the names that it began with."""
+    """Other spellings of paths and of equal options: the same job, with its original names."""
     good = (inputs / "2.jsonl").read_bytes()
     shutil.copy(gpt2_like, tmp_path / "tk.json")
     monkeypatch.chdir(tmp_path)

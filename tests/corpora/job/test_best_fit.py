@@ -1,4 +1,4 @@
-"""Best-fit decreasing, beside the same by hand, piece by piece, and beside TRL's own."""
+"""Best-fit decreasing against a plain implementation, and against TRL's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crayon_hf.corpora.job.packing import _pieces
 
 
 def by_hand(lengths: list[int], room: int) -> list[list[int]]:
-    """Sequences as lists of numbers of pieces. Each piece looks at every sequence."""
+    """Sequences as lists of numbers of pieces. Each piece tries every sequence."""
     sequences: list[list[int]] = []
     left: list[int] = []
     since: list[int] = []
@@ -57,7 +57,7 @@ def test_as_by_hand(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_as_trl_packs(seed: int) -> None:
-    """``pack_dataset(..., strategy="bfd_split")``, documents that are longer than a sequence and empty ones too."""
+    """``pack_dataset(..., strategy="bfd_split")``, also for empty documents and some longer than a sequence."""
     data_utils = pytest.importorskip("trl.data_utils")
     datasets = pytest.importorskip("datasets")
     chance = random.Random(seed)

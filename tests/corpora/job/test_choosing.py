@@ -1,4 +1,4 @@
-"""Documents that are left out: duplicates, and those that are held out, whoever works and however often."""
+"""Documents that are left out, duplicates and held-out ones, with any number of processes and interruptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_json
 
 @pytest.fixture(scope="module")
 def texts() -> list[list[str]]:
-    """Of files: many are there twice and more often, within a file and in others; some are empty."""
+    """Texts of files, many repeated within a file and across files; some are empty."""
     chance = random.Random(5)
     return [[f"text {chance.randint(0, 120)} of some" * chance.randint(0, 2) for _ in range(60 + i)] for i in range(4)]
 
@@ -46,7 +46,7 @@ def is_held_out(text: str, share: float) -> bool:
 
 @pytest.mark.slow
 def test_duplicates(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """The first of each text is there, in its place."""
+    """The first occurrence of each text is kept, in its position."""
     summary = job(inputs, tmp_path / "1", gpt2_like, deduplicate=True, batch_bytes=200)
     everything = [text for of_file in texts for text in of_file]
     expected = list(dict.fromkeys(everything))
@@ -60,7 +60,7 @@ def test_duplicates(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_p
 
 
 def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In however many parts they are compared."""
+    """Compared in any number of parts."""
     job(inputs, tmp_path / "1", gpt2_like, deduplicate=True)
     monkeypatch.setattr(choosing, "_PART", 17)
     job(inputs, tmp_path / "2", gpt2_like, deduplicate=True)
@@ -69,7 +69,7 @@ def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monk
 
 @pytest.mark.slow
 def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """By the text alone: the two directories have all documents, and no text is on both sides."""
+    """By the text alone: the two directories together have all documents, and no text is in both."""
     summary = job(inputs, tmp_path / "1", gpt2_like, held_out=0.3)
     everything = [text for of_file in texts for text in of_file]
     aside = [text for text in everything if is_held_out(text, 0.3)]
@@ -92,7 +92,8 @@ def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_pat
 
 
 def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """What is left out of other files depends on it: before the first shard all begins anew, after it nothing does."""
+    """The documents that other files lose depend on it. Before the first shard the job starts over; after it nothing
+    does."""
     for i in range(3):
         write_jsonl(tmp_path / "in" / f"{i}.jsonl", ["one", "two", f"{i}"])
     (tmp_path / "in" / "1.jsonl").open("a").write("{oops\n")

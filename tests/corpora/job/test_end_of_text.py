@@ -1,4 +1,4 @@
-"""Which token ends a document: what the files beside a tokenizer say, a known name, or what the user says."""
+"""The token that ends a document: from the files beside a tokenizer, by a known name, or from the user."""
 
 from __future__ import annotations
 

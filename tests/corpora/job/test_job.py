@@ -45,7 +45,7 @@ def texts_of(inputs: Path) -> list[str]:
 
 
 def test_processes_make_no_difference(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """One process, three, a Tokenizer that is pickled for them: the same bytes, those of the reference's ids."""
+    """One process, three, or a Tokenizer that is pickled for them: the same bytes, from the reference's ids."""
     summary = job(inputs, tmp_path / "1", gpt2_like)
     expected = tree(tmp_path / "1")
     opened = crayon_hf.Tokenizer.from_file(gpt2_like)
@@ -53,7 +53,7 @@ def test_processes_make_no_difference(inputs: Path, gpt2_like: Path, tmp_path: P
     job(inputs, tmp_path / "o", opened, workers=2)
     assert tree(tmp_path / "3") == expected
     named = tree(tmp_path / "o")
-    assert {**named, "manifest.json": b""} == {**expected, "manifest.json": b""}  # an object has no name
+    assert {**named, "manifest.json": b""} == {**expected, "manifest.json": b""}  # a Tokenizer object has no name
     rows = [row for i in range(summary.tasks) for row in rows_of(tmp_path / "1" / f"{i:05d}")]
     assert rows == reference_ids(gpt2_like, texts_of(inputs))
     assert summary.counts.documents == len(rows)
@@ -62,7 +62,7 @@ def test_processes_make_no_difference(inputs: Path, gpt2_like: Path, tmp_path: P
 
 
 def test_processes_read_special_tokens_as_the_tokenizer_does(gpt2_like: Path, tmp_path: Path) -> None:
-    """Whether as text, a pickle does not say."""
+    """A pickle does not store `encode_special_tokens`, so the job passes it on."""
     text = "a fox<|endoftext|>and"
     write_jsonl(tmp_path / "in" / "0.jsonl", [text])
     opened = crayon_hf.Tokenizer.from_file(gpt2_like)
@@ -127,14 +127,14 @@ def test_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     job(inputs, out, gpt2_like)
     (tmp_path / "notes.txt").rename(out / "notes.txt")
     job(inputs, out, gpt2_like, "npy", overwrite=True)
-    assert tree(out)["notes.txt"] == b"mine"  # beside ours it is left alone
+    assert tree(out)["notes.txt"] == b"mine"  # files beside ours are left alone
     with pytest.raises(JobError, match="is not a directory"):
         job(inputs, out / "notes.txt", gpt2_like)
 
 
 @pytest.mark.slow
 def test_an_output_within_the_inputs(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """What a job writes is not what it reads, the second time."""
+    """A second run does not read the output of the first."""
     shutil.copytree(inputs, tmp_path / "in")
     first = job(tmp_path / "in", tmp_path / "in" / "out", gpt2_like, "parquet")
     again = job(tmp_path / "in", tmp_path / "in" / "out", gpt2_like, "parquet")
@@ -146,7 +146,7 @@ def test_an_output_within_the_inputs(inputs: Path, gpt2_like: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_one_bad_file(inputs: Path, gpt2_like: Path, tmp_path: Path, workers: int) -> None:
-    """A file that cannot be read: the others are done, and only this one is left for the next call."""
+    """A file that cannot be read: the others are encoded, and only this one is left for the next call."""
     shutil.copytree(inputs, tmp_path / "in")
     job(tmp_path / "in", tmp_path / "whole", gpt2_like, group_bytes=1)
     path, away = tmp_path / "in" / "1.jsonl", tmp_path / "away"
@@ -170,14 +170,15 @@ def children_of(process: int) -> list[int]:
 
 def open_files_of(process: int) -> list[str]:
     files = []
-    with contextlib.suppress(OSError):  # it ended, or closed one meanwhile
+    with contextlib.suppress(OSError):  # the process may end, or close the file, meanwhile
         files += [os.readlink(descriptor.path) for descriptor in os.scandir(f"/proc/{process}/fd")]
     return files
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Once it is begun again; what it did before stays. A task whose workers always die is reported, the rest done."""
+    """Its task is begun again once, and its finished work is kept. A task whose workers always die is reported, and the
+    rest is finished."""
     job(inputs, tmp_path / "whole", gpt2_like, group_bytes=1)
     killed: list[int] = []
     lock = threading.Lock()
@@ -198,8 +199,8 @@ def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """It is begun twice, then reported with the signal; the other task is done all the same."""
-    write_jsonl(tmp_path / "in" / "0.jsonl", ["some words of a text"] * 100_000)  # takes seconds, a line at a time
+    """It is begun twice, then reported with the signal. The other task is finished."""
+    write_jsonl(tmp_path / "in" / "0.jsonl", ["some words of a text"] * 100_000)  # takes seconds
     write_jsonl(tmp_path / "in" / "1.jsonl", ["short"])
 
     def kill(progress: JobProgress) -> None:
@@ -219,7 +220,7 @@ def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: p
 
 @pytest.mark.parametrize("options", [{}, {"deduplicate": True, "held_out": 0.3}, {"shuffle": True}])
 def test_two_at_once(inputs: Path, gpt2_like: Path, tmp_path: Path, options: dict[str, Any]) -> None:
-    """The second does all tasks while the first is at work, and both end with the same files."""
+    """The second does all tasks while the first runs, and both end with the same files."""
     summaries: list[Any] = []
 
     def second(progress: JobProgress) -> None:
@@ -234,7 +235,7 @@ def test_two_at_once(inputs: Path, gpt2_like: Path, tmp_path: Path, options: dic
 
 
 def test_another_job_begins_at_once(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """With `overwrite`, while the first is at work, which says so and writes no more."""
+    """With `overwrite`, while the first runs. The first reports that and writes nothing more."""
     said: list[str] = []
 
     def second(progress: JobProgress) -> None:
@@ -259,7 +260,7 @@ def test_progress(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Another engine does the tasks, in any order; what it does not do, or cannot, is reported."""
+    """Another engine runs the tasks, in any order. Tasks that it leaves out, or fails, are reported."""
 
     def backwards(tasks: Any, work: Any, progress: Any) -> Any:
         for task in reversed(tasks):

@@ -1,6 +1,6 @@
-"""Jobs that are killed: before each of their effects on the file system, and at random moments; and two at once.
+"""Jobs that are killed, before each of their changes to the file system and at random moments; and two jobs at once.
 
-Whatever was left, the same call ends with the bytes of one that nothing happened to.
+After any of these, the same call ends with the bytes of an undisturbed job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.corpora.job.job_cases import corpus, tree, write_jsonl
 
 ROOT = Path(__file__).parents[3]
 
-# Jobs in processes that are forked from one that has all imports, and the tokenizer's pages.
+# Jobs run in forks of a process that has all imports, and the tokenizer's pages.
 FORKING = (
     f"import sys; sys.path.append({str(ROOT)!r})"
     + """
@@ -122,7 +122,7 @@ whole = tree(home / "whole")
 
 
 def fork(home: Path, tokenizer: Path, options: dict[str, Any], code: str) -> Any:
-    """What `said` is after this code, which can use the functions above, has run."""
+    """Run code that can use the functions above in a forked process. Returns its value of `said`."""
     done = subprocess.run(
         [sys.executable, "-c", FORKING + code + "\nprint(json.dumps(said))\n", home, json.dumps(options), tokenizer],
         capture_output=True,
@@ -188,7 +188,7 @@ def test_killed_before_every_change(tmp_path: Path, gpt2_like: Path, case: str) 
 @pytest.mark.slow
 @pytest.mark.parametrize("old", ["done", "begun"])
 def test_killed_while_another_job_is_overwritten(tmp_path: Path, gpt2_like: Path, old: str) -> None:
-    """The old job had other names; nothing of it is left."""
+    """The old job had other names. None of its files are left."""
     small_corpus(tmp_path)
     before = f"""
 OVERWRITE = True  # another job, which is done, or was killed when some of it was
@@ -222,7 +222,7 @@ while True:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_two_at_once(tmp_path: Path, gpt2_like: Path, case: str) -> None:
-    """Before each change of one job another process does the same job, all of it or until it is killed."""
+    """Before each change of one job, another process runs the same job, to its end or until it is killed."""
     small_corpus(tmp_path)
     options = {"bad_records": "skip", **CASES[case]}
     rows = fork(tmp_path, gpt2_like, options, AT_ONCE)
@@ -254,8 +254,8 @@ said = order
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
 @pytest.mark.parametrize("case", ["megatron", "limited", "shuffled"])
 def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case: str) -> None:
-    """No file gets its name before it is forced to the disk, and no task's state is replaced before the names of its
-    files are: two tasks are at work at once."""
+    """A file is synced before it is renamed, and the names of its files before a task's state is replaced. Two tasks
+    run at once."""
     small_corpus(tmp_path)
     order = fork(tmp_path, gpt2_like, {"bad_records": "skip", **CASES[case]}, SYNCED)
     synced: set[str] = set()
@@ -286,7 +286,7 @@ def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case:
 
 
 def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subprocess.Popen[str]:
-    """The command, in a process group of its own."""
+    """Start the command in its own process group."""
     command = [
         sys.executable, "-m", "crayon_hf", "tokenize", home / "in", "-o", out, "-t", tokenizer, "--append-eos",
         "--group-bytes", "100K", "--batch-bytes", "20K", "--max-tokens-per-shard", "5000", "--bad-records", "replace",
@@ -298,23 +298,25 @@ def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subproc
 
 
 ENDINGS = (("SIGKILL", True), ("SIGKILL", False), ("SIGINT", True), ("SIGTERM", False))
-"""Signals, and whether the whole process group gets them, or the job alone: then its workers have to notice and end."""
+"""Signals, and whether the whole process group gets them. If only the job does, its workers have to notice and end."""
 
 
 def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
-    """Whether it ended in order: it may have been done already, or not have begun."""
+    """Whether it ended in order. It may have finished before, or not have begun."""
     number = getattr(signal, name)
     if is_for_all:
         os.killpg(job.pid, number)
     else:
         job.send_signal(number)
     said = job.communicate(timeout=60)[1]
-    assert job.returncode in (-number, 128 + number, 0) or "KeyboardInterrupt" in said, said  # before crayon_hf.cli
+    assert job.returncode in (-number, 128 + number, 0) or "KeyboardInterrupt" in said, (
+        said
+    )  # before crayon_hf.cli is imported
     return job.returncode == 128 + number
 
 
 def temporaries(out: Path) -> set[str]:
-    """Files that are to get another name when they are whole."""
+    """Files with temporary names."""
     return {name for name in tree(out) if name.endswith("tmp")} if out.exists() else set()
 
 
@@ -334,8 +336,8 @@ def test_ended_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path, workers
     assert len(expected) > 20
     kills = 0
     for seed in range(1000):
-        out = tmp_path / f"out{kills % 4}"  # five of each kind, before it is let end
-        before = temporaries(out)  # left by one that was killed
+        out = tmp_path / f"out{kills % 4}"  # five of each kind, then it may finish
+        before = temporaries(out)  # left by a killed job
         chance = random.Random(seed)
         job = start(tmp_path, out, gpt2_like, workers)
         try:

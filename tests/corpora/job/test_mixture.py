@@ -1,4 +1,4 @@
-"""Sources that are mixed: each as often as was asked for, in every task, in an order that a seed decides."""
+"""Mixed sources: each as often as requested, in every task, in an order that a seed decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_json
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Texts of sources whose files are web/0.jsonl, ... under a directory, which is under the key "at"."""
+    """Write sources with files web/0.jsonl, ... Returns their texts; the key "at" has the directory."""
     directory = tmp_path_factory.mktemp("sources")
     texts = {"at": [str(directory)]}
     for name, files, each in (("web", 8, 60), ("code", 4, 40), ("books", 2, 20)):
@@ -83,7 +83,7 @@ def test_repeats(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path)
 
 
 def test_proportions(sources: dict[str, list[str]]) -> None:
-    """As many bytes as all sources have, in these shares."""
+    """These shares of the total bytes of all sources."""
     given = mixture(sources, web={"proportion": 2}, code={"proportion": 6})
     found, repeats = sources_of(given, find_inputs)
     sizes = [sum(file.size for file in found[:8]), sum(file.size for file in found[8:])]
@@ -92,19 +92,19 @@ def test_proportions(sources: dict[str, list[str]]) -> None:
 
 
 def test_no_duplicates_and_held_out(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """A document that is read again is no duplicate of itself; nothing is held out twice."""
+    """A document that is read again is not its own duplicate, and is held out only once."""
     given = mixture(sources, web={"repeat": 2}, code={"repeat": 1})
     given["again"] = {"inputs": [f"{sources['at'][0]}/web/0.jsonl"]}
     del given["code"]
     summary = job(given, tmp_path / "1", gpt2_like, deduplicate=True, held_out=0.2)
     aside = [tuple(row) for task in tasks_of(tmp_path / "1" / "held-out") for row in task]
     everything = [tuple(ids) for ids in reference_ids(gpt2_like, sources["web"])]
-    twice = set(everything[:60])  # of two sources
+    twice = set(everything[:60])  # the documents of two sources
     assert {aside.count(ids) for ids in aside if ids in twice} == {2}
     assert {aside.count(ids) for ids in aside if ids not in twice} == {1}
     rows = collections.Counter(tuple(row) for task in tasks_of(tmp_path / "1") for row in task)
     assert set(rows) == set(everything) - set(aside)
-    # The same file under another name of the mixture is the same documents, too.
+    # The same file under another name in the mixture has the same documents.
     assert {rows[ids] for ids in everything[:60] if ids in rows} == {3}
     assert {rows[ids] for ids in everything[60:] if ids in rows} == {2}
     assert summary.counts.duplicates == 0

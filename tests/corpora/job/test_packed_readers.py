@@ -1,5 +1,5 @@
-"""Packed files in the hands of those that train from them: every document is found again, with the position of each
-token in its document as that reader gives it."""
+"""Packed files in the libraries that train from them: every document is found again, with the positions of its tokens
+as that reader gives them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def packed(texts: Path, output: Path, tokenizer: Path, format: str, packing: str, **options: Any) -> int:
-    """The end of text; nothing is dropped."""
+    """Write packed files. Returns the id of the end of text; no token is dropped."""
     how = {"append_eos": True, "sequence_length": LENGTH, "packing": packing, "remainder": "pad", **options}
     tokenize_corpus(texts, output, format, tokenizer=str(tokenizer), workers=1, **how)
     eos: int = json.loads((output / "manifest.json").read_bytes())["eos_id"]
@@ -37,7 +37,7 @@ def packed(texts: Path, output: Path, tokenizer: Path, format: str, packing: str
 
 
 def pieces_of(ids: list[int], positions: list[int]) -> Iterator[list[int]]:
-    """What lies between one position 0 and the next."""
+    """The tokens between one position 0 and the next."""
     starts = [i for i, position in enumerate(positions) if position == 0]
     assert starts[:1] == [0]
     for begin, end in pairwise([*starts, len(ids)]):
@@ -46,7 +46,7 @@ def pieces_of(ids: list[int], positions: list[int]) -> Iterator[list[int]]:
 
 
 def check(pieces: list[list[int]], texts: Path, tokenizer: Path, packing: str, eos: int) -> None:
-    """All documents are there, whole where they fit. What is left is padding, which is the end of text here."""
+    """All documents are there, whole where they fit. The rest is padding, which is the end of text here."""
     paths = sorted(texts.glob("*.jsonl"))
     lines = [json.loads(line)["text"] for path in paths for line in path.read_text("utf-8").splitlines()]
     documents = reference_ids(tokenizer, lines, eos=eos)
@@ -77,8 +77,8 @@ def test_numpy(format: str, packing: str, texts: Path, gpt2_like: Path, tmp_path
 
 @packings
 def test_the_same_sequences(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """For LLM Foundry's StreamingTextDataset and Megatron-LM's GPTDataset, which part documents after each end of
-    text. Megatron's own has none for a text without tokens."""
+    """LLM Foundry's StreamingTextDataset and Megatron-LM's GPTDataset separate documents at each end of text.
+    Megatron's own files have none for a text without tokens."""
     for format in ("npy", "megatron", "mds"):
         packed(texts, tmp_path / format, gpt2_like, format, packing, append_eos=False)
     sequences = np.load(tmp_path / "npy" / "00000.npy").tolist()
@@ -103,7 +103,7 @@ def pieces_by_length(rows: Any) -> list[list[int]]:
 @pytest.mark.slow
 @packings
 def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Rows, and the lengths of the pieces in each, of which TRL's padding-free collator makes positions."""
+    """Rows, and the lengths of their pieces, from which TRL's padding-free collator makes positions."""
     datasets = pytest.importorskip("datasets")
     trl = pytest.importorskip("trl.trainer.sft_trainer")
     for format in ("arrow", "parquet"):
@@ -123,7 +123,7 @@ def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: 
 @pytest.mark.slow
 @packings
 def test_datatrove(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """It reads one token more than `seq_len`, and finds where documents begin by the index. nanotron uses it."""
+    """It reads one token more than `seq_len`, and finds the starts of documents by the index. nanotron uses it."""
     dataset = pytest.importorskip("datatrove.utils.dataset")
     eos = packed(texts, tmp_path, gpt2_like, "datatrove", packing)
     folder = dataset.DatatroveFolderDataset(

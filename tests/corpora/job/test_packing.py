@@ -1,4 +1,4 @@
-"""Documents to sequences of one length: every token is found again, whoever does it and however often it is killed."""
+"""Documents in sequences of one length: every token is found again, with any number of processes and interruptions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAD = 9_999
 
 
 class Written:
-    """What `Shards` is to a packer."""
+    """A replacement of `Shards` for a packer."""
 
     def __init__(self) -> None:
         self.sequences: list[list[int]] = []
@@ -55,7 +55,7 @@ def documents(seed: int) -> list[list[int]]:
 
 
 def pack(kind: type[BestFit | Concatenated], rows: list[list[int]], cuts: list[int], remainder: str) -> Written:
-    """Documents, in the calls that `cuts` say."""
+    """Pack documents, in calls that end at `cuts`."""
     written = Written()
     packer = kind(written, LENGTH, remainder, PAD)  # type: ignore[arg-type]
     edges = [0, *(cut for cut in cuts if cut < len(rows)), len(rows)]
@@ -64,13 +64,13 @@ def pack(kind: type[BestFit | Concatenated], rows: list[list[int]], cuts: list[i
         splits = np.cumsum([0, *map(len, part)], dtype=np.int64)
         ids = np.array([token for row in part for token in row], np.int32)
         packer.write(ids, splits)
-        ids[:] = -1  # the caller may use the array again
+        ids[:] = -1  # the caller may reuse the array
     packer.finish()
     return written
 
 
 def concatenated(rows: list[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
-    """(sequences, pieces of each), cut by hand."""
+    """(sequences, pieces of each) by plain cutting."""
     owners = [(number, token) for number, row in enumerate(rows) for token in row]
     sequences = [owners[i : i + LENGTH] for i in range(0, len(owners), LENGTH)]
     pieces = [[len(list(group)) for _, group in itertools.groupby(part, lambda each: each[0])] for part in sequences]
@@ -78,7 +78,7 @@ def concatenated(rows: list[list[int]]) -> tuple[list[list[int]], list[list[int]
 
 
 def fitted(rows: list[list[int]], window: int) -> tuple[list[list[int]], list[list[int]]]:
-    """(sequences, pieces of each), window by window, placed by hand."""
+    """(sequences, pieces of each) by plain best fit in each window."""
     sequences: list[list[int]] = []
     pieces: list[list[int]] = []
     gathered: list[list[int]] = []
@@ -101,7 +101,7 @@ def fitted(rows: list[list[int]], window: int) -> tuple[list[list[int]], list[li
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("kind", [Concatenated, BestFit])
 def test_as_by_hand(kind: type[BestFit | Concatenated], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In calls of any documents."""
+    """With any split of the documents into calls."""
     monkeypatch.setattr(packing, "WINDOW", 32 * LENGTH)
     monkeypatch.setattr(packing, "_AT_ONCE", 5 * LENGTH)
     rows, chance = documents(seed), random.Random(seed)
@@ -134,7 +134,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("packing", ["concat", "best-fit"])
 def test_a_job(packing: str, shuffle: bool, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Of each task the sequences that the reference's ids make by hand; whoever works, the same files."""
+    """Each task has the sequences of the plain algorithm on the reference's ids. Any number of processes gives the same
+    files."""
     options = {"packing": packing, "remainder": "pad", "shuffle": shuffle}
     summary = job(inputs, tmp_path / "out", gpt2_like, "npy", **options)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())

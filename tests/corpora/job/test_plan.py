@@ -21,7 +21,7 @@ def test_files_in_order_and_whole() -> None:
     assert groups([3, 3, 3, 3], 7) == [[0, 1], [2, 3]]
     assert groups([9, 1, 1, 9, 1], 3) == [[0], [1, 2], [3], [4]]
     assert groups([2, 0, 0, 1], 2) == [[0, 1, 2], [3]]
-    assert groups([1, -1, 1, 1], 9) == [[0], [1], [2, 3]]  # a size that nobody knows
+    assert groups([1, -1, 1, 1], 9) == [[0], [1], [2, 3]]  # an unknown size
     assert groups([5], 1) == [[0]]
 
 

@@ -1,4 +1,4 @@
-"""The line that says how far a job is."""
+"""The progress line of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tokenize_shard`: the ids of the reference in every format, whatever the batches, limits, order and bad records."""
+"""`tokenize_shard`: the reference's ids in every format, for any batches, limits, order and bad records."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ def test_no_shard_has_more_tokens_than_it_may(gpt2_like: Path, tmp_path: Path) -
         output = tmp_path / f"{batch_bytes}"
         made = shard(tmp_path / "in.jsonl", output, gpt2_like, max_tokens_per_shard=limit, batch_bytes=batch_bytes)
         found = [rows_of(tmp_path / part["name"]) for part in made.shards]
-        assert [row for part in found for row in part] == rows  # in order, and none is cut
+        assert [row for part in found for row in part] == rows  # in order, and no row is cut
         for part, after in zip(found, [*found[1:], None], strict=True):
             size = sum(map(len, part))
             assert size <= limit or len([row for row in part if row]) == 1
-            assert after is None or size + len(after[0]) > limit  # and none is shorter than it has to be
+            assert after is None or size + len(after[0]) > limit  # no shard is shorter than necessary
         assert [part["tokens"] for part in made.shards] == [sum(map(len, part)) for part in found]
 
 
@@ -126,7 +126,7 @@ def test_shuffled_as_datatrove_shuffles(
 
 
 def bad_corpus(path: Path) -> list[tuple[int, str]]:
-    """Records good and bad; line numbers and what is read of each bad one with "replace"."""
+    """Good and bad records. Returns line numbers, and the text of each bad record with "replace"."""
     lines: list[bytes] = []
     bad: list[tuple[int, str]] = []
     for i, text in enumerate(documents_of(60, 3)):
@@ -172,7 +172,7 @@ class Interrupted(Exception):
 
 
 def stopping(after: int) -> Callable[[Counts], None]:
-    """A progress that ends the call, after so many batches."""
+    """A progress callback that ends the call after `batches` batches."""
     left = after
 
     def progress(counts: Counts) -> None:
@@ -185,7 +185,7 @@ def stopping(after: int) -> Callable[[Counts], None]:
 
 
 def test_a_call_goes_on_where_the_last_one_was(gpt2_like: Path, tmp_path: Path) -> None:
-    """It reads all again, and leaves the finished shards as they are."""
+    """It reads all input again, and keeps the finished shards."""
     write_jsonl(tmp_path / "in.jsonl", documents_of(200, 2))
     options: dict[str, Any] = {"max_tokens_per_shard": 500, "batch_bytes": 1000}
     with pytest.raises(Interrupted):
@@ -204,7 +204,7 @@ def test_a_call_goes_on_where_the_last_one_was(gpt2_like: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("gone", ["_crayon/x.bad-records.jsonl", "x_00000.bin"])
 def test_what_the_state_speaks_of_is_gone(gpt2_like: Path, tmp_path: Path, gone: str) -> None:
-    """Then nothing is left to go on from, and it is begun anew, also where all was done."""
+    """If files that the state lists are missing, the shard is written anew, even if it was finished."""
     bad_corpus(tmp_path / "in.jsonl")
     options: dict[str, Any] = {"max_tokens_per_shard": 90, "bad_records": "skip"}
     whole = shard(tmp_path / "in.jsonl", tmp_path / "whole" / "x", gpt2_like, **options)

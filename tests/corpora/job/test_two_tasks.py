@@ -1,6 +1,6 @@
-"""A process with two tasks in hand, one that is brought to the disk and one that is read, when something happens.
+"""Something happens to a process with two tasks: one is being synced to disk, the other is being read.
 
-Whatever it is, the same call again ends with the bytes of one that nothing happened to.
+In each case the same call ends with the bytes of an undisturbed job.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ def temporary(output: Path) -> list[str]:
 
 
 def patch_ending(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> threading.Event:
-    """Something happens as the first task is brought to the disk, when the second one has begun; an event says so.
-    What it raises is an error of the first task."""
+    """Make something happen while the first task is synced and the second has begun; an event says when.
+
+    Its exception is an error of the first task.
+    """
     finish, has_happened = ShardWriter.finish, threading.Event()
 
     def late(self: ShardWriter) -> Any:
@@ -88,20 +90,20 @@ CASES: dict[str, dict[str, Any]] = {
 def test_a_disk_that_is_full(
     inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    """The next task is given up, and what it has written removed."""
+    """The next task is abandoned, and its files are removed."""
 
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a disk")
 
     patch_ending(monkeypatch, full)
-    options = {**CASES[case], "max_tokens_per_shard": None}  # the names of shards say which task it is
+    options = {**CASES[case], "max_tokens_per_shard": None}  # names of shards identify the task
     with pytest.raises(JobError, match="of 4 tasks not done: a disk: No space left on device"):
         job(inputs, tmp_path / "out", gpt2_like, **options)
     goes_on(inputs, tmp_path, gpt2_like, **options)
 
 
 def test_an_error_of_any_kind(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As libraries have that are written in Rust, whose panics are no `Exception`: the job does not wait for ever."""
+    """Libraries in Rust raise panics that do not derive from `Exception`: the job must not hang."""
 
     def fail() -> None:
         raise GeneratorExit("of a library")
@@ -114,7 +116,7 @@ def test_an_error_of_any_kind(inputs: Path, gpt2_like: Path, tmp_path: Path, mon
 
 @no_sigint
 def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader is left behind."""
+    """The job ends without waiting for the reader."""
     monkeypatch.setattr("crayon_hf.corpora.job.prefetch._PATIENCE", 0.1)
     answers = threading.Event()
 
@@ -148,7 +150,7 @@ def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, mon
 
 @pytest.mark.parametrize(("case", "format"), [*((case, "megatron") for case in CASES), ("two passes", "mds")])
 def test_a_store_in_memory(inputs: Path, gpt2_like: Path, tmp_path: Path, case: str, format: str) -> None:
-    """Whose drivers are used by two tasks at once."""
+    """Two tasks use its drivers at once."""
     memory = fsspec.filesystem("memory")
     job(inputs, tmp_path / "out", gpt2_like, format, **CASES[case])
     try:

@@ -1,4 +1,4 @@
-"""The page of a corpus in a real browser: readable in both themes, within any width, nothing asked for."""
+"""The page of a corpus in a real browser: readable in both themes and at any width, without network requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of directories in every format, beside counts by hand."""
+"""Reports of directories in every format, against plain counts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_every_format(
 @pytest.mark.parametrize("packing", ["concat", "best-fit"])
 @pytest.mark.parametrize("format", FORMAT_CASES)
 def test_packed(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Every token of the files is counted, padding too."""
+    """Every token of the files counts, padding too."""
     out = job(
         inputs, tmp_path / "out", gpt2_like, format, append_eos=True, sequence_length=32, packing=packing,
         remainder="pad",
@@ -106,7 +106,7 @@ def test_packed(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_pa
 
 
 def test_scripts_are_unicodes() -> None:
-    """No two scripts have a code point in common."""
+    """No two scripts share a code point."""
     counts = np.zeros(0x110000, np.int64)
     counts[:0x3100] = 1
     found = shares(counts)
@@ -123,7 +123,7 @@ def test_scripts_are_unicodes() -> None:
 
 
 def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path, tmp_path: Path) -> None:
-    """Counts are the same; there are no texts. Another tokenizer is refused."""
+    """Counts are the same, without sample texts. Another tokenizer is refused."""
     mine = tmp_path / "mine.json"
     mine.write_bytes(gpt2_like.read_bytes())
     out = job(inputs, tmp_path / "out", mine, "npy")
@@ -143,7 +143,7 @@ def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path,
     with pytest.raises(JobError, match="was made with another tokenizer"):
         make_report(out, str(llama3_like))
     mine.write_bytes(llama3_like.read_bytes())
-    assert make_report(out) == bare  # another one has the name now
+    assert make_report(out) == bare  # another tokenizer has the name now
 
 
 @pytest.mark.slow
@@ -161,8 +161,8 @@ def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: 
             (out / name).write_bytes(data[:-1])
             with pytest.raises(JobError, match="is gone or has changed"):
                 make_report(out)
-            (out / name).write_bytes(bytes(len(data)))  # as long, and nothing in it
-            if not name.endswith((".bin", ".ds", ".metadata")):  # there any token is one
+            (out / name).write_bytes(bytes(len(data)))  # as long, all zeros
+            if not name.endswith((".bin", ".ds", ".metadata")):  # in these, any bytes are valid tokens
                 with pytest.raises(JobError):
                     make_report(out)
             (out / name).write_bytes(data)

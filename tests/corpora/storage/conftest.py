@@ -1,4 +1,4 @@
-"""Servers of object stores, each a process of its own, and what is in them."""
+"""Servers of object stores, each in its own process, and their contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of them need drivers and servers that README's command does not install."""
+    """All tests here are slow: they need drivers and servers that README's command does not install."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
@@ -31,7 +31,7 @@ os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read at gcsfs' impo
 
 
 def serve(command: Callable[[int], list[str]]) -> Generator[str, None, None]:
-    """The address of a server that runs meanwhile; `command` is what starts it at a port."""
+    """Run a server and return its address. `command` returns the command that starts it at a port."""
     for _ in range(10):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
@@ -62,7 +62,7 @@ def is_serving(server: subprocess.Popen[bytes], port: int) -> bool:
 
 
 class Bucket:
-    """A bucket as its owner sees it, past all faults."""
+    """A bucket, accessed directly without the proxy's faults."""
 
     def __init__(self, server: str) -> None:
         import boto3
@@ -72,7 +72,7 @@ class Bucket:
         self.client.create_bucket(Bucket=BUCKET)
 
     def tree(self, prefix: str) -> dict[str, bytes]:
-        """Every object below a prefix, by its name there."""
+        """Every object below a prefix, by its relative name."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
         keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
         return {key[len(prefix) + 1 :]: self.get(key) for key in keys}
@@ -88,7 +88,7 @@ class Bucket:
         self.client.delete_object(Bucket=BUCKET, Key=key)
 
     def unfinished(self) -> list[str]:
-        """Keys of uploads in parts that were not ended."""
+        """Keys of unfinished multipart uploads."""
         return [upload["Key"] for upload in self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])]
 
     def clear(self) -> None:
@@ -115,7 +115,7 @@ def bucket(serving_proxy: Proxy) -> Bucket:
 
 @pytest.fixture
 def proxy(serving_proxy: Proxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Proxy]:
-    """S3 without faults yet, and what makes a client, here and in child processes, go to it."""
+    """S3 without faults at first, and settings that make clients use it, here and in child processes."""
     for name, value in client_environment(serving_proxy.url).items():
         monkeypatch.setenv(name, value)
     temporary = tmp_path / "temporary"

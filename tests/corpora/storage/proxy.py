@@ -1,4 +1,4 @@
-"""moto's S3 on real sockets, and before it what does to requests what networks and stores do to them."""
+"""moto's S3 on real sockets, behind a proxy that simulates faults of networks and stores."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ EMPTY = (
 
 
 class Request(NamedTuple):
-    """What a client asks for."""
+    """A client's request."""
 
     number: int
-    """From 1."""
+    """Its number, from 1."""
     method: str
     target: str
     """Path and query."""
@@ -28,19 +28,19 @@ class Request(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether something is different afterwards."""
+        """Whether it changes the store."""
         return self.method in ("PUT", "POST", "DELETE")
 
     @property
     def lists(self) -> bool:
-        """Whether it asks what there is."""
+        """Whether it lists objects."""
         return self.method == "GET" and "list-type=2" in self.target
 
 
 Answer = tuple[int, str]
-"""HTTP's status, and XML."""
+"""HTTP status, and XML."""
 RESET, LOST = "reset", "lost"
-"""The connection breaks: before the store has heard of the request, or after it has done it."""
+"""The connection breaks: before the store receives the request, or after it has carried it out."""
 SLOW_DOWN: Answer = (503, ERROR.format(code="SlowDown"))
 UNAVAILABLE: Answer = (503, ERROR.format(code="ServiceUnavailable"))
 INTERNAL: Answer = (500, ERROR.format(code="InternalError"))
@@ -52,14 +52,14 @@ Fault = Answer | str | None
 
 
 class Proxy:
-    """A store that is asked what `fault` lets through. As a context it serves."""
+    """A store that receives the requests that `fault` lets through. It serves as a context manager."""
 
     def __init__(self) -> None:
         from moto import server as moto
         from werkzeug.serving import WSGIRequestHandler, make_server
 
         class Handler(WSGIRequestHandler):
-            disable_nagle_algorithm = True  # or each body waits 40 ms for its headers to be acknowledged
+            disable_nagle_algorithm = True  # otherwise each body waits 40 ms for the acknowledgement of its headers
 
             def log(self, *_: Any) -> None:
                 pass
@@ -70,12 +70,12 @@ class Proxy:
             for application in (self._answer, self._store)
         ]
         self.url, self.store_url = (f"http://127.0.0.1:{server.port}" for server in self._servers)
-        """The second one is the store without faults."""
+        """The second is the address of the store without faults."""
         self.fault: Callable[[Request], Fault] = lambda request: None
         self.done: Callable[[Request], None] | None = None
-        """Called when a request is done whose answer is lost."""
+        """Called when a request has been carried out whose answer is lost."""
         self.dropped = ""
-        """A header, in small letters, that the store does not get."""
+        """A header, in lower case, that the proxy removes."""
         self.requests: list[Request] = []
         self.lock = threading.Lock()
 
@@ -92,7 +92,7 @@ class Proxy:
     def _answer(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         from werkzeug.wsgi import get_input_stream
 
-        body = get_input_stream(environ).read()  # of a client that was killed it raises: half a body is none
+        body = get_input_stream(environ).read()  # raises for the incomplete body of a killed client
         environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))})
         environ.pop(f"HTTP_{self.dropped.upper().replace('-', '_')}", None)
         with self.lock:
@@ -110,5 +110,5 @@ class Proxy:
                 self.done(request)
         connection = environ["werkzeug.socket"]
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        connection.shutdown(socket.SHUT_RD)  # nothing else is read from there
+        connection.shutdown(socket.SHUT_RD)  # read nothing more
         raise ConnectionResetError

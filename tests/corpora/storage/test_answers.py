@@ -1,4 +1,4 @@
-"""What is asked again, what is said at once: by the drivers' own errors."""
+"""Which requests are repeated, and which errors are reported at once, by the drivers' own errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def s3(code: str, status: int) -> Exception:
-    """As s3fs raises it: an error of Python, because of one of botocore."""
+    """An error as s3fs raises it: a Python error caused by one of botocore."""
     exceptions = pytest.importorskip("botocore.exceptions")
     translate = pytest.importorskip("s3fs.errors").translate_boto_error
     response = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
@@ -40,7 +40,7 @@ def azure(status: int, name: str = "HttpResponseError") -> Exception:
 
 
 class Failing:
-    """A request that fails so many times."""
+    """A request that fails `times` times."""
 
     def __init__(self, error: Exception, times: int) -> None:
         self.error, self.times, self.calls = error, times, 0
@@ -53,7 +53,7 @@ class Failing:
 
 
 def test_what_is_not_there() -> None:
-    """A reader is told so. A writer asks again: it may be the answer to the end of an upload that had ended."""
+    """A reader gets the error. A writer asks again: the object may be missing because its upload has just ended."""
     for error in (FileNotFoundError("gone"), *(make() for make in (lambda: s3("NoSuchKey", 404), lambda: azure(404)))):
         call = Failing(error, 1)
         with pytest.raises(FileNotFoundError):

@@ -1,5 +1,4 @@
-"""The same jobs on other stores, with their own clients: Google's by an emulator in a process of its own, Azure's by
-Azurite, the Hub's by the tests' own."""
+"""The same jobs on other stores with their own clients: Google's emulator, Azurite for Azure, and the local Hub."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from tests.corpora.storage.conftest import serve
 from tests.hub.local_hub import LocalHub
 
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-"""Azurite's, which everybody knows."""
+"""Azurite's published key."""
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +43,7 @@ def azure() -> Iterator[str]:
 
 @pytest.fixture(params=["gs", "az"])
 def output(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where a job may write, on each kind of store."""
+    """An output on each kind of store."""
     if request.param == "gs":
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", request.getfixturevalue("google"))
         monkeypatch.setitem(fsspec.config.conf, "gcs", {"token": "anon"})
@@ -90,7 +89,7 @@ tokenize_corpus(sys.argv[1], sys.argv[2], tokenizer=sys.argv[3], workers=1, grou
 
 @pytest.mark.slow
 def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
-    """Before its third file is there, and again before the third of those that are left; then it goes on."""
+    """Before its third file appears, and again before the third of the remaining ones; then it continues."""
     command = [sys.executable, "-c", KILLED, str(inputs), output, str(gpt2_like)]
     tokenize_corpus(
         inputs, tmp_path / "out", tokenizer=str(gpt2_like), workers=1, group_bytes=2000, max_tokens_per_shard=400
@@ -106,7 +105,7 @@ def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> N
 
 @pytest.mark.slow
 def test_the_hub(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Each object is a commit; a job that is killed goes on, and removes what only it needed."""
+    """Each object is a commit. A killed job continues, and removes its temporary objects."""
     how: dict[str, Any] = {"workers": 1, "group_bytes": 2000, "max_tokens_per_shard": 400}
     tokenize_corpus(inputs, tmp_path / "out", tokenizer=str(gpt2_like), **how)
     expected = {f"tokens/{name}": data for name, data in tree(tmp_path / "out").items()}

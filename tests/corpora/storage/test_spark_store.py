@@ -1,4 +1,4 @@
-"""Real Spark, whose workers have a store in common with the driver, and nothing else."""
+"""Real Spark whose workers share only a store with the driver."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_spark(
     with pytest.raises((JobError, CorpusError), match=r"9\.jsonl, line 1"):
         tokenize_corpus_on_spark(spark, "s3://bkt/in", "s3://bkt/bad", **how)
     assert "manifest.json" not in bucket.tree("bad")
-    tokenize_corpus("s3://bkt/in", "s3://bkt/bad", workers=1, bad_records="skip", **how)  # the other goes on
+    tokenize_corpus("s3://bkt/in", "s3://bkt/bad", workers=1, bad_records="skip", **how)  # the other task continues
     assert "manifest.json" in bucket.tree("bad")
     with pytest.raises(TypeError, match="tokenize_corpus_on_spark has no argument workers: see threads"):
         tokenize_corpus_on_spark(spark, "s3://bkt/in", "s3://bkt/bad", tokenizer="lite", workers=2)

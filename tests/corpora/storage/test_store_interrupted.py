@@ -1,6 +1,6 @@
-"""Workers that have two tasks in hand, one whose objects are uploaded and one that is read, when something happens.
+"""Something happens to workers with two tasks: the objects of one are uploading, the other is being read.
 
-Whatever it is, the same command again ends with the bytes of a local run, and nothing else is left.
+In each case the same command ends with the bytes of a local run, and no other objects.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def command(inputs: Path, tokenizer: Path, workers: int) -> list[str]:
 
 
 def local_files(tmp_path: Path) -> list[str]:
-    """What is left on this machine."""
+    """Files left on this machine."""
     place = tmp_path / "temporary"
     return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
 
 
 class Holding:
-    """Uploads of tokens wait until so many tasks have begun; then something happens, once, and they go on."""
+    """Hold uploads of tokens until `tasks` tasks have begun; then something happens once, and they continue."""
 
     def __init__(self, tasks: int, happens: Callable[[], None], fault: Fault = None) -> None:
         self._tasks, self._happens, self._fault = tasks, happens, fault
@@ -111,7 +111,7 @@ def test_a_job_that_is_ended(
     said = "crayon-hf: interrupted; run it again to continue; finished work is kept\n"
     assert err in (("",) if killed else ("", said) if how.endswith("twice") else (said,))
     assert "out/manifest.json" not in bucket.tree_keys()
-    if workers == 1 and how in ("SIGINT", "SIGTERM"):  # in order: the task that was read has let go of all
+    if workers == 1 and how in ("SIGINT", "SIGTERM"):  # in order: the task being read has released everything
         assert local_files(tmp_path) == []
     proxy.fault = lambda request: None
     assert subprocess.run(command(inputs, gpt2_like, workers), check=False).returncode == 0
@@ -129,11 +129,11 @@ def command_of(process: int) -> bytes:
 def test_a_worker_that_is_killed(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With two tasks in hand, never a third: both are begun again, by another one."""
+    """It has two tasks, never three. Another worker begins both again."""
     job(inputs, tmp_path / "whole", gpt2_like)
 
     def kill() -> None:
-        time.sleep(0.5)  # each has read both; a third task would be in hand by now
+        time.sleep(0.5)  # both tasks are read; a third would have begun by now
         workers = [child for child in children_of(os.getpid()) if START.encode() in command_of(child)]
         os.kill(workers[0], signal.SIGKILL)
 
@@ -151,7 +151,7 @@ def test_an_interrupt_while_a_store_does_not_answer(
     bucket: Bucket,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A request is not made again for minutes, after an interrupt."""
+    """After an interrupt, requests are not repeated for minutes."""
     monkeypatch.setattr(answers, "_FIRST", 1e6)
     monkeypatch.setattr(answers, "_LONGEST", 1e6)
     job(inputs, tmp_path / "whole", gpt2_like)
@@ -162,7 +162,7 @@ def test_an_interrupt_while_a_store_does_not_answer(
         if request.method != "PUT" or ".bin" not in request.target:
             return None
         failed += 1
-        if failed == 4:  # the driver's own tries take a while
+        if failed == 4:  # the driver's own retries take a while
             os.kill(os.getpid(), signal.SIGINT)
         return UNAVAILABLE
 

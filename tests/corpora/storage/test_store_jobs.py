@@ -1,5 +1,7 @@
-"""`tokenize_corpus` to S3: real clients, a server in a process of its own, faults between them. Whatever happens on the
-way, the objects are the files of a local run, and nothing else is left."""
+"""`tokenize_corpus` to S3: real clients, a server in its own process, and faults between them.
+
+With any faults, the objects are the files of a local run, and no others are left.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def job(inputs: Path, output: Any, tokenizer: Path, format: str = "megatron", **
 
 
 def local_files(tmp_path: Path) -> list[str]:
-    """What is left on this machine."""
+    """Files left on this machine."""
     place = tmp_path / "temporary"
     return [str(path.relative_to(place)) for path in place.rglob("*") if path.name != f"crayon-hf-{os.getuid()}"]
 
@@ -110,7 +112,7 @@ def every(nth: int, fault: Fault) -> Callable[[Request], Fault]:
 
 
 def once_each(fault: Fault) -> Callable[[Request], Fault]:
-    """Each change the first time that it is asked for."""
+    """A fault at the first request for each change."""
     seen: set[tuple[str, str]] = set()
 
     def of(request: Request) -> Fault:
@@ -148,7 +150,7 @@ def test_faults(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, buc
 
 @pytest.mark.slow
 def test_a_listing_that_lags(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket) -> None:
-    """All listings are those of another job, of which nothing is there any more, through the whole of the next one."""
+    """During the whole job, all listings show an earlier job whose objects are deleted."""
     job(inputs, "s3://bkt/out", gpt2_like, "npy", max_tokens_per_shard=900)
     old = bucket.client.list_objects_v2(Bucket="bkt", Prefix="out/")["Contents"]
     entries = "".join(
@@ -173,7 +175,7 @@ def test_credentials_that_expire(
     job(inputs, tmp_path / "out", gpt2_like, max_tokens_per_shard=900)
 
     def fault(request: Request) -> Fault:
-        """From the second index on, which no state speaks of then."""
+        """From the second index on, which no state lists yet."""
         indexes = {one.target for one in proxy.requests if one.method == "PUT" and one.target.endswith(".idx")}
         return faults.EXPIRED if request.changes and len(indexes) > 1 else None
 
@@ -200,7 +202,7 @@ def test_a_store_that_refuses(inputs: Path, gpt2_like: Path, proxy: Proxy, bucke
     proxy.fault = lambda request: faults.DENIED if request.changes else None
     with pytest.raises(StoreError, match="the store refuses: PermissionError"):
         job(inputs, "s3://bkt/out", gpt2_like)
-    assert len(proxy.requests) < 45  # that is no reason to ask again
+    assert len(proxy.requests) < 45  # expired credentials are not retried
     assert bucket.tree("out") == {}
 
 
@@ -209,7 +211,7 @@ def test_a_store_that_refuses(inputs: Path, gpt2_like: Path, proxy: Proxy, bucke
 def test_two_commands_at_once(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, has_conditions: bool
 ) -> None:
-    """Both end well, and the objects are those of one; also where a store ignores If-None-Match."""
+    """Both succeed, and the objects are those of one, also on a store that ignores If-None-Match."""
     job(inputs, tmp_path / "whole", gpt2_like, max_tokens_per_shard=2000)
     command = [sys.executable, "-m", "crayon_hf", "tokenize", str(inputs), "-o", "s3://bkt/out", "-t", str(gpt2_like),
                "--group-bytes", "3000", "--max-tokens-per-shard", "2000", "--bad-records", "skip",

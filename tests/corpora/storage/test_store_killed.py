@@ -1,7 +1,6 @@
-"""Jobs that write to S3 and are killed: at each of their changes there, before it and after it, and at random moments.
+"""Jobs that write to S3 and are killed: before and after each of their changes there, and at random moments.
 
-Whatever was left, the same call ends with the bytes of a local run, and nothing else is there: no object, no upload
-that was not ended.
+The same call then ends with the bytes of a local run, without other objects or unfinished uploads.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(not os.environ.get("CRAYON_STORES"), reason="takes minutes: make stores"),
 ]
 
-# Jobs are forked from a process that has all imports, but no client of the store: its threads would not be forked.
+# Jobs are forked from a process with all imports but without a client of the store, whose threads a fork would lose.
 FORKING = f"""
 import sys; sys.path.append({str(ROOT)!r})
 import json, os
@@ -64,10 +63,10 @@ for line in sys.stdin:
 
 
 class Zygote:
-    """What makes a process for each job, in milliseconds."""
+    """Forks a process for each job in milliseconds."""
 
     def __init__(self, tokenizer: Path, part: int = 512) -> None:
-        """`part`: bytes of a part of an upload."""
+        """`part` is the part size of uploads in bytes."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", FORKING, tokenizer, str(part)],
             stdin=subprocess.PIPE,
@@ -76,12 +75,12 @@ class Zygote:
         )
 
     def begin(self, **arguments: Any) -> int:
-        """The number of a process that waits for `end`."""
+        """Fork a process that waits for `end`. Returns its number."""
         self._say(json.dumps(arguments))
         return int(self._hear())
 
     def end(self) -> int:
-        """Let it go; the code that it exits with."""
+        """Let the process run. Returns its exit status."""
         self._say("")
         return int(self._hear())
 
@@ -136,11 +135,11 @@ def small_corpus(home: Path) -> None:
 
 
 class KilledOnceEach:
-    """At each change of one half of them that nobody was killed at: before some, after others."""
+    """Kill at each change that was not killed at before, in one half of them: before some, after others."""
 
     def __init__(self, half: int) -> None:
         self.process = 0
-        """Whom to kill; 0: nobody."""
+        """The process to kill, or 0."""
         self._half = half
         self._seen: dict[str, list[bytes]] = {}
         self._lock = threading.Lock()
@@ -151,7 +150,7 @@ class KilledOnceEach:
                 return None
             what = f"{request.method} {re.sub('[0-9a-f]{16}|uploadId=[^&]+', 'NUMBER', request.target)}"
             seen = self._seen.setdefault(what, [])
-            if request.body in seen:  # a state of a task is another change each time
+            if request.body in seen:  # each write of a task's state is a different change
                 return None
             seen.append(request.body)
             chance = zlib.crc32(f"{what} {len(seen)}".encode())
@@ -169,7 +168,7 @@ class KilledOnceEach:
 
 
 def until_done(zygote: Zygote, proxy: Proxy, half: int, **options: Any) -> list[int]:
-    """The codes that calls ended with, the last of which was not killed."""
+    """Return the exit codes of calls until one was not killed."""
     killing, codes = KilledOnceEach(half), [-signal.SIGKILL]
     proxy.fault, proxy.done = killing, killing.done
     while codes[-1] == -signal.SIGKILL:
@@ -183,7 +182,7 @@ def until_done(zygote: Zygote, proxy: Proxy, half: int, **options: Any) -> list[
 def test_killed_at_every_change(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str, half: int
 ) -> None:
-    """Each time it goes on from what is left, until nothing that it changes is new."""
+    """Each call continues the work, until it makes no change that was not killed at before."""
     small_corpus(tmp_path)
     options = options_of(tmp_path, case)
     assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
@@ -199,7 +198,7 @@ def test_killed_at_every_change(
 def test_killed_while_another_job_is_overwritten(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, old: str
 ) -> None:
-    """The old job had other names; nothing of it is left."""
+    """The old job had other names. None of its objects are left."""
     small_corpus(tmp_path)
     options = options_of(tmp_path, "megatron")
     assert zygote.run(output=str(tmp_path / "whole"), **options) == 0

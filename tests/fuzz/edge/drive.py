@@ -20,7 +20,7 @@ INSTRUMENTED = (
     "crayon_hf.tokenizer_json.truncation_padding",
     "crayon_hf.tokenizer_json.document",
 )
-"""What atheris sees the branches of. It has to be said before anything is imported."""
+"""Modules whose branches atheris sees. They must be listed before any import."""
 
 Change = Callable[[bytes, Random], bytes | None]
 NAMES = [
@@ -30,7 +30,7 @@ NAMES = [
 
 
 def target(name: str) -> tuple[Callable[[bytes], None], Change | None]:
-    """What a target does with an input, and how inputs are changed, where libFuzzer's way is not all."""
+    """Return a target's function, and its mutator if it has one besides libFuzzer's."""
     from tests.fuzz.edge import mutating, readers, tokenizer_json
 
     changes = {
@@ -49,7 +49,10 @@ def main(name: str, *arguments: str) -> None:
     os.environ.setdefault("CRAYON_NUM_THREADS", "2")
     import atheris
 
-    with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=list(INSTRUMENTED)):  # it names each module
+    with (
+        redirect_stderr(io.StringIO()),
+        atheris.instrument_imports(include=list(INSTRUMENTED)),
+    ):  # it prints each module
         for inside in INSTRUMENTED:
             importlib.import_module(inside)
         one_input, mutate = target(name)

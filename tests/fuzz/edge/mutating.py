@@ -1,4 +1,4 @@
-"""Inputs: their parts and texts, and changes of JSON that libFuzzer's own would hardly find."""
+"""Inputs: their parts and texts, and JSON mutations that libFuzzer would hardly find."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ VALUES = [*NUMBERS, *_OTHERS]
 _TEXTS = "a aa ab \u2581 \u2581a ##a <s> <0x41> \u00e9 e\u0301 \u4f60 \x00 \U0001f642"
 TEXTS = ["", " ", *_TEXTS.split()]
 SEPARATOR = b"\xff"
-"""Between the parts of an input: no byte of UTF-8."""
+"""Separates the parts of an input. It does not occur in UTF-8."""
 
 
 def text_of(data: bytes) -> str:
-    """A text of any bytes. The three bytes that would be half a surrogate pair are one: a str can hold it."""
+    """Decode any bytes to a text. Encoded surrogate halves, three bytes each, become lone surrogates."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -25,7 +25,7 @@ def text_of(data: bytes) -> str:
 
 
 def json_document(data: bytes, rng: Random) -> bytes | None:
-    """A JSON document with one to three nodes changed; None for what is no JSON."""
+    """A JSON document with one to three nodes changed; None if the data is not JSON."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

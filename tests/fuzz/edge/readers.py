@@ -1,4 +1,4 @@
-"""Any bytes as a vocabulary of another format: a typed error, or what encodes as the format's library does."""
+"""Any bytes as a vocabulary of another format: a typed error, or a tokenizer that encodes as the format's library."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ def read_crayon_v2(data: bytes) -> None:
 
 
 def read_vocab_files(data: bytes) -> None:
-    """A directory of files, or one of them. The first two bytes say which."""
+    """A directory of files, or one of them. The first two bytes choose."""
     choice, one_file, *_ = *data[:2], 0, 0
     vocabulary, names = LAYOUTS[choice % len(LAYOUTS)]
     folder = directory()
     for name, part in zip(names, data[2:].split(SEPARATOR, len(names) - 1), strict=False):
-        if part != b"-":  # not there
+        if part != b"-":  # a missing file
             (folder / name).write_bytes(part)
     is_file = one_file & 1 and (folder / vocabulary).exists()
     result = converted(convert, folder / vocabulary if is_file else folder)
     if result is not None:
-        dumped(result.config)  # it is a tokenizer_config.json
+        dumped(result.config)  # must be serializable
         judge_document(result.tokenizer_json)
 
 
 def mutate_vocab_files(data: bytes, rng: Random) -> bytes | None:
-    """One of the files that are JSON; the others and the choices by libFuzzer."""
+    """Mutate one of the JSON files; libFuzzer mutates the others and the choices."""
     parts = data[2:].split(SEPARATOR)
     at = rng.randrange(len(parts))
     changed = json_document(parts[at], rng)
@@ -105,9 +105,9 @@ def read_ranks(data: bytes) -> None:
 
 
 def read_sentencepiece(data: bytes) -> None:
-    """A SentencePiece model, as it is opened and as it is converted."""
+    """A SentencePiece model, opened and converted."""
     library: Any = None
-    with contextlib.suppress(RuntimeError, OSError, UnicodeDecodeError):  # more is asked of a model than its pieces
+    with contextlib.suppress(RuntimeError, OSError, UnicodeDecodeError):  # a valid model needs more than pieces
         library = sentencepiece.SentencePieceProcessor(model_proto=data)  # type: ignore[call-arg]
     opened = converted(partial(models.read_sentencepiece, opening=True), data)
     engine = opened and converted(lambda _: _core.Engine.from_bytes(opened_cartridge(opened)), data)
@@ -121,7 +121,7 @@ def read_sentencepiece(data: bytes) -> None:
     if result is None:
         return
     judge_document(result.tokenizer_json)
-    # Of pieces that Unigram finds equally good the library takes one or another: docs/sources.md.
+    # Between pieces of equal score the library's choice varies: docs/sources.md.
     if library is not None and json.loads(result.tokenizer_json)["model"]["type"] == "BPE":
         stock = tokenizers.Tokenizer.from_str(result.tokenizer_json.decode())
         for text in PROBES:
@@ -129,7 +129,7 @@ def read_sentencepiece(data: bytes) -> None:
 
 
 def read_charsmap(data: bytes) -> None:
-    """SentencePiece's normalization rules behind a text, as a component."""
+    """A text, then SentencePiece's normalization rules as a component."""
     size = 1 + data[0] % 32 if data else 0
     text, rules = text_of(data[1:size]), data[size + 1 :]
     converted(lambda _: _core.CharsmapRules(rules).as_dict(), rules)

@@ -1,4 +1,4 @@
-"""Any bytes as a ``tokenizer.json``: what both open says the same, and what one refuses the other refuses."""
+"""Any bytes as a ``tokenizer.json``: ours and the reference both refuse it, or give the same results."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def tokenizer_json(data: bytes) -> None:
 
 
 def mutate(data: bytes, rng: Random) -> bytes | None:
-    """The part before the separator as JSON; the rest by libFuzzer."""
+    """Mutate the part before the separator as JSON; libFuzzer mutates the rest."""
     document, separator, rest = data.partition(SEPARATOR)
     changed = json_document(document, rng)
     return None if changed is None else changed + separator + rest
 
 
 def _counts_up(document: bytes) -> bool:
-    """Whether the reference would make room for ids up to a great one."""
+    """Whether the reference would allocate up to a large id."""
     try:
         numbers = [int(digits) for digits in _numbers(json.loads(document))]
     except (ValueError, RecursionError, OverflowError):

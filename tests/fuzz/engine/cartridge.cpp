@@ -1,5 +1,5 @@
 // Any bytes as a cartridge: refused with Error(cartridge), or safe to encode and decode with.
-// Input: a byte, then the file. With the byte's lowest bit the checksums are made right first.
+// Input: a byte, then the file. The byte's lowest bit makes the checksums valid first.
 #include "crayon/compiler/certificate.h"
 #include "crayon/support/error.h"
 #include "signed.h"

@@ -1,5 +1,6 @@
-// Any tokenizer.json: refused as malformed or as not native, or compiled to a cartridge that verifies, that has no
-// mismatch with it, and that encodes a text alike by every way. One that ends with a line break is read as tiktoken's.
+// Any tokenizer.json: refused as malformed or as not native, or compiled to a cartridge. The cartridge verifies, has no
+// mismatch with it, and encodes a text alike in every way. A document that ends with a line break gets tiktoken's
+// flavor.
 #include "crayon/compiler/compiler.h"
 
 #include "crayon/compiler/compare_source.h"

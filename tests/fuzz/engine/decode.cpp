@@ -1,4 +1,4 @@
-// Any ids decode alike by every way, or are refused alike. Input: vocabulary, options, then ids: a byte, or three.
+// Any ids decode alike in every way, or are refused alike. Input: vocabulary, options, then ids of one or three bytes.
 #include "support.h"
 
 using namespace crayon;

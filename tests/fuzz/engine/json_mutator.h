@@ -48,7 +48,7 @@ inline void write(const json::Value& root, const json::Value* replaced, const st
     }
 }
 
-// A value to change: big ones (vocabularies) have many parts, so a kind of place is drawn first.
+// A value to change. Large values (vocabularies) have many parts, so the kind of place is drawn first.
 inline const json::Value* draw(const json::Value& root, std::minstd_rand* random) {
     const json::Value* value = &root;
     for (int depth = 0; depth < 12; ++depth) {

@@ -1,7 +1,7 @@
-// Cartridges with right checksums over wrong data: a compiled vocabulary, in which an input changes single elements.
-// What is opened all the same gives one text one sequence of ids by every way, like any other cartridge. What only the
-// checks of memory let pass need not, and is safe to use.
-// Input: vocabulary, options, how many changes, these, then a text.
+// Cartridges with valid checksums and wrong data: an input changes single elements of a compiled vocabulary.
+// If a cartridge passes all checks, a text has one sequence of ids in every way, as with any other cartridge. If it
+// passes only the checks of memory, it is safe to use, with any ids.
+// Input: vocabulary, options, the number of changes, the changes, then a text.
 #include <optional>
 
 #include "crayon/compiler/compiler.h"
@@ -23,7 +23,7 @@ const std::vector<fuzz::Part>& parts_of(size_t vocabulary) {
     return parts;
 }
 
-// The place of an element: any, or one that is not empty, of which tables have few.
+// The index of an element: any, or one of the few that are not empty.
 size_t place_of(const std::string& bytes, size_t width, uint32_t number, bool is_full) {
     const size_t count = bytes.size() / width;
     if (count == 0) return 0;
@@ -50,13 +50,13 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
     std::string& bytes = part.bytes;
     const bool fits = at + width <= bytes.size();
     switch (how >> 4) {
-        case 0:  // the part grows
+        case 0:  // grow the part
             bytes.append(width * (1 + number % 4), char(number >> 8));
             return;
-        case 1:  // or shrinks
+        case 1:  // shrink it
             bytes.resize(bytes.size() - std::min(bytes.size(), width * (1 + number % 4)));
             return;
-        case 2:  // it takes the element of another place
+        case 2:  // copy the element of another index
         case 3:
         case 4:
             if (fits) {
@@ -65,14 +65,14 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
                 if (from + width <= bytes.size()) bytes.replace(at, width, bytes.substr(from, width));
             }
             return;
-        case 5:  // the part is not there, or another type's
+        case 5:  // remove the part, or change its type
             if (number % 8 == 0) part.type = number >> 8;
             if (number % 8 == 1) part.flags ^= 1;
             if (number % 8 == 2) bytes.clear();
             return;
         case 6:
         case 7:
-        case 8:  // something is added to a number
+        case 8:  // add to a number
             if (fits) {
                 uint64_t value = 0;
                 const size_t n = std::min<size_t>(width, 8);
@@ -82,7 +82,7 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
             }
             return;
         case 9:
-        case 10:  // a bit is turned over
+        case 10:  // flip a bit
             if (fits) {
                 const uint8_t bit = input->byte();
                 bytes[at + (bit >> 3) % width] ^= char(1 << (bit & 7));

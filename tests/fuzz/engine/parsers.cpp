@@ -1,5 +1,5 @@
-// What reads other texts: JSON, regular expressions, character maps, and single components.
-// Input: what to try, then the data; two texts are divided by a NUL.
+// The parsers: JSON, regular expressions, character maps, and single components.
+// Input: the test, then the data; a NUL separates two texts.
 #include <algorithm>
 
 #include "crayon/json/json.h"
@@ -26,7 +26,7 @@ bool is_valid(Bytes text) {
     return utf8_error(text.data, text.size) == text.size;
 }
 
-// A document that is written comes back, and is then written alike.
+// A written document parses to the same value, and is then written identically.
 void check_json(Bytes data) {
     const json::Document document = json::parse(data.view());
     fuzz::require(is_valid(data), "JSON that is not UTF-8");
@@ -59,7 +59,7 @@ void check_regex(Bytes data) {
                       text);
         end = match.end;
     }
-    // Searching from the start finds the first.
+    // A search from the start finds the first match.
     Regex::Match first;
     const bool found = regex.find(text, 0, &first);
     fuzz::require(found == !matches.empty() && (!found || first.start == matches[0].start), "find against find_all",
@@ -84,7 +84,7 @@ AlignedText normalized(const Normalizer& normalizer, const std::string& text, bo
     return out;
 }
 
-// A normalizer gives text whose characters come from somewhere, with alignments or without, and knows what it leaves.
+// A normalizer gives the same text with and without alignments, valid alignments, and a right answer of leaves().
 void check_normalizer(const Normalizer& normalizer, const std::string& text) {
     const AlignedText with = normalized(normalizer, text, true), without = normalized(normalizer, text, false);
     fuzz::require(is_valid(with.text), "a normalizer makes what is no text", with.text);

@@ -1,4 +1,4 @@
-// Cartridges put together and signed as if they were meant: right checksums over any contents.
+// Forged cartridges: valid checksums over any contents.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace crayon::fuzz {
 
-// Writes the checksums that sections, table and header must have, as far as they can be found.
+// Writes valid checksums of sections, table and header, as far as they can be located.
 inline void sign(std::string* file) {
     Header header;
     if (file->size() < sizeof header) return;

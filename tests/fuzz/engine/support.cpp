@@ -22,7 +22,7 @@ constexpr Vocabulary kVocabularies[] = {
 #include "vocabularies.h"
 };
 
-// Longer texts have no plain way: it takes the square of a piece's length.
+// Longer texts skip the plain algorithm, which is quadratic in the length of a piece.
 constexpr size_t kPlainBytes = 1024;
 
 std::string hex(const std::string& bytes) {
@@ -194,7 +194,7 @@ void check_batches(const Engine& engine, const std::string& text, const EncodeOp
         Outcome one = outcome;
         if (one.error.empty())
             one.ids.assign(ragged.ids.data() + ragged.splits[i], ragged.ids.data() + ragged.splits[i + 1]);
-        // Of a batch the error may be another text's.
+        // In a batch another text may raise the error.
         require_same(ids, one, i == 0 ? "encode_ragged of UTF-8" : "encode_ragged of code points", text);
     }
     if (!ids.error.empty()) return;
@@ -230,7 +230,7 @@ void check_text(const Engines& engines, const std::string& text, const Ways& way
     for (const EnginePtr& other : engines)
         require_same(ids, whole(*other, text, options), std::string("encode_ids on ") + other->cpu_level(), text);
     if (!ways.everything) return;
-    // A second time: from the cache.
+    // Again, from the cache.
     require_same(ids, whole(*engine, text, options), "encode_ids again", text);
     check_record(engine, text, options, ids);
     check_stream(engine, text, options, ids, ways.window);

@@ -1,5 +1,5 @@
-// What the targets share: an input read piece by piece, small vocabularies, an engine for each instruction set, and the
-// checks of what must hold for any text.
+// Helpers of the targets: a reader of inputs, small vocabularies, an engine for each instruction set, and the checks
+// that hold for any text.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace crayon::fuzz {
 
-// Ends the process, as a fault of the engine, unless `holds`.
+// Ends the process, which reports a fault of the engine, unless `holds`.
 void require(bool holds, const std::string& what, const std::string& detail = "");
-// While one lives `require` requires nothing: what is used then need not be right, only safe.
+// While one exists, `require` has no effect: the used code must be safe, but its results may be wrong.
 class OnlySafe {
   public:
     OnlySafe();
@@ -26,7 +26,7 @@ class OnlySafe {
     OnlySafe& operator=(const OnlySafe&) = delete;
 };
 
-// The bytes of an input, from the front; zeros behind its end.
+// The bytes of an input, from the front; zeros after its end.
 class Input {
   public:
     Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -63,9 +63,9 @@ struct Vocabulary {
 };
 const std::vector<Vocabulary>& vocabularies();
 
-// The instruction sets that this machine can run, worst first.
+// The instruction sets that this machine can run, slowest first.
 std::vector<std::string> levels();
-// Makes engines, and calls that ask anew, use one of them while it lives.
+// While it exists, new engines and calls that choose an instruction set use this one.
 class AtLevel {
   public:
     explicit AtLevel(const std::string& level);
@@ -77,15 +77,15 @@ class AtLevel {
 using EnginePtr = std::shared_ptr<const Engine>;
 using Engines = std::vector<EnginePtr>;
 
-// An engine for each level, of a cartridge's bytes. Errors as Engine::from_bytes.
+// An engine for each level, from a cartridge's bytes. Throws as Engine::from_bytes.
 Engines open_everywhere(Bytes cartridge, bool is_greedy, Checks checks = Checks::whole);
-// The same of one of the vocabularies; made once.
+// The same for one of the vocabularies; made once.
 const Engines& engines_of(size_t vocabulary, bool is_greedy);
 
-// The text of any bytes: what is not UTF-8 becomes U+FFFD.
+// Any bytes as text: invalid UTF-8 becomes U+FFFD.
 std::string text_of(Bytes data);
 
-// What work gives, or the engine's error in words. Any other exception is a fault.
+// The result of `work`, or the engine's error as text. Any other exception is a fault.
 struct Outcome {
     std::string error;
     std::vector<int64_t> ids;
@@ -94,19 +94,19 @@ struct Outcome {
 Outcome outcome_of(const std::function<void(IdBuffer*)>& work);
 std::string shown(const Outcome& outcome);
 
-// How a text is encoded.
+// Options of encoding a text.
 struct Ways {
     bool add_special_tokens = false, special_as_text = false;
-    bool everything = true;  // and not the levels alone
-    uint8_t window = 0;      // how streams are cut
+    bool everything = true;  // not only the levels
+    uint8_t window = 0;      // window of streams
 };
-// That every engine gives the same ids for this text, and each way to encode gives those.
+// Requires that every engine and every way of encoding gives the same ids for this text.
 void check_text(const Engines& engines, const std::string& text, const Ways& ways);
-// That bytes which are no text come back.
+// Requires that any bytes survive encoding and decoding.
 void check_raw(const Engines& engines, Bytes data);
-// That ids decode alike, or are refused alike.
+// Requires that ids decode alike, or are refused alike.
 void check_decoding(const Engines& engines, const std::vector<int64_t>& ids, bool skip_special, bool skip_unknown);
-// All of these, with options from the input and its rest as the text.
+// Requires all of these, with options from the input and its rest as the text.
 void check_all(const Engines& engines, Input* input);
 
 }  // namespace crayon::fuzz

@@ -1,4 +1,4 @@
-"""For clients of a local Hub: what they wait between two tries is cut to a thousandth, and nothing else is changed."""
+"""For clients of a local Hub: divides their waits between retries by a thousand."""
 
 import time
 
