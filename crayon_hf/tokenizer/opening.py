@@ -59,7 +59,7 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
     except VocabularyError as error:
         if name in str(error):
             raise
-        hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
+        hint = "; open a tiktoken rank file with from_tiktoken" if name.endswith(".tiktoken") else ""
         raise type(error)(f"{name}: {error}{hint}") from error
 
 

@@ -336,7 +336,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
                 ``torch.from_dlpack``. On the CPU they are NumPy arrays, which it takes as well.
 
         Returns:
-            (ids, row_splits), int32 of shape (ids,) and int64 of shape (texts + 1,): the ids of text i are
+            (ids, row_splits), int32 of shape (ids,) and int64 of shape (texts + 1,). The ids of text i are
             ``ids[row_splits[i]:row_splits[i + 1]]``.
 
         >>> Tokenizer.from_profile("lite").encode_ragged(["Hello", "world!"])

@@ -78,7 +78,7 @@ def _cuts(pattern: Any) -> dict[str, Any]:
         if name not in pattern_names():
             near = get_close_matches(name, pattern_names(), 3, 0.4) or ["gpt2", "llama3", "o200k"]
             raise ValueError(
-                f"pattern {name[:80]!r} is not known; known are {', '.join(near)} (give your own as a tokenizers.Regex)"
+                f"unknown pattern {name[:80]!r}; try {', '.join(near)}, or pass your own as a tokenizers.Regex"
             )
         patterns = PRE_TOKENIZERS[_ALIASES.get(name, name)].patterns
         if patterns == (GPT2,):

@@ -1,4 +1,4 @@
-"""The cyclic garbage collector."""
+"""A pause of the garbage collector."""
 
 from __future__ import annotations
 

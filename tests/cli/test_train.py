@@ -101,7 +101,7 @@ def test_what_is_wrong(here: Path) -> None:
         (("a.txt", "bad.jsonl", "-o", "out"), 1, "bad.jsonl, line 2: 'text' is int, expected str"),
         (("bad.txt", "-o", "out"), 1, "bad.txt, line 2 is not UTF-8: invalid byte at offset 0 of the line"),
         (("a.txt", "-o", "no/such"), 1, f"{here / 'no'}: No such file or directory"),
-        (("a.txt", "-o", "out", "--pattern", "gpt9"), 1, "pattern 'gpt9' is not known"),
+        (("a.txt", "-o", "out", "--pattern", "gpt9"), 1, "unknown pattern 'gpt9'"),
         (("a.txt", "-o", "out", "--regex", "("), 1, no_regex),
         (("a.txt", "-", "-o", "out"), 2, "standard input (-) and files cannot be combined"),
     )

@@ -67,7 +67,9 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
     finder = doctest.DocTestFinder()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     given = {"crayon_hf": crayon_hf}
-    for value in (module, crayon_hf.Encoding) if name == "crayon_hf.tokenizer" else (module,):  # a compiled class
+    for value in (
+        (module, crayon_hf.Encoding) if name == "crayon_hf.tokenizer.tokenizer" else (module,)
+    ):  # a compiled class
         tests = [test for test in finder.find(value, name, extraglobs=given) if test.examples]
         assert tests
         for test in tests:

@@ -73,7 +73,7 @@ def test_patterns() -> None:
     for name in ("cl100k", "o200k", "qwen2", "tekken", "deepseek-v3", "bloom"):
         cuts = byte_level(name).pre_tokenizer
         assert train_bpe(TEXTS, pattern=name, vocab_size=280).to_str() == reference(cuts, vocab_size=280).to_str()
-    with pytest.raises(ValueError, match=r"'gpt-9' is not known; .*gpt-2"):
+    with pytest.raises(ValueError, match=r"unknown pattern 'gpt-9'; .*gpt-2"):
         train_bpe(TEXTS, pattern="gpt-9")
     with pytest.raises(ValueError, match="give one of them"):
         train_bpe(TEXTS, pattern="gpt2", pre_tokenizer=gpt2)

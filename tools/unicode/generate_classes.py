@@ -43,27 +43,27 @@ SPACE_BIT = 0x10
 
 
 def batches() -> Iterable[str]:
-    """Every code point but the surrogates, once, in pieces."""
+    """Every code point except the surrogates, once, in batches."""
     points = [chr(c) for c in range(CODE_POINTS) if c not in SURROGATES]
     for start in range(0, len(points), BATCH):
         yield "".join(points[start : start + BATCH])
 
 
 def oniguruma_members(pattern: str) -> set[int]:
-    """The characters that `pattern` matches in Hugging Face tokenizers."""
+    """Return the characters that `pattern` matches in Hugging Face tokenizers."""
     split = Split(Regex(pattern), behavior="removed", invert=True)
     return {ord(char) for batch in batches() for piece, _ in split.pre_tokenize_str(batch) for char in piece}
 
 
 def rust_members(pattern: str) -> set[int]:
-    """The characters that `pattern` matches in tiktoken, which drops what its pattern does not match."""
+    """Return the characters that `pattern` matches in tiktoken, which drops text that its pattern does not match."""
     ranks = {bytes([byte]): byte for byte in range(256)}
     encoding = tiktoken.Encoding("classes", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     return {ord(char) for batch in batches() for char in encoding.decode(encoding.encode_ordinary(batch))}
 
 
 def class_table(members: Callable[[str], set[int]]) -> bytearray:
-    """One class per code point; raises when the classes overlap or do not add up."""
+    """Return one class per code point. Raises if the classes overlap or have gaps."""
     table = bytearray(CODE_POINTS)
     for value, pattern in CLASSES.items():
         for point in members(pattern):
@@ -78,7 +78,7 @@ def class_table(members: Callable[[str], set[int]]) -> bytearray:
 
 
 def added_token_spans(token: AddedToken, text: str) -> list[tuple[int, int]]:
-    """Where an added token is found in `text`, with the white space that it takes."""
+    """Return the matches of an added token in `text`, with the white space that it takes."""
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.add_tokens([token])
     number = tokenizer.token_to_id(token.content)
@@ -90,7 +90,7 @@ def word_and_space() -> tuple[set[int], set[int]]:
     r"""The \w and \s of the regex crate, from `single_word` and from `rstrip` and `lstrip` of added tokens."""
     word: set[int] = set()
     space: set[int] = set()
-    # Letters that no candidate equals: the second marker is there to measure the first.
+    # Two markers, because a marker cannot measure itself.
     for marker, texts in (("\u2603", batches()), ("\u2620", ["\u2603"])):
         for batch in texts:
             chars = [c for c in batch if c != marker]

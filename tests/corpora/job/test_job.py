@@ -1,5 +1,5 @@
-"""`tokenize_corpus`: the same bytes however it is run, resumed and refused; what goes wrong is said, and stops what it
-must."""
+"""`tokenize_corpus`: the same bytes however it is run, resumed or refused. Errors are reported, and end only the work
+that depends on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crayon_hf.corpora.job.shard import run_shard
 from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
 
 GROUP = 4000
-"""Bytes: each file of a corpus is a task of its own, or two are one."""
+"""Bytes of a group. With this size each file of a corpus is a task, or two share one."""
 
 
 @pytest.fixture(scope="module")

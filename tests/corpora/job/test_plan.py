@@ -1,4 +1,4 @@
-"""Which files go together."""
+"""The grouping of files into tasks."""
 
 from __future__ import annotations
 

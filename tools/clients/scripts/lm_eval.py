@@ -1,4 +1,4 @@
-"""lm-eval: what its model of transformers does with requests: likelihoods, windows, generation, chats."""
+"""lm-eval: requests to its transformers model: likelihoods, windows, generation, chats."""
 
 from clients.client import Client, Kit, Tasks
 

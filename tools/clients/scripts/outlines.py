@@ -1,4 +1,4 @@
-"""outlines: its tokenizer around transformers', and generation by a pattern and by a schema with each backend."""
+"""outlines: its wrapper of transformers' tokenizers, and generation by a pattern and by a schema with each backend."""
 
 from clients.client import Client, Kit, Tasks
 

@@ -1,4 +1,4 @@
-"""trl: a dataset made ready for supervised training, preferences, chats, and packed sequences."""
+"""trl: a dataset prepared for supervised training, preferences, chats, and packed sequences."""
 
 from clients.client import Client, Kit, Tasks
 

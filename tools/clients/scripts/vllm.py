@@ -1,4 +1,4 @@
-"""vLLM: what its API server does before and after the engine, and the engine's structured output; no model runs."""
+"""vLLM: the work of its API server before and after the engine, and the engine's structured output; no model runs."""
 
 from clients import plugins
 from clients.client import Client, Kit, Tasks
