@@ -45,7 +45,7 @@ def encode_file(
     offsets: bool = False,
     add_special_tokens: bool = True,
 ) -> Iterator[FileChunk]:
-    """`Tokenizer.encode_file`, with its engine and its `encode_special_tokens`."""
+    """`Tokenizer.encode_file`, with its engine and the value of its ``encode_special_tokens``."""
     validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")

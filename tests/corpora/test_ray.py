@@ -183,7 +183,7 @@ def what_is_wrong(texts: Path, how: dict[str, Any], tmp_path: Path) -> None:
 
 
 def frozen(out: Path, others: list[str]) -> tuple[str, int]:
-    """Return a task that a process has begun and not ended, and that process, which is stopped."""
+    """Stop a process within a task that is not among `others`. Returns the task and the process."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for entry in Path("/proc").iterdir():
@@ -212,7 +212,7 @@ def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
 
 @contextlib.contextmanager
 def killing(out: Path, count: int) -> Iterator[list[str]]:
-    """Kill `count` working processes, each with another task. Returns the tasks."""
+    """Kill `count` working processes, each with another task. Yields the tasks."""
     killed: list[str] = []
 
     def kill() -> None:

@@ -39,7 +39,8 @@ KINDS = {
 
 
 def encoded(engine: _core.Engine, text: str, device: GpuDevice) -> _core.DeviceEncoder:
-    """Check the ids between two texts for the device. Returns which side encoded the text."""
+    """Return the encoder that encoded `text` between two others, after checking its ids. Its report says which side
+    did."""
     texts = ["before", text, "it's behind"]
     encoder = _core.DeviceEncoder(engine, device.open())
     for ours, theirs in zip(encoder.encode_ragged(texts), engine.encode_ragged(texts), strict=True):

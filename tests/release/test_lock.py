@@ -17,7 +17,7 @@ tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 ROOT = lock.TREE
 TESTS = ROOT / "tests"
-"""Names that a file of README's command may import and run: those of requirements.txt, and of Python."""
+"""The directory of the tests."""
 PLACES = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}
     for minor in range(10, 15)
@@ -28,7 +28,7 @@ PLACES = [
         ("win32", {"platform_machine": "AMD64", "os_name": "nt", "platform_system": "Windows"}),
     )
 ]
-"""Steps of ci.yml that run README's command."""
+"""The Pythons and systems on which ci.yml runs README's command."""
 
 
 def holds(marker: Marker | None, place: dict[str, str]) -> bool:

@@ -33,7 +33,7 @@ CL100K = (
 )
 
 
-# Most of the code points are unassigned or ideographs, so each class is sampled separately.
+# All code points below U+3100, and a sample of the rest, most of which are unassigned or ideographs.
 POINTS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 POINTS = POINTS[:0x3100] + random.Random(5).sample(POINTS[0x3100:], 20_000)
 

@@ -23,7 +23,7 @@ class Tokens:
         self.longest = max(map(len, ids), default=0)
 
     def match(self, text: Any, at: int) -> tuple[int, int]:
-        """(id, size) of the longest token at `start` of `text`, or (-1, 0)."""
+        """(id, size) of the longest token at position `at` of `text`, or (-1, 0)."""
         for size in range(min(len(text) - at, self.longest), 0, -1):
             if (found := self.ids.get(text[at : at + size])) is not None:
                 return found, size

@@ -19,7 +19,7 @@ _NAME = "tokenizers"
 _ASKING = ("tests", "conftest", "pretokenize_reference", "parity_stand_in", "parity", "crayon_hf.parity")
 
 failed: list[Callable[[ImportError], None]] = []
-"""Hook for a failed import of one of these names."""
+"""Functions that are called with the error of a failed import."""
 
 _reference: dict[str, ModuleType] = {}
 _import = builtins.__import__

@@ -107,7 +107,8 @@ def text_records(data: bytes, reading: Reading) -> list[Record]:
 
 @contextlib.contextmanager
 def at_most(records: int | None) -> Iterator[None]:
-    """Set the limits of a batch: records, unusual records, and bytes of a window. None keeps the default."""
+    """Limit batches to `records` records, as many unusual ones, and windows of as many bytes. None keeps the
+    defaults."""
     with contextlib.ExitStack() as stack:
         for module in () if records is None else (columns, json_lines, plain_text):
             for name in ("MOST_RECORDS", "MOST_UNUSUAL", "_COUNTED", "_WINDOW"):

@@ -111,7 +111,7 @@ def test_flipped_bits() -> None:
 
 @contextlib.contextmanager
 def small_parts(packed: int = 1, unpacked: int = 1, too_much: int = 1 << 20, read: int = 1 << 17) -> Iterator[None]:
-    """Parts of at least `least` bytes and at most `too_much`, found by reads of `read` bytes."""
+    """Parts of at least `packed` and `unpacked` bytes, and of at most `too_much`, found by reads of `read` bytes."""
     enough = {"ENOUGH_PACKED": packed, "ENOUGH_UNPACKED": unpacked}
     with (
         mock.patch.multiple(gzip_members, **enough),

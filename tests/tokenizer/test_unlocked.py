@@ -29,8 +29,7 @@ WORDS = re.split(" ", TEXT)
 
 @pytest.fixture(params=[2, 8])
 def together(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
-    """``together(work, ...)``: call each with its number, in `threads` threads that start at once. Returns the
-    results."""
+    """``together(work, ...)``: call each with its number, in threads that start at once. Returns the results."""
     return lambda *work: run_together(request.param, *work)
 
 

@@ -31,7 +31,7 @@ def same(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Fail the test if the reference's trainer is called. Returns the native trainings."""
+    """A list with an item for each native training."""
     calls: list[str] = []
     train = _core.train_bpe
 

@@ -172,7 +172,7 @@ class Interrupted(Exception):
 
 
 def stopping(after: int) -> Callable[[Counts], None]:
-    """A progress callback that ends the call after `batches` batches."""
+    """A progress callback that ends the call after `after` batches."""
     left = after
 
     def progress(counts: Counts) -> None:

@@ -168,7 +168,7 @@ class KilledOnceEach:
 
 
 def until_done(zygote: Zygote, proxy: Proxy, half: int, **options: Any) -> list[int]:
-    """Return the exit codes of calls until one was not killed."""
+    """Repeat the call until it is not killed. Returns all exit codes."""
     killing, codes = KilledOnceEach(half), [-signal.SIGKILL]
     proxy.fault, proxy.done = killing, killing.done
     while codes[-1] == -signal.SIGKILL:
