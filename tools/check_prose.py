@@ -23,12 +23,12 @@ MOST_WORDS, MOST_SENTENCES = 30, 6
 RULES = {
     "opening": r"^(What|Whoever|Whatever|Whom?)\b(?!.*\?)",
     "nobody": r"(?i)\b(somebody|nobody|everybody|whoever|whomever|(one|ones|he|him) who|that one's)\b",
-    "so many": r"(?i)\b(so many|so much|as (many|much|far|few) as there|the like|and gone)\b",
+    "so many": r"(?i)\b(so many|so much|as (many|much|far|few) as there|the like|and gone)\b",  # prose: so many
     "those that": r"(?i)\b(those that|that which)\b",
     "there is": r"(?i)\bthere (is|are|was|were|has been|would be)\b",
     "is no": r"(?i)\b(is|are|was|were) no\b(?! (longer|more|fewer|less|slower|faster|larger)\b)",
     "is to be": r"(?i)\b(is|are|was|were|has|have|had) to be\b|\bas [\w `]+ (has|have|had) it\b",
-    "stands": r"(?i)\b(stands?|stood|lies|goes on|going on|went on)\b(?!-| for\b)",
+    "stands": r"(?i)\b(stands?|stood|lies|goes on|going on|went on)\b(?!-| for\b)",  # prose: stands
     "of what": r"(?i)\b(of|for|with|in|by|from|on|than|as|but|all|at|into|before|behind|beside|over|under) what\b",
     "is what": r"(?i)\b(is|are|was|were|be) (what|who)\b",
     "place of": r"(?i)\bin the place of\b|\bin (its|their) place\b",
