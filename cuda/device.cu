@@ -1,4 +1,4 @@
-// The engine on NVIDIA's GPUs: what CUDA calls the things that gpu_device.h is made of.
+// The engine for NVIDIA GPUs: CUDA's names for the definitions that gpu_device.h needs.
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -7,8 +7,8 @@
 
 #define CRAYON_RUNTIME(name) cuda##name
 #define CRAYON_CONSTANT __grid_constant__
-// With at least 1,024 threads to a processor: for more, ptxas would give a thread few registers and spill the rest.
-// A processor has room for no more than 16 blocks on some devices, and ptxas then refuses to be asked for more.
+// Asks for at least 1,024 threads per processor. For more, ptxas would leave each thread few registers and spill the
+// rest. Some devices have room for only 16 blocks per processor, and ptxas refuses to be asked for more.
 #define CRAYON_LAUNCH_BOUNDS(threads) __launch_bounds__(threads, (threads) < 64 ? 16 : 1024 / (threads))
 
 namespace crayon {
@@ -19,13 +19,13 @@ namespace runtime {
 
 using Properties = cudaDeviceProp;
 
-constexpr char kKind[] = "cuda", kDriver[] = "NVIDIA driver", kNoDevice[] = "there is no device that CUDA can use";
+constexpr char kKind[] = "cuda", kDriver[] = "NVIDIA driver", kNoDevice[] = "CUDA finds no usable device";
 
 inline std::string version(int number) {
     return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-// Of pinned memory that is pinned for all devices.
+// Pinned memory that is pinned for all devices.
 inline cudaError_t allocate_pinned(void** memory, size_t bytes) {
     return cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
 }
@@ -43,7 +43,7 @@ inline std::string architecture(const Properties& properties) {
     return "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
 }
 
-// Besides those that CUDA and HIP both have.
+// In addition to the codes that CUDA and HIP share.
 constexpr bool is_unusable(cudaError_t error) {
     switch (error) {
         case cudaErrorNoKernelImageForDevice:
@@ -90,7 +90,8 @@ constexpr bool is_sticky(cudaError_t error) {
 }
 static_assert(is_sticky(cudaErrorHardwareStackError) && is_sticky(cudaErrorECCUncorrectable), "as CUDA has them");
 
-// Another thread may record a graph, by default so that no thread may allocate meanwhile. Nothing of ours goes into it.
+// Another thread may be capturing a graph, which by default forbids allocations in all threads. Our work is not
+// captured.
 class BesideCaptures {
   public:
     BesideCaptures() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -102,7 +103,7 @@ class BesideCaptures {
     cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// What CUDA's driver does and its runtime does not.
+// Functions of CUDA's driver that its runtime lacks.
 struct Driver {
     int (*device)(int* device, int index) = nullptr;
     int (*retain)(void** context, int device) = nullptr;
@@ -130,10 +131,9 @@ struct Driver {
     }
 };
 
-// A device's context that all of the process share, to be made a thread's current one. By the driver's stack of them:
-// cudaSetDevice would have to be undone by making the device before current, and where nothing uses that one, this
-// would begin a context there, which takes some hundred megabytes of its memory. (CUDA C++ Programming Guide, "Driver
-// API": the runtime uses the context that is current.)
+// The device's primary context, made current for a thread with the driver's stack of contexts. cudaSetDevice would need
+// a second call to restore the previous device. If that device is unused, this call would create a context there, which
+// takes some hundred megabytes. (CUDA C++ Programming Guide, "Driver API": the runtime uses the current context.)
 class Context {
   public:
     explicit Context(int index) : index_(index) {}

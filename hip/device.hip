@@ -1,4 +1,4 @@
-// The engine on AMD's GPUs: what HIP calls the things that gpu_device.h is made of.
+// The engine for AMD GPUs: HIP's names for the definitions that gpu_device.h needs.
 #include <hip/hip_runtime.h>
 
 #include <string>
@@ -16,13 +16,13 @@ namespace runtime {
 using Properties = hipDeviceProp_t;
 
 constexpr char kKind[] = "rocm", kDriver[] = "AMD driver";
-constexpr char kNoDevice[] = "there is no device that ROCm can use, or /dev/kfd may not be opened";
+constexpr char kNoDevice[] = "ROCm finds no usable device, or may not open /dev/kfd";
 
 inline std::string version(int number) {
     return "HIP " + std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100);
 }
 
-// Of pinned memory that is pinned for all devices.
+// Pinned memory that is pinned for all devices.
 inline hipError_t allocate_pinned(void** memory, size_t bytes) {
     return hipHostMalloc(memory, bytes, hipHostMallocPortable);
 }
@@ -35,13 +35,13 @@ inline bool is_memory_of(const void* memory, int device) {
     return hipPointerGetAttributes(&found, memory) == hipSuccess && found.device == device;
 }
 
-// Without what follows a colon: settings of the device, as in gfx90a:sramecc+:xnack-.
+// Drops the device's settings behind a colon, as in gfx90a:sramecc+:xnack-.
 inline std::string architecture(const Properties& properties) {
     const std::string name = properties.gcnArchName;
     return name.substr(0, name.find(':'));
 }
 
-// Besides those that CUDA and HIP both have.
+// In addition to the codes that CUDA and HIP share.
 constexpr bool is_unusable(hipError_t error) {
     return error == hipErrorNoBinaryForGpu || error == hipErrorSharedObjectInitFailed;
 }
@@ -51,7 +51,8 @@ constexpr bool is_sticky(hipError_t error) {
            error == hipErrorLaunchTimeOut || error == hipErrorRuntimeOther;
 }
 
-// Another thread may record a graph, by default so that no thread may allocate meanwhile. Nothing of ours goes into it.
+// Another thread may be capturing a graph, which by default forbids allocations in all threads. Our work is not
+// captured.
 class BesideCaptures {
   public:
 #if HIP_VERSION_MAJOR < 6
@@ -71,7 +72,7 @@ class BesideCaptures {
 #endif
 };
 
-// A device, to be made a thread's current one, which takes nothing of its memory.
+// Makes a device current for a thread. Takes no memory of the device.
 class Context {
   public:
     explicit Context(int device) : device_(device) {}

@@ -1,4 +1,4 @@
-// NumPy arrays from and to the engine's own memory.
+// NumPy arrays over the engine's own memory, in both directions.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -13,7 +13,7 @@
 
 namespace crayon::python {
 
-// The array owns the vector. Item is what NumPy calls T.
+// The array takes ownership of the vector. `Item` is NumPy's name of `T`.
 template <typename Item, typename T>
 py::array_t<Item> array_of(std::vector<T>&& values, std::vector<py::ssize_t> shape) {
     static_assert(sizeof(Item) == sizeof(T), "the memory is used as it is");
@@ -28,7 +28,7 @@ py::array_t<T> array_of(std::vector<T>&& values) {
 }
 template <typename T>
 py::array_t<T> array_of(GrowingIds<T>&& ids) {
-    ids.reserve_more(1);  // so that there is memory to own when there are no ids
+    ids.reserve_more(1);  // an array without ids also needs memory to own
     auto* const kept = new GrowingIds<T>(std::move(ids));
     const py::capsule owner(kept, [](void* p) {
         const std::unique_ptr<GrowingIds<T>> gone(static_cast<GrowingIds<T>*>(p));
@@ -37,7 +37,7 @@ py::array_t<T> array_of(GrowingIds<T>&& ids) {
     return py::array_t<T>(py::ssize_t(kept->size()), kept->data(), owner);
 }
 
-// The beginnings and ends of spans: two arrays of one length. Held while they are read.
+// The starts and ends of spans: two arrays of equal length, kept alive while they are read.
 class SpanArrays {
   public:
     SpanArrays(const py::object& begins, const py::object& ends)
@@ -53,7 +53,7 @@ class SpanArrays {
   private:
     using Array = py::array_t<int64_t, py::array::c_style>;
 
-    // Contiguous, and a copy where the object is not; no integer changes its value.
+    // Contiguous; copies the object if needed. Values never change: NumPy refuses unsafe integer casts.
     static Array int64_array(const py::object& object, const char* name) {
         const Array array(object);
         if (array.ndim() != 1)

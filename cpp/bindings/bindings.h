@@ -1,4 +1,4 @@
-// Shared by the bindings: one function per topic, and the passage of texts and ids between Python and the engine.
+// Shared by the bindings: one binding function per topic, and conversions of texts and ids between Python and C++.
 #pragma once
 
 #include <pybind11/critical_section.h>
@@ -42,16 +42,17 @@ void bind_json_lines(py::module_& m);
 void bind_device(py::module_& m);
 void bind_files(py::module_& m);
 
-// An Encoding with the engine that its token strings come from: null when `texts` has all of them. One that was made
-// with ids alone encodes its text again, whole, when anything else is asked for; one that was truncated, when what
-// overflows is. Used under the GIL, or where there is
-// none under the lock of the Python object, which is lost, like the GIL, while a text is encoded.
+// An Encoding, and the engine that its token strings come from (null if `texts` has all of them).
+//
+// An Encoding with ids alone encodes its text again, whole, when another field is read. A truncated one does so when
+// `overflowing` is read. Use it under the GIL, or on free-threaded CPython under the lock of its Python object. Both
+// are released while the text is encoded.
 class PyEncoding {
   public:
     PyEncoding() : full_(std::make_unique<Encoding>()) {}
     PyEncoding(Encoding encoding, std::shared_ptr<const Engine> engine)
         : engine_(std::move(engine)), full_(std::make_unique<Encoding>(std::move(encoding))) {}
-    // `text` is a str, `ids` what engine->encode(text, options) has. For engines that are not random.
+    // `text` is a str, and `ids` are the ids of engine->encode(text, options). Only for engines without dropout.
     PyEncoding(std::vector<int32_t>&& ids, py::object text, const EncodeOptions& options,
                std::shared_ptr<const Engine> engine)
         : engine_(std::move(engine)),
@@ -60,7 +61,7 @@ class PyEncoding {
           special_(options.add_special_tokens),
           as_text_(options.special_as_text),
           offsets_(options.offsets) {}
-    // The front of what engine->encode(text, options) has, all but what overflows.
+    // `front` is engine->encode(text, options) without its overflowing encodings.
     PyEncoding(Encoding front, py::object text, const EncodeOptions& options, std::shared_ptr<const Engine> engine)
         : PyEncoding(std::vector<int32_t>(), std::move(text), options, std::move(engine)) {
         full_ = std::make_unique<Encoding>(std::move(front));
@@ -80,7 +81,7 @@ class PyEncoding {
         if (full_ == nullptr || waiting_ != nullptr) encode_whole();
         return *full_;
     }
-    // All but what overflows.
+    // The encoding; its `overflowing` may be missing.
     const Encoding& front() const {
         if (full_ == nullptr) encode_whole();
         return *full_;
@@ -93,33 +94,35 @@ class PyEncoding {
     mutable std::vector<int32_t> ids_;
     mutable py::object text_;
     mutable std::unique_ptr<Encoding> full_;
-    mutable std::unique_ptr<EncodeOptions> waiting_;  // what full_ was made with, while what overflows is missing
+    mutable std::unique_ptr<EncodeOptions> waiting_;  // the options for encoding the whole text, while full_ lacks
+                                                      // `overflowing`
     bool special_ = true, as_text_ = false, offsets_ = true;
 };
 
 using EncodingHolder = std::unique_ptr<PyEncoding>;
 using EncodingClass = py::class_<PyEncoding, EncodingHolder>;
-// The type Encoding, set when the module is made.
+// The Python type Encoding, set at module initialization.
 extern PyTypeObject* encoding_type;
-// An Encoding object. Quicker than py::cast, which also enters the address where casts of pointers look for objects.
+// Makes an Encoding object. Faster than py::cast, which also registers its address for casts of pointers.
 py::object new_encoding(PyEncoding&& encoding);
 
-// Whether an engine's encodings may be made with ids alone.
+// Whether encodings may be made with ids alone, to be completed on demand.
 bool can_wait(const Engine& engine, const EncodeOptions& options);
 
 py::list ids_of(const PyEncoding& self);
-// The strings of ids that `texts` has none for. Lives no longer than `self`.
+// Strings for ids that have none in `texts`. Must not outlive `self`.
 TokenStringOf strings_of(const PyEncoding& self);
-// The encoding in a Python object, with strings of its own unless `engine` has the same. TypeError for other objects.
+// Copies the encoding out of a Python object. Adds token strings unless `engine` provides the same. TypeError for other
+// objects.
 Encoding encoding_for(py::handle encoding, const std::shared_ptr<const Engine>& engine);
 
-// From the names that Python uses; ValueError for others.
+// From Python's names; ValueError for others.
 Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
 
-// Releases the GIL for work on so many bytes, unless the work is shorter than taking the GIL back: beside a busy Python
-// thread that takes 5 ms.
+// Releases the GIL for work on `bytes` bytes, unless the work is shorter than taking the GIL back, which takes 5 ms
+// beside a busy Python thread.
 class MaybeRelease {
   public:
     static constexpr size_t kSmall = size_t(1) << 16;
@@ -132,8 +135,8 @@ class MaybeRelease {
     std::optional<py::gil_scoped_release> release_;
 };
 
-// Holds off the cyclic collector while many containers are made that are no cycle: it would go through all of them
-// again and again (until Python 3.12 in the midst of the making).
+// Pauses the cyclic collector while many containers without cycles are made. It would traverse all of them repeatedly
+// (before Python 3.12 even during the allocations).
 class CollectorPause {
   public:
     CollectorPause() : was_on_(PyGC_Disable() != 0) {}
@@ -146,8 +149,9 @@ class CollectorPause {
     const bool was_on_;
 };
 
-// For a long loop under the GIL, which calls it with each index: signals are handled now and then, and other threads of
-// Python get their turn, so what the loop reads must be its own. The collector may be held off but for their turns.
+// For a long loop under the GIL; call it with each index. Now and then it handles signals and lets other Python threads
+// run, so the loop must own the data that it reads. `pauses_collector` keeps the collector off except during those
+// turns.
 class GilYield {
   public:
     explicit GilYield(bool pauses_collector = false) {
@@ -169,16 +173,18 @@ class GilYield {
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-// Texts taken from Python objects. Keeps a reference to each, so that the bytes live while the GIL is released,
-// whatever other threads do to the list they came from.
+// Texts taken from Python objects. Holds a reference to each object, so that the bytes stay valid without the GIL, even
+// if other threads change the list that held them.
 class Texts {
   public:
-    // `replace_surrogates`: lone surrogates become U+FFFD, as in tiktoken; else they raise TypeError, as in tokenizers.
+    // `replace_surrogates`: replaces lone surrogates by U+FFFD, as tiktoken does. Otherwise they raise TypeError, as in
+    // tokenizers.
     explicit Texts(bool replace_surrogates) : replace_surrogates_(replace_surrogates) {}
 
-    // `what` names the object in errors ("item 3 of the batch"). Bytes are taken where allowed, and must be UTF-8.
+    // `what` names the object in errors ("item 3 of the batch"). With `allow_bytes` also takes bytes, which must be
+    // UTF-8.
     Bytes add(py::handle object, const std::string& what, bool allow_bytes);
-    // The same of the usual kinds, for which no name is needed; false for others, and for what is an error.
+    // The same for common types, without a name for errors. Returns false for other types and for invalid texts.
     bool add_usual(py::handle object, Bytes* out);
 
   private:
@@ -189,27 +195,27 @@ class Texts {
 // Ids taken from Python objects.
 struct Ids {
     std::unique_ptr<int64_t[]> owned;
-    py::object array;  // that owns them otherwise
+    py::object array;  // owns the ids unless `owned` does
     IdView view;
 };
-// Any sequence of ints, or an integer array.
+// From any sequence of ints, or from an integer array.
 Ids ids_from(py::handle object);
 
-// Where a str has its text: in UTF-8 if it has that, else by characters.
+// A view of the text of a str: its UTF-8 if cached, else its code points.
 TextView view_of(PyObject* text);
-// The str of decoded text, and of UTF-8; a UnicodeDecodeError for what is none.
+// The str of decoded text or of UTF-8. Invalid UTF-8 raises UnicodeDecodeError.
 py::str str_of(const DecodedText& text);
 py::str str_of(Bytes utf8);
 
-// A list built from ready-made ints: no object is made for an id that was listed before.
+// A list of shared int objects: an id that was listed before allocates none.
 py::list list_of_ids(const int32_t* ids, size_t n);
 
-// The path that a str, bytes or an os.PathLike names, as the system has it: it need not be UTF-8.
+// The path of a str, bytes or os.PathLike, in the file system's encoding, which may not be UTF-8.
 std::string path_from(const py::object& path);
 
 std::string type_name(py::handle object);
 
-// For a long loop under the GIL, which calls it with each index: signals are handled now and then.
+// For a long loop under the GIL; call it with each index. Handles signals now and then.
 inline void handle_signals(size_t i) {
     if (i % 512 == 511 && PyErr_CheckSignals() != 0) throw py::error_already_set();
 }

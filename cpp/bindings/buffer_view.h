@@ -1,4 +1,4 @@
-// Any Python object with contiguous bytes, held while they are read: a mapped file cannot be closed meanwhile.
+// A Python object with contiguous bytes, exported while the view lives. A mapped file cannot be closed meanwhile.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class BufferView {
     Py_buffer view_;
 };
 
-// The same, to be written to.
+// The same for writing.
 class WritableView : public BufferView {
   public:
     explicit WritableView(py::handle object) : BufferView(object, PyBUF_WRITABLE) {}

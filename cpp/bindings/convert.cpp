@@ -27,7 +27,7 @@ TextView view_of(PyObject* text) {
     if (PyUnicode_IS_ASCII(text)) return {PyUnicode_DATA(text), size, 0};
     const auto* compact = reinterpret_cast<const PyCompactUnicodeObject*>(text);
 #if defined(Py_GIL_DISABLED)
-    // Another thread may be giving the str its UTF-8: CPython writes the length first, then releases the pointer.
+    // Another thread may be caching the str's UTF-8: CPython writes the length first, then releases the pointer.
     const char* const utf8 = static_cast<const char*>(_Py_atomic_load_ptr_acquire(&compact->utf8));
 #else
     const char* const utf8 = compact->utf8;
@@ -81,7 +81,7 @@ Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
                          hint);
 }
 
-// An int of one digit, as nearly all ids are; -1 for others.
+// The value of an int of one digit, as nearly all ids are; -1 for others.
 static inline int64_t small_int(PyObject* item) {
 #if PY_VERSION_HEX >= 0x030C0000
     const auto* number = reinterpret_cast<const PyLongObject*>(item);
@@ -97,7 +97,7 @@ static int64_t any_int(PyObject* item, size_t i) {
     int overflow = 0;
     long long value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
     if (!PyLong_Check(item)) {
-        // NumPy's integers, and whatever else is an index.
+        // NumPy's integers, and other types with __index__.
         const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
         if (!index) {
             if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
@@ -118,9 +118,9 @@ Ids ids_from(py::handle object) {
         out.owned.reset(new int64_t[n]);
         int64_t* const to = out.owned.get();
         size_t i = 0;
-        constexpr size_t kAhead = 16;                    // the objects lie all over the heap
-        const py::scoped_critical_section lock(object);  // the references that a list has are borrowed
-        // Python code that runs for an odd item may change the list.
+        constexpr size_t kAhead = 16;                    // the objects are scattered over the heap
+        const py::scoped_critical_section lock(object);  // a list's items are borrowed references
+        // An odd item may run Python code, which may change the list.
         for (; i < n; ++i) {
             const size_t size = size_t(PySequence_Fast_GET_SIZE(object.ptr()));
             if (i >= size) break;
@@ -168,7 +168,7 @@ PyObject* ascii_str(Bytes text) {
     return made;
 }
 
-// What PyUnicode_DecodeUTF8 makes, in less time where text is not small.
+// The result of PyUnicode_DecodeUTF8, faster for text that is not small.
 PyObject* decode_utf8(Bytes text) {
     constexpr size_t kMany = 256;
     const UnitWriters* const by = text.size < kMany ? nullptr : best_unit_writers();
@@ -207,16 +207,15 @@ py::str str_of(const DecodedText& text) {
 
 namespace {
 
-// Ints by id, made when they are first listed. They live as long as the process, and there are no more of them than the
-// vocabularies in use have ids.
+// Int objects by id, created when an id is first listed. They live as long as the process; their number is limited by
+// the largest vocabulary in use.
 #if defined(Py_GIL_DISABLED)
 
-// In pages that stay where they are: a thread that reads need not know that another adds one. The ints are immortal:
-// to count references that threads share would have them wait for one another's cache lines, for each id that they
-// list.
+// Pages never move, so readers need no lock while another thread adds one. The ints are immortal: counting shared
+// references would make threads contend for cache lines at every id.
 class ReadyInts {
   public:
-    // A reference that nobody counts; null where there is no memory, with Python's error.
+    // A reference that needs no counting. Null if memory is exhausted, with Python's error set.
     PyObject* get(uint32_t id) {
         std::atomic<Page*>& place = pages_[id / kPage];
         Page* page = place.load(std::memory_order_acquire);
@@ -242,7 +241,8 @@ class ReadyInts {
         PyObject* const made = PyLong_FromUnsignedLong(id);
         if (made == nullptr) return nullptr;
         PyObject* other = nullptr;
-        Py_SET_REFCNT(made, PY_SSIZE_T_MAX);  // nobody else has it yet; one that is lost to another thread's stays
+        Py_SET_REFCNT(made, PY_SSIZE_T_MAX);  // No other thread has it yet. If another thread's int wins, this one
+                                              // stays allocated.
         return at->compare_exchange_strong(other, made) ? made : other;
     }
 
@@ -276,9 +276,9 @@ std::string path_from(const py::object& path) {
 }
 
 py::list list_of_ids(const int32_t* ids, size_t n) {
-    static ReadyInts ready;  // no constructor runs
+    static ReadyInts ready;  // constant-initialized
 #if PY_VERSION_HEX < 0x030C0000
-    // A new list may set off a garbage collection, and with it Python code that encodes, too, into the memory of `ids`.
+    // A new list may start a garbage collection. That may run Python code that encodes into the same `ids`.
     const bool collects = PyGC_Disable() != 0;
     PyObject* const list = PyList_New(Py_ssize_t(n));
     if (collects) PyGC_Enable();
@@ -289,7 +289,7 @@ py::list list_of_ids(const int32_t* ids, size_t n) {
     auto owned = py::reinterpret_steal<py::list>(list);
     uint32_t greatest = 0;
     for (size_t i = 0; i < n; ++i) greatest = std::max(greatest, uint32_t(ids[i]));
-    const bool is_usual = greatest < kMaxIds;  // a post-processor, or padding, may name any of 32 bits
+    const bool is_usual = greatest < kMaxIds;  // post-processors and padding may use any 32 bits
 #if defined(Py_GIL_DISABLED)
     for (size_t i = 0; i < n; ++i) {
         PyObject* const value = is_usual ? ready.get(uint32_t(ids[i])) : PyLong_FromUnsignedLong(uint32_t(ids[i]));

@@ -117,7 +117,7 @@ std::optional<Padding> padding_of(const py::object& object) {
     if (out.is_fixed) out.length = items[0].cast<size_t>();
     out.side = padding_side(items[1].cast<std::string>());
     if (!items[2].is_none()) out.multiple_of = items[2].cast<size_t>();
-    out.pad_id = int32_t(items[3].cast<uint32_t>());  // the lists of ids give it back as unsigned
+    out.pad_id = int32_t(items[3].cast<uint32_t>());  // lists of ids return it as unsigned
     out.pad_type_id = items[4].cast<uint32_t>();
     if (items.size() > 5) out.pad_token = items[5].cast<std::string>();
     return out;

@@ -66,7 +66,7 @@ const char* class_name(crayon::gpu::Status status) {
     return "DeviceError";
 }
 
-// Signals are handled in the main thread alone: others need not take the GIL to learn of none.
+// Python handles signals in the main thread only, so other threads return at once, without taking the GIL.
 void check_interrupt() {
 #if defined(__linux__)
     if (::syscall(SYS_gettid) != ::getpid()) return;
@@ -77,7 +77,7 @@ void check_interrupt() {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// A message may have the name of a file that is not UTF-8, which then reads as `os.fsdecode` reads it.
+// A message may contain a file name that is not UTF-8; decodes it as `os.fsdecode` does.
 void raise(PyObject* type, const char* message) {
     const auto text = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "surrogateescape"));
@@ -114,10 +114,10 @@ void translate(std::exception_ptr pointer) {
     }
 }
 
-// A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where there is
-// none yet: the version by which CPython's own caches of methods go.
+// A number that changes whenever the class or one of its bases changes; -1 if none is assigned yet. CPython's own
+// method caches use this version.
 PyObject* type_version(PyObject*, PyObject* object) {
-    if (!PyType_Check(object)) return PyErr_Format(PyExc_TypeError, "a class is wanted, got %R", object);
+    if (!PyType_Check(object)) return PyErr_Format(PyExc_TypeError, "expected a class, got %R", object);
     const auto* const type = reinterpret_cast<PyTypeObject*>(object);
 #if defined(Py_GIL_DISABLED)
     const auto version = _Py_atomic_load_uint32_relaxed(&type->tp_version_tag);  // as CPython reads it
@@ -125,7 +125,7 @@ PyObject* type_version(PyObject*, PyObject* object) {
     const auto version = type->tp_version_tag;
 #endif
     bool is_valid = version != 0;
-#if PY_VERSION_HEX < 0x030D0000  // from 3.13 on nobody sets this flag
+#if PY_VERSION_HEX < 0x030D0000  // CPython no longer sets this flag from 3.13 on
     is_valid = is_valid && (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0;
 #endif
     return PyLong_FromLong(is_valid ? long(version) : -1);

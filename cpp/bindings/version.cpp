@@ -1,5 +1,5 @@
-// The only file that the build gives the version and the digest of the sources: another version compiles this one
-// again, and nothing else.
+// The only file that receives the version and the digest of the sources from the build. A new version recompiles only
+// this file.
 #include "version.h"
 
 namespace crayon::python {

@@ -1,4 +1,4 @@
-// The extension module _gpu_counter, which tools/gpu_counter.py builds: it is no part of the package.
+// The extension module _gpu_counter, which tools/gpu_counter.py builds. It is not part of the package.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using Counts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
-// There is one counter, so launches go one after the other.
+// Launches are serialized, because they share one counter.
 std::mutex& alone() {
     static std::mutex mutex;
     return mutex;
@@ -59,9 +59,8 @@ Counts take() {
 
 PYBIND11_MODULE(_gpu_counter, m, py::mod_gil_not_used()) {
     m.doc() = "Kernels for GPUs, counted.";
-    m.def(
-        "open", open, py::arg("budget_bytes"), py::kw_only(), py::arg("warp") = 32,
-        "A device for crayon_hf._core, in a capsule. It pretends to have so many bytes, runs one lane after the other, "
-        "and counts what warps of so many lanes would issue.");
-    m.def("take", take, "(instructions of warps, instructions of lanes) of each kernel since the last call.");
+    m.def("open", open, py::arg("budget_bytes"), py::kw_only(), py::arg("warp") = 32,
+          "Return a device for crayon_hf._core, in a capsule. It pretends to have `memory` bytes, runs one lane after "
+          "the other, and counts the instructions that warps of `warp` lanes would issue.");
+    m.def("take", take, "Return (instructions of warps, instructions of lanes) of each kernel since the last call.");
 }

@@ -1,5 +1,5 @@
-// The extension modules crayon_hf._cuda and crayon_hf._hip: each is this and what nvcc made of cuda/device.cu, or hipcc
-// of hip/device.hip. CRAYON_MODULE is its name.
+// The extension modules crayon_hf._cuda and crayon_hf._hip. Each is this file, linked with cuda/device.cu compiled by
+// nvcc or hip/device.hip compiled by hipcc. CRAYON_MODULE is the module's name.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -78,11 +78,11 @@ py::object open(int index) {
 PYBIND11_MODULE(CRAYON_MODULE, m, py::mod_gil_not_used()) {
     m.doc() = "Kernels for GPUs, and what runs them.";
     m.def("devices", devices,
-          "(index, name, bytes of memory, architecture) of each device; none where there is no driver.");
+          "Return (index, name, bytes of memory, architecture) of each device; an empty list without a driver.");
     m.def("versions", versions,
-          "What the driver is for, and what runtime this was built with; \"\" for what is unknown.");
-    m.def("why_unusable", why_unusable, "Why devices() is empty; \"\" when it is not.");
+          "Return the version that the driver supports and the runtime of this build; \"\" if unknown.");
+    m.def("why_unusable", why_unusable, "Return why devices() is empty; \"\" if it is not.");
     m.def("open", open, py::arg("index"),
-          "A device for crayon_hf._core, in a capsule. Raises DeviceUnavailableError where there is no such device, or "
-          "this build has no code for it, and DeviceOutOfMemoryError.");
+          "Return a device for crayon_hf._core, in a capsule. Raise DeviceUnavailableError if the device does not "
+          "exist or this build has no code for it, and DeviceOutOfMemoryError.");
 }

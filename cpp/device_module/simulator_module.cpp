@@ -1,4 +1,4 @@
-// The extension module _gpu_simulator, which tests build: it is no part of the package.
+// The extension module _gpu_simulator, which tests build. It is not part of the package.
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -37,6 +37,6 @@ PYBIND11_MODULE(_gpu_simulator, m, py::mod_gil_not_used()) {
     m.doc() = "Kernels for GPUs, simulated.";
     m.def("open", open, py::arg("budget_bytes"), py::kw_only(), py::arg("runtime") = "cuda", py::arg("warp") = 32,
           py::arg("blocks") = 2, py::arg("seed") = 0,
-          "A device for crayon_hf._core, in a capsule. It pretends to have so many bytes, runs the branches of a "
-          "runtime, \"cuda\" or \"hip\", with so many lanes to a warp, and so many blocks at a time.");
+          "Return a device for crayon_hf._core, in a capsule. It pretends to have `memory` bytes and runs the code of "
+          "`runtime`, \"cuda\" or \"hip\", with `warp` lanes per warp and `blocks` blocks at a time.");
 }

@@ -1,9 +1,12 @@
-// Where pretokens begin.
+// Finds where pretokens begin.
 //
-// Each thread has a chunk of the text. It looks for the first place in it where a pretoken begins whatever stands
-// before the character in front of that place. From there it goes on by windows of 64 bytes (scan_masks.h), as the CPU
-// does, into the following chunks, until it comes to such a place there, whose thread begins with it. Where none comes
-// for long, one thread would keep the whole device waiting: the document is then the CPU's.
+// Each thread has one chunk of the text. It looks for the chunk's first sure place: one where a pretoken begins
+// whatever the text before the preceding character is. From there it scans windows of 64 bytes (scan_masks.h), as the
+// CPU does, into the following chunks. It stops at the next chunk's first sure place, where that chunk's thread has
+// started. If no sure place comes for long, one thread would delay the whole device, so the CPU encodes the document.
+//
+// Example (gpt2): in "to be", the blank at 2 is a sure place, because inside a pretoken white space only follows white
+// space. The "b" at 3 is none, because the blank may belong to its pretoken.
 #pragma once
 
 #include "chunks.h"
@@ -11,8 +14,7 @@
 namespace crayon {
 namespace gpu {
 
-// The first place where a group of numbers begins in a run that goes on from the chunk before; none if there is no such
-// run.
+// Returns the first start of a group of digits, if the chunk continues a run of numbers; else 0.
 CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const Masks& m, uint64_t last_numbers,
                                           uint64_t segments) {
     const uint64_t numbers = m.numbers & ~segments;
@@ -22,7 +24,7 @@ CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const M
     return left & (0 - left);
 }
 
-// The apostrophes behind letters that begin no contraction.
+// Of `quotes`, apostrophes behind letters, returns those without a contraction.
 template <Family family>
 CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint64_t quotes) {
     if constexpr (rules_of(family).contractions == Contractions::tail) {
@@ -34,16 +36,15 @@ CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint6
     return quotes;
 }
 
-// The places of a chunk where a pretoken begins, known from the characters at the place, before it and behind it
-// alone, and from the numbers in a row before the chunk. By what may stand inside a pretoken; docs/gpu.md has the
-// reasons.
+// The sure places of a chunk. Depends on the characters at, before and behind each place, and on how many numbers
+// precede the chunk. docs/gpu.md derives the rules.
 template <Family family>
 CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     constexpr Rules rules = rules_of(family);
     constexpr bool cased = rules.words == Words::cased, spaced = rules.words == Words::spaced;
     const Planes p = w.planes[chunk];
     Planes q{};
-    if (chunk > 0) q = w.planes[chunk - 1];  // of the one or the other, hipcc would keep both in memory
+    if (chunk > 0) q = w.planes[chunk - 1];  // as a copy: for `chunk > 0 ? ... : ...` hipcc would keep both in memory
     const Planes& r = w.planes[chunk + 1];
     const auto before = [](uint64_t there, uint64_t in_front) { return there << 1 | in_front >> 63; };
     const auto behind = [](uint64_t there, uint64_t next) { return there >> 1 | next << 63; };
@@ -53,46 +54,46 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     const uint64_t last_numbers = before(m.numbers, l.numbers), last_spaces = before(m.spaces, l.spaces);
     const uint64_t last_breaks = before(newlines, of_class(q, CharClass::newline));
     const uint64_t last_blanks = before(p.blanks, q.blanks), last_quotes = before(p.quotes, q.quotes);
-    const uint64_t last_others = ~(last_letters | last_numbers | last_spaces);  // marks are among them
+    const uint64_t last_others = ~(last_letters | last_numbers | last_spaces);  // marks count as others
     const uint64_t marks = of_class(p, CharClass::mark), letters = m.letters & ~m.marks;
     const uint64_t others = ~(letters | m.numbers | m.spaces);
     const uint64_t segments = word_of(w.segments, chunk);
 
-    // Numbers stand behind nothing but numbers, and a blank where they take one.
+    // Inside a pretoken a number only follows a number, or a blank if the pattern allows one.
     uint64_t sure = m.numbers & ~last_numbers & (rules.digits == 0 ? ~last_blanks : ~uint64_t(0));
     if (rules.digits == 1) sure |= m.numbers;
     if (rules.digits > 1) sure |= group_place(w, chunk, m, last_numbers, segments);
 
-    // In a pretoken white space stands behind white space alone, but line breaks behind punctuation.
+    // Inside a pretoken white space only follows white space; line breaks also follow punctuation.
     const uint64_t breaks = rules.breaks ? newlines : 0;
     sure |= m.spaces & ~last_spaces & ~(breaks & last_others);
-    // The last of a run goes with what follows, or stands alone. One of several bytes is not named: its end may be in
-    // the next chunk.
+    // The last character of a run of white space joins the next word or is a pretoken of its own. It counts here only
+    // if it has one byte, because the end of a longer one may be in the next chunk.
     const uint64_t next_segments = behind(segments, word_of(w.segments, chunk + 1));
     const uint64_t next_spaces = behind(m.spaces, masks_of<family>(r).spaces);
     const uint64_t single = ~behind(p.continuations, r.continuations);
     sure |= m.spaces & last_spaces & single & ~next_spaces & ~next_segments & ~breaks;
 
-    // White space takes what is behind it where that is a blank, or any other that is a word's prefix.
+    // White space joins the following word if it is a blank, or any other prefix that the pattern allows.
     const uint64_t words = letters | others;
     sure |= words & last_breaks & (!rules.breaks ? ~uint64_t(0) : rules.slashes ? ~p.slashes : ~uint64_t(0));
     sure |= words & last_spaces & ~last_breaks & ~last_blanks & (spaced ? ~uint64_t(0) : others & ~marks);
 
     sure |= words & last_numbers;
     if (cased) {
-        // Small letters end a word, but the first one of 'lL, 'vE and 'rE.
+        // A lowercase letter ends a word before a capital, except the first one of 'lL, 'vE and 'rE.
         const uint64_t lower = of_class(p, CharClass::lower), quotes = p.quotes << 2 | q.quotes >> 62;
         sure |= m.upper & before(lower, of_class(q, CharClass::lower)) & ~quotes;
     }
-    // Behind punctuation: a prefix may be, or an apostrophe.
+    // Behind punctuation, which may be a prefix, or an apostrophe.
     if (spaced) sure |= letters & last_others & ~last_quotes;
-    // Punctuation and marks behind letters, where those do not go on with a mark or a contraction.
+    // Punctuation and marks behind letters, unless a mark or a contraction continues the word.
     sure |= others & last_letters & (cased ? ~(marks | p.quotes) : ~uint64_t(0));
     if (cased) sure |= ends_of_words<family>(w, chunk, p.quotes & last_letters);
     return ((sure & ~p.continuations) | segments) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
 }
 
-// One thread to a chunk.
+// One thread per chunk.
 template <Family family>
 struct FindBoundaries {
     static constexpr uint32_t kThreads = 256;
@@ -109,16 +110,16 @@ struct FindBoundaries {
     }
 
   private:
-    static constexpr uint32_t kNoted = 64;  // windows: most walks are shorter than this
+    static constexpr uint32_t kNoted = 64;  // in windows; most walks are shorter
 
     struct Window {
-        uint64_t starts;  // those that it proves, without bit 0
+        uint64_t starts;  // proven starts, without bit 0
         uint32_t size;
-        uint32_t middle;  // where to go on if there is none; 0: nowhere
-        bool whole;       // a segment ends with the window, and so does its last pretoken
+        uint32_t middle;  // where to continue if `starts` is 0; 0: nowhere
+        bool whole;       // a segment and its last pretoken end with the window
     };
 
-    // Of up to 64 bytes from a pretoken's start on.
+    // The window of up to 64 bytes from a pretoken's start.
     CRAYON_DEVICE static Window window_at(const Work& w, uint32_t at) {
         const uint32_t chunk = at / kChunk, by = at % kChunk;
         const Masks m = masks_of<family>(planes_at(w, at));
@@ -138,19 +139,20 @@ struct FindBoundaries {
         return {starts, size, middle, found.whole};
     }
 
-    // Some places of a chunk.
+    // Places in one chunk, as bits.
     struct Places {
         uint32_t chunk;
         uint64_t bits;
     };
 
-    // Returns how many windows it took. Of a document that would take more than kMostWindows, the CPU finds the rest.
+    // Returns the number of windows. A document that needs more than kMostWindows is left to the CPU.
     CRAYON_DEVICE static uint32_t walk(const Work& w, uint32_t own) {
         uint32_t at = 0, windows = 0;
         bool has_begun = false;
-        // Where this thread may begin; then, of what it finds in later chunks, where another one may.
+        // First the places where this thread may start; then those starts in later chunks where another thread may have
+        // started.
         for (Places asked{own, ~uint64_t(0)};;) {
-            if (asked.bits != 0) {  // one call: of several the compiler would make a function, with a stack
+            if (asked.bits != 0) {  // a single call: for several, the compiler would emit a function with a stack
                 const uint64_t sure = sure_places<family>(w, asked.chunk) & asked.bits;
                 if (has_begun == (sure != 0)) return windows;
                 if (!has_begun) {
@@ -174,9 +176,9 @@ struct FindBoundaries {
                 continue;
             } else {
                 if (window.middle >= kLong) at += window.middle;
-                at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;  // passes long runs by chunks
+                at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;  // skips long runs chunk by chunk
             }
-            // Each segment begins in some chunk, whose thread has its start.
+            // Each segment begins in some chunk, whose thread marks its start.
             if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return windows;
             set_bit(w.boundaries, at);
             asked = of_last_chunk(at, 1, own);
@@ -192,7 +194,7 @@ struct FindBoundaries {
         if (high != 0) atomic_or(words + 2, uint32_t(high));
     }
 
-    // Those of the starts at `at` that are in the chunk of the last one, if that is behind the chunk `own`.
+    // The starts that are in the same chunk as the last one, if that chunk is behind `own`. `at` is bit 0 of `starts`.
     CRAYON_DEVICE static Places of_last_chunk(uint32_t at, uint64_t starts, uint32_t own) {
         if (starts == 0) return {own, 0};
         const uint32_t chunk = (at + highest_bit(starts)) / kChunk, by = at % kChunk;
@@ -201,7 +203,7 @@ struct FindBoundaries {
     }
 };
 
-// Every segment is one pretoken. One thread to a word of the bitmap.
+// Every segment is one pretoken. One thread per word of the bitmap.
 template <>
 struct FindBoundaries<Family::whole> {
     static constexpr uint32_t kThreads = 256;

@@ -1,6 +1,7 @@
-// What each chunk of the text has: its bit planes; the classes of its characters, so that long runs are passed a chunk
-// at a time; and how many numbers stand at its end, because some patterns cut these into groups of three from the start
-// of a run. A document with what is not UTF-8, or with a character that the normalizer may change, is the CPU's.
+// Describes each chunk of the text: its bit planes, the classes of its characters, and the number of digits at its end.
+// The classes let later kernels skip long runs chunk by chunk. The digits are needed by patterns that cut a run into
+// groups of three. A document with invalid UTF-8, or with a character that the normalizer may change, is left to the
+// CPU.
 #pragma once
 
 #include "planes.h"
@@ -8,8 +9,11 @@
 namespace crayon {
 namespace gpu {
 
-// A stretch of text, as a map from the numbers in a row that stand before it to those that stand at its end, modulo
-// three. What is not a number, and the start of a segment, forgets those before.
+// A function from the number of digits before a span of text to the number at its end, both modulo 3. A character that
+// is not a digit, or the start of a segment, forgets the digits before it. As a byte:
+//    _____1__ forgets the digits before the span
+//    ______nn digits at the end of the span, modulo 3
+//  Example: "ab12" is 110 (forgets, 2 digits). "3456" is 001. Joined they are 100: 6 digits in a row, modulo 3.
 struct Digits {
     static constexpr uint8_t kForgets = 4;
 
@@ -17,13 +21,13 @@ struct Digits {
         if (second & kForgets) return second;
         return uint8_t((first & kForgets) | ((first & 3) + (second & 3)) % 3);
     }
-    // What the states [first, last) are together.
+    // The joined states [first, last).
     CRAYON_DEVICE static uint8_t join_all(const uint8_t* states, uint32_t first, uint32_t last) {
         uint8_t state = 0;
         for (uint32_t i = first; i < last; ++i) state = join(state, states[i]);
         return state;
     }
-    // Each of these becomes what stands before it, where `state` stands before the first.
+    // Replaces each state by the digits before its span. `state` is the number before the first.
     CRAYON_DEVICE static void scan(uint8_t* states, uint32_t first, uint32_t last, uint8_t state) {
         for (uint32_t i = first; i < last; ++i) {
             const uint8_t own = states[i];
@@ -37,7 +41,7 @@ CRAYON_DEVICE inline uint32_t least_of(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-// One thread to a chunk.
+// One thread per chunk.
 struct DescribeChunks {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -59,8 +63,8 @@ struct DescribeChunks {
     }
 
   private:
-    // The characters that are not ASCII: `left` has their bytes. The chunk's first ones may be of one that began
-    // before.
+    // Adds the non-ASCII characters, whose bytes are in `left`. The first bytes may belong to a character that began in
+    // the previous chunk.
     CRAYON_DEVICE static void add_others(const Work& w, uint32_t start, uint64_t left, Planes* p) {
         if ((left & 1) != 0 && !begins_char(w, start)) {
             const uint32_t from = lead_before(w, start);
@@ -73,7 +77,7 @@ struct DescribeChunks {
             const uint32_t i = lowest_bit(left), at = start + i;
             const Place place{&w, at};
             const Decoded c = decode_multibyte(place, SegmentEnd{at});
-            // It is UTF-8, and nothing that the normalizer may change: or else the document is the CPU's.
+            // Invalid UTF-8, or a character that the normalizer may change, leaves the document to the CPU.
             const uint32_t* const stable = w.tables.stable_chars;
             if (!c.valid || (stable != nullptr && !has_bit(stable, c.code_point))) give_to_host(w, at);
             const uint64_t own = bits_below(least_of(i + c.size, kChunk)) & ~bits_below(i);
@@ -93,7 +97,7 @@ struct DescribeChunks {
         return uint8_t(set);
     }
 
-    // Numbers behind the last place that forgets those before: another character, or the start of a segment.
+    // The digits behind the last place that forgets: a character that is not a digit, or the start of a segment.
     CRAYON_DEVICE static uint8_t digits_of(uint64_t numbers, uint64_t firsts, uint64_t segments) {
         const uint64_t others = firsts & ~numbers;
         uint64_t counted = numbers & firsts;
@@ -104,7 +108,7 @@ struct DescribeChunks {
     }
 };
 
-// One block to kTile chunks: the sets that they have together, and one bit more where a segment begins among them.
+// The union of the sets of kTile chunks, and kHasSegment if a segment begins among them. One block per tile.
 struct JoinSets {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads, kHasSegment = 0x100;
     struct Shared {};
@@ -116,7 +120,7 @@ struct JoinSets {
             uint32_t set = 0;
             for (uint32_t chunk = first; chunk < least_of(first + kEach, chunks_of(w)); ++chunk) {
                 set |= w.chunk_sets[chunk];
-                // In a chunk it is in the chunk's set already.
+                // A start inside a chunk is already in the chunk's set.
                 if (chunk % kTile != 0 && has_bit(w.segments, chunk * kChunk)) set |= kHasSegment;
             }
             if (set != 0) atomic_or(w.tile_sets + block.index(), set);
@@ -124,7 +128,7 @@ struct JoinSets {
     }
 };
 
-// One block to kTile chunks: what they make together.
+// Joins the states of kTile chunks. One block per tile.
 struct JoinDigits {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     struct Shared {
@@ -137,7 +141,7 @@ struct JoinDigits {
         block.once([&] { w.digit_tiles[block.index()] = Digits::join_all(shared.parts, 0, kThreads); });
     }
 
-    // Each lane's part of the block's tile.
+    // The first chunk of each lane's part of the tile.
     CRAYON_DEVICE static uint32_t first_of(const Block<kThreads>& block, const Work& w, uint32_t lane) {
         return least_of(chunks_of(w), block.index() * kTile + lane * kEach);
     }
@@ -148,7 +152,7 @@ struct JoinDigits {
     }
 };
 
-// One block: what stands before each tile. Each lane has some tiles that stand together.
+// Computes the digits before each tile. One block; each lane has some consecutive tiles.
 struct ScanDigitTiles {
     static constexpr uint32_t kThreads = 1024;
     struct Shared {
@@ -169,7 +173,7 @@ struct ScanDigitTiles {
     }
 };
 
-// One block to kTile chunks: what stands before each chunk.
+// Computes the digits before each chunk. One block per kTile chunks.
 struct SpreadDigits {
     static constexpr uint32_t kThreads = JoinDigits::kThreads;
     using Shared = JoinDigits::Shared;

@@ -1,4 +1,4 @@
-// A device's failures as exceptions.
+// Failures of a device as exceptions.
 #pragma once
 
 #include <stdexcept>

@@ -15,28 +15,28 @@ namespace gpu {
 namespace {
 
 constexpr uint32_t kMostCached = uint32_t(1) << 17;  // words: 4 MiB
-constexpr uint64_t kLeastElements = 1 << 12;         // smaller partitions are not tried
+constexpr uint64_t kLeastElements = 1 << 12;         // memory for fewer is not tried
 
-// The splits of a next part, which count from its own first id.
+// Appends the splits of the next part, which count from the part's first id.
 void append_splits(std::vector<int64_t>* splits, const int64_t* part, size_t texts) {
     const int64_t before = splits->back();
     for (size_t i = 1; i <= texts; ++i) splits->push_back(before + part[i]);
 }
 
-// Words of the cache: half a byte for each element.
+// The size of the cache: half a byte per element.
 uint32_t cached_words(uint64_t elements) {
     uint32_t words = kCacheWays;
     while (words < kMostCached && words * 2 <= elements / 64) words *= 2;
     return words;
 }
 
-// Room for the ids of the bytes that are left, if they are like those that are done.
+// Reserves room for the ids of the remaining bytes, estimated from the finished ones.
 void reserve_rest(IdBuffer* ids, uint64_t done, uint64_t left) {
     if (done == 0 || left == 0) return;
     try {
         ids->reserve_more(size_t(double(ids->size()) / double(done) * 1.0625 * double(left)) + 1);
     } catch (const std::bad_alloc&) {
-        // what is not to be had may not be needed
+        // a failed guess is harmless
     }
 }
 
@@ -54,7 +54,7 @@ void count(const FlatTexts& texts, const PartitionRun& run, size_t first, size_t
 
 }  // namespace
 
-// Texts [first, last) of a batch. `on_cpu`: one that is too large for any partition.
+// Texts [first, last) of a batch. `on_cpu`: a single text that is too large for a partition.
 struct Encoder::Partition {
     size_t first, last;
     bool on_cpu;
@@ -65,7 +65,7 @@ struct Encoder::Lane {
     PartitionRun run;
 };
 
-// Why run_from ended before its time, and the partition that was not delivered.
+// Why run_from stopped early, and the partition that was not delivered.
 struct Encoder::Failure {
     std::exception_ptr error;
     Partition partition{};
@@ -103,7 +103,7 @@ void Encoder::clear_lanes() {
     results_->trim();
 }
 
-// With what the device has now, and the lanes.
+// The elements that fit into the device's free memory and the lanes' own.
 uint64_t Encoder::elements_that_fit() const {
     size_t free = 0, total = 0;
     check(*device_, device_->memory(&free, &total), "asking for free memory");
@@ -127,7 +127,7 @@ void Encoder::trim() {
 
 std::vector<Encoder::Partition> Encoder::plan(const FlatTexts& texts, size_t first) const {
     std::vector<Partition> partitions;
-    // Ids of normalized texts are counted in 32 bits, too.
+    // The ids of normalized texts must fit 32 bits, too.
     const uint64_t most = vocabulary_.tables().stable_chars != nullptr ? kMostBytes / kMostGrowth : kMostBytes;
     const auto size_of = [&](size_t from, size_t to) { return texts.offsets[to] - texts.offsets[from]; };
     while (first < texts.count) {
@@ -147,19 +147,19 @@ std::vector<Encoder::Partition> Encoder::plan(const FlatTexts& texts, size_t fir
     return partitions;
 }
 
-// on_done(partition, lane) gets all partitions in order, one at a time, and each text once. It changes nothing when it
-// throws. Where memory is short, what is left is cut into smaller partitions.
+// Calls on_done(partition, lane) with all partitions in order, one at a time, each text once. on_done changes nothing
+// if it throws. If memory is short, the rest is cut into smaller partitions.
 template <typename OnDone>
 void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeReport* report, OnDone&& on_done) {
     if (texts.count == 0) return;
     const auto elements_of = [&](size_t from, size_t to) {
         return texts.offsets[to] - texts.offsets[from] + (to - from) * uint64_t(capacity_.margin);
     };
-    // There may be more memory than there was when this had become so small.
+    // Memory may have been freed since the last batch reduced elements_.
     if (elements_ < capacity_.elements && elements_of(0, texts.count) > elements_) elements_ = elements_that_fit();
 
     uint32_t lanes = capacity_.lanes;
-    bool is_alone = false;  // nothing of ours had memory when it was tried
+    bool is_alone = false;  // whether it was tried with no other memory of ours allocated
     for (size_t first = 0; first < texts.count;) {
         const Failure failure = run_from(first, lanes, texts, options, report, on_done);
         if (!failure.error) return;
@@ -179,7 +179,7 @@ void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeRe
     }
 }
 
-// Partitions from text `first` on go through the lanes in turn, the next ones while one is delivered.
+// Runs partitions from text `first` on, alternating between lanes: the next ones run while one is delivered.
 template <typename OnDone>
 Encoder::Failure Encoder::run_from(size_t first, uint32_t lanes, const FlatTexts& texts, const EncodeOptions& options,
                                    EncodeReport* report, OnDone&& on_done) {
@@ -195,12 +195,12 @@ Encoder::Failure Encoder::run_from(size_t first, uint32_t lanes, const FlatTexts
         return failed;
     }
     Tables tables = vocabulary_.tables();
-    // Special tokens that are text could be any part of it: then the CPU looks at them.
+    // With special tokens as text, any part of a text could contain one; documents that do are left to the CPU.
     tables.added_is_plain = tables.added_is_plain && !options.special_as_text;
 
     std::mutex mutex;
     std::condition_variable turn;
-    size_t next = 0;  // partition to be done
+    size_t next = 0;  // the partition to finish next
     const auto work = [&](size_t lane) {
         for (size_t i = lane; i < partitions.size(); i += n_lanes) {
             const Partition& p = partitions[i];
@@ -240,7 +240,7 @@ Encoder::Failure Encoder::run_from(size_t first, uint32_t lanes, const FlatTexts
         turn.notify_all();
     }
     for (std::thread& thread : threads) thread.join();
-    // What the lanes have may be others' from now on.
+    // Other work may use the lanes' memory from now on.
     if (failed.error)
         for (const auto& lane : lanes_) (void)device_->wait(lane->run.stream());
     return failed;
@@ -282,7 +282,7 @@ void Encoder::append(const FlatTexts& texts, const Partition& p, Lane& lane, con
         reader_.read(made->ids.end(), run.ids(), n * sizeof(int32_t));
         const int64_t base = made->splits.back();
         made->splits.resize(before + texts_of_part);
-        int64_t* const splits = &made->splits[before - 1];  // of which the part's first one, 0, is there already
+        int64_t* const splits = &made->splits[before - 1];  // the part's first split, 0, is already there
         reader_.read(splits + 1, run.row_splits() + 1, texts_of_part * sizeof *splits);
         for (size_t i = 1; i <= texts_of_part; ++i) splits[i] += base;
     } catch (...) {
@@ -301,11 +301,11 @@ Ragged Encoder::encode_ragged(const FlatTexts& texts, const EncodeOptions& optio
     made.splits.reserve(texts.count + 1);
     made.splits.push_back(0);
     run(texts, options, report, [&](const Partition& p, Lane& lane) { append(texts, p, lane, options, &made); });
-    if (made.ids.capacity() / 2 > made.ids.size()) made.ids.shrink_to_fit();  // after a guess that was too large
+    if (made.ids.capacity() / 2 > made.ids.size()) made.ids.shrink_to_fit();  // the estimate was too large
     return made;
 }
 
-// What a partition made, on the device.
+// The result of a partition, on the device.
 struct Encoder::Part {
     explicit Part(const PoolPtr& pool) : ids(pool), splits(pool) {}
     Buffer<int32_t> ids;
@@ -313,7 +313,7 @@ struct Encoder::Part {
     size_t n_ids = 0, n_texts = 0;
 };
 
-// A copy, of the size that is needed: the lane keeps its memory, which may have room for far more.
+// Copies the result to memory of its size; the lane keeps its own memory, which may be far larger.
 Encoder::Part Encoder::take_part(const FlatTexts& texts, const Partition& p, Lane& lane, const EncodeOptions& options) {
     Part part(results_);
     part.n_texts = p.last - p.first;

@@ -1,4 +1,4 @@
-// Encodes batches on a device: partitions that fit its memory, in order, several on their way at a time.
+// Encodes batches on a device: in order, in partitions that fit its memory, several of them concurrently.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,30 @@
 namespace crayon {
 namespace gpu {
 
-// The most that a partition takes of a device's memory for each byte of text, where every byte is a pretoken and a
-// miss: the sum of PartitionRun's buffers, which the pool rounds up by an eighth at most.
+// The most memory that a partition takes per byte of text: every byte is a pretoken and misses the word table. The sum
+// of PartitionRun's buffers, which the pool rounds up by an eighth at most.
 constexpr uint64_t kBytesOfElement = 40 + 5;
 
-// The sizes are those of the CRAYON paper: room for a document is its bytes and `margin`, and a partition has room for
-// `elements` ids, or for as many as the device's memory is free for when this is set. A larger text has a partition
-// of its own.
+// Sizes as in the CRAYON paper. A document takes its bytes and `margin`; a partition has room for `elements` ids, or
+// fewer if the device lacks memory when this is set. A larger text gets a partition of its own.
 struct Capacity {
     uint64_t elements = uint64_t(512) << 20;
     uint32_t margin = 64;
-    uint32_t lanes = 2;  // partitions on their way at a time
+    uint32_t lanes = 2;  // partitions that run concurrently
 };
 
-// Texts, one behind the other: text i has bytes[offsets[i]] to bytes[offsets[i + 1]].
+// Concatenated texts: text i has bytes[offsets[i]] to bytes[offsets[i + 1]].
 struct FlatTexts {
     const uint8_t* bytes;
-    const uint64_t* offsets;  // [count + 1], of the host
+    const uint64_t* offsets;  // [count + 1], on the host
     size_t count;
-    bool on_device = false;   // where the bytes are
-    size_t first = 0;         // the number of the first one, for errors
-    Stream stream = nullptr;  // of the device, that may still be filling bytes there
+    bool on_device = false;   // whether the bytes are on the device
+    size_t first = 0;         // number of the first text, for errors
+    Stream stream = nullptr;  // of the device; may still be writing the bytes there
 };
 
-// Ids in the device's memory, and where each text's begin: no more memory than they need, as the pool rounds it.
-// Whoever has it keeps the device.
+// Ids in the device's memory, and the start of each text's ids. Takes only the memory it needs, as the pool rounds it.
+// The holder must keep the device open.
 struct DeviceRagged {
     explicit DeviceRagged(const PoolPtr& pool) : ids(pool), row_splits(pool) {}
     Buffer<int32_t> ids;
@@ -46,38 +45,39 @@ struct DeviceRagged {
     size_t n_ids = 0;
 };
 
-// What a batch took: for reports.
+// Counters of a batch, for reports.
 struct EncodeReport {
     size_t partitions = 0, bytes = 0, pretokens = 0, ids = 0;
-    size_t merged_pretokens = 0, merged_bytes = 0;  // what the device merged
-    size_t host_pretokens = 0, host_documents = 0;  // what the CPU encoded
-    size_t longest_walk = 0;                        // Totals::longest_walk, the largest
+    size_t merged_pretokens = 0, merged_bytes = 0;  // merged on the device
+    size_t host_pretokens = 0, host_documents = 0;  // encoded on the CPU
+    size_t longest_walk = 0;                        // maximum of Totals::longest_walk
 };
 
-// Any number of threads may use it; their batches go one after the other.
+// Thread-safe; concurrent batches run one after the other.
 class Encoder {
   public:
-    // Of an engine that is supported (why_unsupported), and a device that outlives it. DeviceError when the device has
-    // no room for the vocabulary.
+    // `engine` must be supported (why_unsupported), and `device` must outlive the encoder. DeviceError if the
+    // vocabulary does not fit the device's memory.
     Encoder(std::shared_ptr<const Engine> engine, Device* device, Capacity capacity = {});
     ~Encoder();
 
-    // Of the next batches. Gives back the memory that those before took.
+    // Sets the capacity of later batches. Frees the memory of earlier ones.
     void set_capacity(Capacity capacity);
-    // Gives back what is kept for the next batch, unless one is on its way. Never waits.
+    // Frees memory kept for the next batch, unless a batch is running. Never waits.
     void trim();
-    // Called when the device has no memory left, before smaller partitions are tried: what else has some gives it.
+    // `reclaim` is called when the device has no memory left, before smaller partitions are tried. It should free
+    // memory.
     void set_reclaim(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
 
-    // Ids and row splits, as crayon::encode_ragged gives them. DeviceError; Error(utf8) names a text that is not UTF-8.
+    // Ids and row splits as in crayon::encode_ragged. Throws DeviceError; Error(utf8) names a text that is not UTF-8.
     Ragged encode_ragged(const FlatTexts& texts, const EncodeOptions& options, EncodeReport* report = nullptr);
     DeviceRagged encode_on_device(const FlatTexts& texts, const EncodeOptions& options, EncodeReport* report = nullptr);
 
     const Engine& engine() const { return *engine_; }
     Device& device() const { return *device_; }
-    // For texts on the device: whoever fills them may let it wait.
+    // The stream that must wait for texts on the device to be written.
     Stream stream() const { return side_; }
-    // Where results have their memory, and what goes to the device may have it.
+    // The pool of results, also for input that goes to the device.
     const PoolPtr& pool() const { return results_; }
 
   private:
@@ -103,11 +103,11 @@ class Encoder {
     std::shared_ptr<const Engine> engine_;
     Device* device_;
     Capacity capacity_;
-    uint64_t elements_ = 0;  // of the capacity's, as many as there was memory for when it was last looked at
+    uint64_t elements_ = 0;  // the capacity's elements, limited by the memory that was free at the last check
     std::function<void()> reclaim_;
-    const PoolPtr results_;  // and the vocabulary
-    const PoolPtr working_;  // what can be had back between batches
-    OwnStream side_;         // for what is no partition's
+    const PoolPtr results_;  // for results and the vocabulary
+    const PoolPtr working_;  // for memory that can be freed between batches
+    OwnStream side_;         // for work outside partitions
     Vocabulary vocabulary_;
     HostReader reader_;
     std::vector<std::unique_ptr<Lane>> lanes_;

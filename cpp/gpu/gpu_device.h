@@ -1,10 +1,12 @@
-// A device of CUDA or HIP. cuda/device.cu and hip/device.hip include this, once each, behind what differs between the
-// two: CRAYON_RUNTIME(name), the runtime's name of what both have; CRAYON_CONSTANT, what says that a kernel's parameter
-// is read in place; CRAYON_LAUNCH_BOUNDS, how many threads a block has; and the namespace `runtime`.
+// A CUDA or HIP device. cuda/device.cu and hip/device.hip include this file after defining the differences:
+// - CRAYON_RUNTIME(name): the runtime's name of a function or type that both have
+// - CRAYON_CONSTANT: marks a kernel's parameter that is read in place
+// - CRAYON_LAUNCH_BOUNDS: declares the number of threads of a block
+// - the namespace `runtime`
 //
-// Every call makes the device current and leaves the thread as it was: so several devices may be used in turn, by
-// several threads, beside PyTorch. Streams do not wait for the default stream, nor it for them: `after` says what of
-// another library a stream of ours has to wait for.
+// Every call makes the device current and restores the thread's previous one. Several threads may thus use several
+// devices in turn, beside PyTorch. Streams and the default stream do not wait for each other; `after` makes a stream
+// wait for another library's.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +27,8 @@ namespace {
 using Error = CRAYON_RUNTIME(Error_t);
 constexpr Error kSuccess = CRAYON_RUNTIME(Success);
 
-// Lost is what sticks: every later call in the process fails with it, or the device's state is gone. Others fail alone.
+// Lost is sticky: every later call in the process fails too, or the device's state is gone. Other failures affect one
+// call.
 constexpr Status status_of(Error error) {
     switch (error) {
         case kSuccess:
@@ -65,14 +68,14 @@ std::string text_of(Error error) {
     return std::string(CRAYON_RUNTIME(GetErrorString)(error)) + " (" + CRAYON_RUNTIME(GetErrorName)(error) + ")";
 }
 
-// Makes a device the thread's current one while it is in scope.
+// Makes a device current for the thread while in scope.
 class Current {
   public:
     explicit Current(runtime::Context& context) : context_(context), error_(context.enter(&previous_)) {}
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
     ~Current() {
-        (void)CRAYON_RUNTIME(GetLastError)();  // the runtime keeps the last failure for the next who asks: we said it
+        (void)CRAYON_RUNTIME(GetLastError)();  // clears the runtime's last failure, which was already reported
         if (error_ == kSuccess) context_.leave(previous_);
     }
     Error error() const { return error_; }
@@ -84,11 +87,11 @@ class Current {
     Error error_;
 };
 
-// Runs blocks `first_block` and following ones. What else it is launched with stands at K.
+// Runs blocks from `first_block` on. Other launch parameters are members of K.
 template <typename K>
 __global__ void CRAYON_LAUNCH_BOUNDS(K::kThreads) run_kernel(const CRAYON_CONSTANT Work work, uint32_t first_block) {
     static_assert(K::kThreads % 32 == 0 && K::kThreads <= 1024, "whole warps");
-    static_assert(sizeof(typename K::Shared) <= 48 << 10, "what a block has without asking for more");
+    static_assert(sizeof(typename K::Shared) <= 48 << 10, "shared memory available without opting in to more");
     __shared__ typename K::Shared shared;
     K::run(Block<K::kThreads>(first_block + blockIdx.x), work, shared);
 }
@@ -146,7 +149,7 @@ class GpuDevice : public Device {
             if (error != kSuccess) return error;
             error = CRAYON_RUNTIME(EventRecord)(event, handle(other));
             if (error == kSuccess) error = CRAYON_RUNTIME(StreamWaitEvent)(handle(stream), event, 0);
-            (void)CRAYON_RUNTIME(EventDestroy)(event);  // in the end: it waits for nothing
+            (void)CRAYON_RUNTIME(EventDestroy)(event);  // in the destructor: it waits for nothing
             return error;
         });
     }
@@ -202,7 +205,7 @@ class GpuDevice : public Device {
         return static_cast<Handle>(stream);
     }
 
-    // Of the thread that asks: several may use a device.
+    // Per thread, because several may use a device.
     static std::string& last_error() {
         static thread_local std::string text;
         return text;
@@ -213,7 +216,7 @@ class GpuDevice : public Device {
         return reinterpret_cast<const void*>(&run_kernel<K>);
     }
 
-    // A launch has at most 2^32 - 1 threads in HIP: more blocks are launched one part after the other.
+    // HIP limits a launch to 2^32 - 1 threads, so larger ones are split.
     template <typename K>
     static Error run(uint32_t blocks, const Work& work, Handle stream) {
         constexpr uint32_t kMost = 0xFFFFFFFFu / K::kThreads;
@@ -232,7 +235,7 @@ class GpuDevice : public Device {
         return call([&] { return CRAYON_RUNTIME(MemcpyAsync)(to, from, bytes, kind, handle(stream)); });
     }
 
-    // `bytes` that were asked for, for the text of a failure.
+    // `bytes`: the requested size, for the error text.
     template <typename F>
     Status call(F&& f, size_t bytes = 0) {
         if (getpid() != process_) {
@@ -240,7 +243,7 @@ class GpuDevice : public Device {
             return Status::lost;
         }
         if (is_lost_) {
-            last_error() = "it failed before and cannot be used any more in this process";
+            last_error() = "the device failed before; this process cannot use it any more";
             return Status::lost;
         }
         const Current current(context_);
@@ -298,7 +301,7 @@ std::string why_unusable() {
     const bool is_needed_known = CRAYON_RUNTIME(RuntimeGetVersion)(&needed) == kSuccess;
     (void)CRAYON_RUNTIME(GetLastError)();
     if (error == CRAYON_RUNTIME(ErrorInsufficientDriver)) {
-        if (!is_driver_known) return std::string("there is no ") + runtime::kDriver;
+        if (!is_driver_known) return std::string("no ") + runtime::kDriver;
         return std::string("the ") + runtime::kDriver + " is too old: it is for " + runtime::version(driver) +
                ", and this build is for " + (is_needed_known ? runtime::version(needed) : "a newer one");
     }

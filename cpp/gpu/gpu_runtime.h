@@ -1,5 +1,5 @@
-// What cuda/device.cu and hip/device.hip have for the modules crayon_hf._cuda and crayon_hf._hip: so that nvcc and
-// hipcc see nothing of Python, and the modules nothing of a GPU.
+// The interface between cuda/device.cu or hip/device.hip and the modules crayon_hf._cuda and crayon_hf._hip. It keeps
+// Python out of nvcc's and hipcc's compilations, and GPU headers out of the modules.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ struct DeviceInfo {
     std::string architecture;  // "sm_90", "gfx90a"
 };
 
-// None when there is no driver, or no device.
+// Empty without a driver or a device.
 std::vector<DeviceInfo> find_devices();
 
-// What the driver is for, and what this was built with: "CUDA 13.0". Empty when it cannot be told.
+// The version that the driver supports, and the runtime of this build: "CUDA 13.0". Empty if unknown.
 struct Versions {
     std::string driver, runtime;
 };
 Versions find_versions();
 
-// Why find_devices() has none; empty when it has some.
+// Why find_devices() is empty; "" if it is not.
 std::string why_unusable();
 
 struct OpenedDevice {
-    std::unique_ptr<Device> device;  // null when it cannot be used; then:
+    std::unique_ptr<Device> device;  // null if it cannot be used; then:
     Status status = Status::ok;
     std::string error;
 };

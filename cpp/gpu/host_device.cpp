@@ -21,7 +21,7 @@ namespace crayon {
 namespace gpu {
 namespace {
 
-constexpr size_t kFront = 64;  // in front of a block, for its size
+constexpr size_t kFront = 64;  // before a block, to store its size
 
 template <typename K>
 void run_all_blocks(uint32_t blocks, const Work& work) {
@@ -96,11 +96,12 @@ Status HostDevice::begin(HostCall call) {
     const uint64_t number = ++counts_.calls[size_t(call)];
     const Failure& failure = failures_[size_t(call)];
     if (is_lost_) {
-        last_error() = "it failed before and cannot be used any more in this process";
+        last_error() = "the device failed before; this process cannot use it any more";
         return Status::lost;
     }
     if (failure.status == Status::ok || number < failure.first || number > failure.last) return Status::ok;
-    last_error() = std::string("call ") + std::to_string(number) + " of " + name_of(call) + " fails for a test";
+    last_error() =
+        std::string("call ") + std::to_string(number) + " of " + name_of(call) + " was made to fail by a test";
     is_lost_ = failure.status == Status::lost;
     return failure.status;
 }
@@ -125,7 +126,7 @@ Status HostDevice::allocate_block(HostCall call, size_t bytes, void** memory) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const size_t gone = counts_.used + taken_, free = options_.budget > gone ? options_.budget - gone : 0;
     if (!is_pinned && bytes > free) {
-        last_error() = std::to_string(bytes) + " bytes are asked for, " + std::to_string(free) + " are free";
+        last_error() = std::to_string(bytes) + " bytes requested, " + std::to_string(free) + " are free";
         return Status::out_of_memory;
     }
     auto* const block = static_cast<size_t*>(std::malloc(bytes + kFront));
@@ -139,7 +140,8 @@ Status HostDevice::allocate_block(HostCall call, size_t bytes, void** memory) {
     used += bytes;
     most = std::max(most, used);
     *memory = reinterpret_cast<char*>(block) + kFront;
-    std::memset(*memory, 0xFF, bytes);  // a device's memory is not zero: as a place or a count, this is far outside
+    std::memset(*memory, 0xFF, bytes);  // A device's memory is not zeroed. As a position or a count, 0xFF is far out of
+                                        // range.
     return Status::ok;
 }
 
@@ -302,7 +304,7 @@ Status HostDevice::launch(Kernel kernel, uint32_t blocks, const Work& work, Stre
     return status == Status::ok ? faulted() : status;
 }
 
-// As a GPU says what went wrong in a kernel: when it is next asked.
+// Reports a kernel's fault at the next call, as a GPU does.
 Status HostDevice::faulted() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (fault_.empty()) return Status::ok;

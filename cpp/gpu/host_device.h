@@ -1,4 +1,4 @@
-// The kernels on the CPU, one thread after the other: for tests, and to see what a kernel does where there is no GPU.
+// Runs the kernels on the CPU, one thread after the other: for tests, and for studying kernels without a GPU.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace crayon {
 namespace gpu {
 
-// Runs all blocks of a kernel. Returns what went wrong, or "": then the device is lost.
+// Runs all blocks of a kernel. Returns "" or the fault, after which the device is lost.
 using RunKernel = std::function<std::string(Kernel kernel, uint32_t blocks, const Work& work)>;
 
 #define CRAYON_DEVICE_CALLS(X) \
@@ -36,13 +36,12 @@ const char* name_of(HostCall call);
 struct HostDeviceOptions {
     size_t budget = 0;          // bytes of memory that it pretends to have
     const char* kind = "host";  // as Device::kind
-    // What is put into a stream is done when somebody waits for it, not before: as late as a GPU may do it. So a wait
-    // that is missing shows.
+    // Runs a stream's work as late as a GPU may: only when a thread waits for the stream. This exposes missing waits.
     bool is_deferred = false;
-    RunKernel run;  // another way to run kernels (cpp/gpu_simulator); empty: one lane after the other
+    RunKernel run;  // runs kernels in another way (cpp/gpu_simulator); empty: one lane after the other
 };
 
-// Fails when a test wants it to, and counts what it is asked for.
+// Fails on request of a test, and counts calls.
 class HostDevice : public Device {
   public:
     explicit HostDevice(HostDeviceOptions options);
@@ -71,10 +70,10 @@ class HostDevice : public Device {
     void time_kernels(bool on) override;
     Status take_kernel_times(uint64_t* nanoseconds) override;
 
-    // The call of this kind after `calls` more fails with `status`, and the `times` that follow it. A status that does
-    // not stick is that call's alone; after Status::lost all calls fail.
+    // After `calls` more calls of this kind, the next `times` calls fail with `status`. Other calls succeed, except
+    // that after Status::lost all fail.
     void fail(HostCall call, uint64_t calls, Status status, uint64_t times = 1);
-    // Another process takes so many bytes. Unless `is_told`, memory() does not know.
+    // Simulates another process that takes `bytes` bytes. Unless `is_told`, memory() does not report it.
     void take_away(size_t bytes, bool is_told = true);
     struct Counts {
         std::array<uint64_t, kHostCalls> calls{};
@@ -89,10 +88,10 @@ class HostDevice : public Device {
         uint64_t put = 0, done = 0;
     };
     struct Failure {
-        uint64_t first = 0, last = 0;  // calls, of those that are counted
+        uint64_t first = 0, last = 0;  // numbers of the calls to fail
         Status status = Status::ok;
     };
-    // The status that a call has, before it does anything.
+    // Counts a call and returns the status it should have.
     Status begin(HostCall call);
     template <typename F>
     Status put(HostCall call, Stream stream, F&& work);
@@ -111,7 +110,7 @@ class HostDevice : public Device {
     std::string fault_;  // of a kernel
     bool times_kernels_ = false;
     std::array<uint64_t, kKernels> nanoseconds_{};
-    // Of streams. Work of one may make another run up to a place.
+    // Guards streams. Work of one stream may run another up to a place.
     std::recursive_mutex streams_mutex_;
     std::map<Stream, std::shared_ptr<Queue>> streams_;
 };

@@ -41,7 +41,7 @@ void HostReader::read(void* to, const void* from, size_t bytes) {
     try {
         run_watched(parts, readers, work, [] {});
     } catch (...) {
-        trim();  // waits for copies on their way
+        trim();  // waits for running copies
         throw;
     }
 }

@@ -1,5 +1,5 @@
-// The way from a device's memory to the host's: through pinned memory, a slice at a time, by several threads. While one
-// copies out of its slice, the next slice is on its way to another's.
+// Copies a device's memory to the host through pinned memory, slice by slice, in several threads. While one thread
+// copies out of its slice, the device fills another's.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ class HostReader {
   public:
     explicit HostReader(PoolPtr pool) : pool_(std::move(pool)) {}
 
-    // What `from` has is complete. One call at a time; afterwards `to` has it. Where no memory can be pinned it takes
-    // longer. DeviceError.
+    // Copies `bytes` bytes, which must be complete at `from`. One call at a time. Slower if no memory can be pinned.
+    // DeviceError.
     void read(void* to, const void* from, size_t bytes);
-    // Gives the pinned memory back to the pool.
+    // Returns the pinned memory to the pool.
     void trim() { slices_.clear(); }
 
   private:

@@ -1,5 +1,5 @@
-// How long kernels take on a device of CUDA or HIP: a pair of events around each launch. gpu_device.h includes this,
-// behind what says which of the two it is.
+// Times kernels on a CUDA or HIP device with a pair of events around each launch. gpu_device.h includes this after the
+// runtime's definitions.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace crayon {
 namespace gpu {
 namespace {
 
-// Any number of threads may use it, with the device current.
+// Thread-safe; the device must be current.
 class KernelEvents {
   public:
     using Error = CRAYON_RUNTIME(Error_t);
@@ -22,7 +22,7 @@ class KernelEvents {
     KernelEvents() = default;
     KernelEvents(const KernelEvents&) = delete;
     KernelEvents& operator=(const KernelEvents&) = delete;
-    // Events stay: the driver may be gone already, or be another process's. They are few, and end with the process.
+    // Events are never destroyed: the driver may be gone already, or belong to another process. They are few.
     ~KernelEvents() = default;
 
     void turn(bool on) { is_on_ = on; }
@@ -46,7 +46,7 @@ class KernelEvents {
         return error;
     }
 
-    // Adds what those that are done took; the others are left for later.
+    // Adds the times of finished kernels; keeps the others for later.
     Error take(uint64_t* nanoseconds) {
         const std::lock_guard<std::mutex> lock(mutex_);
         std::vector<Pair> left;

@@ -1,46 +1,47 @@
-// All kernels, in the order in which a partition meets them.
+// All kernels, in the order in which a partition runs them.
 //
-// Each runs in its partition's stream, with K::kThreads threads to a block, as many blocks as K::blocks says, and
-// K::Shared, which is static. At each kernel stands what a thread or a block has. Bytes of shared memory to a block,
-// and registers to a thread, as `make gpu` says; nothing is in local memory. The last column has the warps that
-// registers and shared memory leave room for on a processor of sm_90, which has room for 64:
+// Each kernel runs in its partition's stream, with K::kThreads threads per block, K::blocks blocks and K::Shared as
+// static shared memory. The comment of each kernel says what a thread or a block works on.
 //
-//   kernel                  threads shared  sm_75 sm_80 sm_90 sm_100 sm_120 gfx90a gfx1030 warps
-//   MarkDocuments               256      0     12    14    14     14     14      5       5    64
-//   FindAdded                   256      0     17    20    25     22     24     14      13    64
-//   DescribeChunks              256      0     47    48    56     40     44     40      34    32
-//   JoinSets                    256      0     20    25    28     31     32      8       7    64
-//   JoinDigits                  256    256     16    19    19     21     21      8       8    64
-//   ScanDigitTiles             1024   1024     18    19    19     24     24     11      11    64
-//   SpreadDigits                256    256     19    23    23     23     25     11      11    64
-//   FindBoundaries<whole>       256      0     12    12    12     10     10      6       5    64
-//   FindBoundaries<gpt2>        256      0     50    52    50     48     48     56      61    32
-//   FindBoundaries<cl100k>      256      0     56    54    53     50     48     71      73    32
-//   FindBoundaries<llama3>      256      0     56    54    53     50     48     71      73    32
-//   FindBoundaries<qwen2>       256      0     52    54    56     50     48     62      66    32
-//   FindBoundaries<o200k>       256      0     62    64    60     54     56     78      85    32
-//   FindBoundaries<tekken>      256      0     62    62    64     53     56     73      80    32
-//   JoinAdded                   256      0     22    22    25     24     24     16      17    64
-//   MatchTiles                  256   8192     28    28    28     29     29     16      17    64
-//   JoinMatchTiles              256   4096     26    28    28     17     18     11      12    64
-//   EnterMatchGroups             32      0     24    24    30     28     22      4       4    32
-//   EnterMatchTiles              32      0     24    24    26     24     24     10      12    32
-//   MarkMatches                 128   8704     44    32    40     21     22     59      44    48
-//   JoinHostDocuments           256      0     18    18    20     22     20     14      14    64
-//   CountTiles<BoundaryCounts>  256     32     20    18    22     20     20     10      11    64
-//   ScanTiles<BoundaryCounts>  1024    128     22    21    24     22     23     18      18    64
-//   ListPretokens               256     32     24    23    24     24     26     24      24    64
-//   LookUpWords                 256      0     35    32    37     40     38     26      24    48
-//   MergeByThreads<16>          128  16384     37    32    40     40     40     34      24    48
-//   MergeByThreads<32>           64  16384     37    32    40     40     40     34      24    26
-//   MergeInShared                64  24576     38    32    40     40     40     48      33    18
-//   PlaceHostIds                256      0     16    16    16     16     16      8       8    64
-//   KeepMerged                  256      0     28    27    28     29     26     16      16    64
-//   RepeatIds                   256      0     10    12    14     16     16      8       8    64
-//   CountTiles<IdCounts>        256     32     18    18    22     20     20     10      11    64
-//   ScanTiles<IdCounts>        1024    128     23    23    24     23     23     18      18    64
-//   WriteIds                    256     36     30    32    32     32     36     28      27    64
-//   WriteSplits                 256      0     26    30    32     32     36     10       8    64
+// The table has bytes of shared memory per block and registers per thread, from `make gpu`. No kernel uses local
+// memory. The last column has the warps that fit a processor of sm_90, which holds up to 64.
+//
+// | kernel                     | threads shared | sm_75 sm_80 sm_90 sm_100 sm_120 gfx90a gfx1030 | warps |
+// | MarkDocuments              |     256      0 |    12    14    14     14     14      5       5 |    64 |
+// | FindAdded                  |     256      0 |    17    20    25     22     24     14      13 |    64 |
+// | DescribeChunks             |     256      0 |    47    48    56     40     44     40      34 |    32 |
+// | JoinSets                   |     256      0 |    20    25    28     31     32      8       7 |    64 |
+// | JoinDigits                 |     256    256 |    16    19    19     21     21      8       8 |    64 |
+// | ScanDigitTiles             |    1024   1024 |    18    19    19     24     24     11      11 |    64 |
+// | SpreadDigits               |     256    256 |    19    23    23     23     25     11      11 |    64 |
+// | FindBoundaries<whole>      |     256      0 |    12    12    12     10     10      6       5 |    64 |
+// | FindBoundaries<gpt2>       |     256      0 |    50    52    50     48     48     56      61 |    32 |
+// | FindBoundaries<cl100k>     |     256      0 |    56    54    53     50     48     71      73 |    32 |
+// | FindBoundaries<llama3>     |     256      0 |    56    54    53     50     48     71      73 |    32 |
+// | FindBoundaries<qwen2>      |     256      0 |    52    54    56     50     48     62      66 |    32 |
+// | FindBoundaries<o200k>      |     256      0 |    62    64    60     54     56     78      85 |    32 |
+// | FindBoundaries<tekken>     |     256      0 |    62    62    64     53     56     73      80 |    32 |
+// | JoinAdded                  |     256      0 |    22    22    25     24     24     16      17 |    64 |
+// | MatchTiles                 |     256   8192 |    28    28    28     29     29     16      17 |    64 |
+// | JoinMatchTiles             |     256   4096 |    26    28    28     17     18     11      12 |    64 |
+// | EnterMatchGroups           |      32      0 |    24    24    30     28     22      4       4 |    32 |
+// | EnterMatchTiles            |      32      0 |    24    24    26     24     24     10      12 |    32 |
+// | MarkMatches                |     128   8704 |    44    32    40     21     22     59      44 |    48 |
+// | JoinHostDocuments          |     256      0 |    18    18    20     22     20     14      14 |    64 |
+// | CountTiles<BoundaryCounts> |     256     32 |    20    18    22     20     20     10      11 |    64 |
+// | ScanTiles<BoundaryCounts>  |    1024    128 |    22    21    24     22     23     18      18 |    64 |
+// | ListPretokens              |     256     32 |    24    23    24     24     26     24      24 |    64 |
+// | LookUpWords                |     256      0 |    35    32    37     40     38     26      24 |    48 |
+// | MergeByThreads<16>         |     128  16384 |    37    32    40     40     40     34      24 |    48 |
+// | MergeByThreads<32>         |      64  16384 |    37    32    40     40     40     34      24 |    26 |
+// | MergeInShared              |      64  24576 |    38    32    40     40     40     48      33 |    18 |
+// | PlaceHostIds               |     256      0 |    16    16    16     16     16      8       8 |    64 |
+// | KeepMerged                 |     256      0 |    28    27    28     29     26     16      16 |    64 |
+// | RepeatIds                  |     256      0 |    10    12    14     16     16      8       8 |    64 |
+// | CountTiles<IdCounts>       |     256     32 |    18    18    22     20     20     10      11 |    64 |
+// | ScanTiles<IdCounts>        |    1024    128 |    23    23    24     23     23     18      18 |    64 |
+// | WriteIds                   |     256     36 |    30    32    32     32     36     28      27 |    64 |
+// | WriteSplits                |     256      0 |    26    30    32     32     36     10       8 |    64 |
 #pragma once
 
 #include "boundaries.h"
@@ -102,7 +103,7 @@ constexpr Kernel boundaries_kernel(Family family) {
 static_assert(boundaries_kernel(Family::tekken) == Kernel::boundaries_tekken, "in the order of families");
 
 inline uint32_t boundaries_blocks(Family family, const Work& work) {
-    // Threads have words of the bitmap, or chunks; of these all families have as many.
+    // Threads work on words of the bitmap, or on chunks, whose number does not depend on the family.
     return family == Family::whole ? FindBoundaries<Family::whole>::blocks(work)
                                    : FindBoundaries<Family::gpt2>::blocks(work);
 }

@@ -1,9 +1,12 @@
-// Greedy mode: a text is cut into longest matches, from each stop (the start of a pretoken) on.
+// Greedy mode: cuts a text into longest matches, from each stop (the start of a pretoken) on.
 //
-// Where a match ends depends on where it begins, so on all before it. But each place alone says how far its match
-// reaches: a tile of text is a map from the place where it is entered to the place behind it where it is left, found
-// for all places at once by doubling. Maps of neighbouring tiles are composed to maps of groups; what enters each
-// group, each tile of it, and then each token of a tile follows.
+// The start of a match depends on all matches before it. But for each place alone it is known how far a match from
+// there reaches. A tile of text is therefore a map: from the place where it is entered to the place behind it where it
+// is left. Doubling finds this map for all places at once. Maps of neighbouring tiles are composed to maps of groups.
+// From these follow the entries of groups, of tiles, and then the tokens of a tile.
+//
+// Example: tokens a, b, c, ab, ca, the text "abcabc", and tiles of 3 bytes. Matches in the first tile end at 2, 2, 4.
+// So it is left at 4, wherever it is entered. The second tile is entered at 4, and the tokens are ab, ca, b, c.
 #pragma once
 
 #include "segments.h"
@@ -13,14 +16,14 @@ namespace gpu {
 
 constexpr uint32_t kMatchTile = 4096;     // bytes
 constexpr uint32_t kMatchGroup = 256;     // tiles
-constexpr uint32_t kLongestToken = 1024;  // bytes: a tile is left at most so far behind its end
+constexpr uint32_t kLongestToken = 1024;  // in bytes; a tile is left at most this far behind its end
 static_assert(kLongestToken < kMatchTile, "a token that enters a tile ends in it or the next");
 
 struct LongestMatchAt {
     uint32_t size;
     int32_t id;
 };
-// The longest token at `at`, before the next stop; a byte's where there is none. As LongestMatch::at.
+// The longest token at `at` that ends before the next stop; else a byte's token. As LongestMatch::at.
 CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at, const uint32_t* stops) {
     const Tables& t = w.tables;
     LongestMatchAt best{1, int32_t(t.byte_ids[w.text[at]])};
@@ -36,11 +39,12 @@ CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at,
     return best;
 }
 
-// How far each match reaches, and the map of each tile. One block to a tile.
+// Finds the size of each match and the map of each tile. One block per tile.
 struct MatchTiles {
     static constexpr uint32_t kThreads = 256, kEach = kMatchTile / kThreads;
     struct Shared {
-        uint16_t ends[kMatchTile];  // from the tile's start: where one is that entered at this place, so far
+        uint16_t ends[kMatchTile];  // per place, from the tile's start: the end of the matches from there, as far as
+                                    // known
     };
 
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size + kMatchTile - 1) / kMatchTile; }
@@ -53,13 +57,13 @@ struct MatchTiles {
                 shared.ends[i] = uint16_t(i + size);
             }
         });
-        // Each lane by itself goes to the end of its stretch.
+        // Each lane follows matches to the end of its own part.
         block.each([&](uint32_t lane) {
             const uint32_t start = lane * kEach, stop = start + kEach;
             for (uint32_t i = stop; i-- > start;)
                 if (shared.ends[i] < stop) shared.ends[i] = shared.ends[shared.ends[i]];
         });
-        // Of two stretches side by side the second is done: the first goes on from where it enters that.
+        // Of two adjacent parts the second is complete. The first continues where its matches enter the second.
         for (uint32_t size = 2 * kEach; size <= kMatchTile; size *= 2) {
             block.each([&](uint32_t lane) {
                 for (uint32_t i = lane; i < kMatchTile; i += kThreads) {
@@ -75,7 +79,7 @@ struct MatchTiles {
     }
 };
 
-// The map of each group of tiles. One block to a group.
+// Finds the map of each group of tiles. One block per group.
 struct JoinMatchTiles {
     static constexpr uint32_t kThreads = 256, kEach = kLongestToken / kThreads;
     struct Shared {
@@ -105,7 +109,7 @@ struct JoinMatchTiles {
     }
 };
 
-// Where each group is entered. One block, one lane.
+// Finds where each group is entered. One block, one lane.
 struct EnterMatchGroups {
     static constexpr uint32_t kThreads = 32;
     struct Shared {};
@@ -122,7 +126,7 @@ struct EnterMatchGroups {
     }
 };
 
-// Where each tile is entered. One lane to a group.
+// Finds where each tile is entered. One lane per group.
 struct EnterMatchTiles {
     static constexpr uint32_t kThreads = 32;
     struct Shared {};
@@ -143,7 +147,8 @@ struct EnterMatchTiles {
     }
 };
 
-// Every token begins a pretoken of its own. One block to a tile, whose tokens one lane follows in shared memory.
+// Marks the start of each token as a pretoken's start. One block per tile; one lane follows the tokens in shared
+// memory.
 struct MarkMatches {
     static constexpr uint32_t kThreads = 128;
     struct Shared {

@@ -29,7 +29,7 @@ Measures MeasuredDevice::measures() {
     return all_;
 }
 
-// A failure of a measurement is none of the work: the times stay short.
+// Ignores failures of measurements: they do not affect the work, only the times.
 void MeasuredDevice::take_times() {
     std::array<uint64_t, kKernels> nanoseconds{};
     (void)inner_->take_kernel_times(nanoseconds.data());
@@ -112,7 +112,7 @@ Status MeasuredDevice::wait(Stream stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++all_.waits;
     all_.wait_nanoseconds += uint64_t(std::chrono::nanoseconds(took).count());
-    take_times();  // so that events are used again
+    take_times();  // releases events for reuse
     return status;
 }
 

@@ -1,4 +1,4 @@
-// A device that counts what it is asked for, on the way to the one that does it.
+// A device that counts calls and forwards them to another one.
 #pragma once
 
 #include <array>
@@ -34,11 +34,11 @@ const char* kernel_name(Kernel kernel);
 
 class MeasuredDevice : public Device {
   public:
-    // Kernels of `inner`, which outlives this, are timed from now on; also those that others start.
+    // Times kernels of `inner`, which must outlive this, from now on, including kernels that other users start.
     explicit MeasuredDevice(Device* inner);
     ~MeasuredDevice() override;
 
-    // Since it was made. The times are those of kernels that are done.
+    // Counts since construction. Times include finished kernels only.
     Measures measures();
 
     const char* kind() const override { return inner_->kind(); }
@@ -71,7 +71,7 @@ class MeasuredDevice : public Device {
     Device* const inner_;
     std::mutex mutex_;
     Measures all_;
-    std::unordered_map<void*, size_t> sizes_;  // of what is held
+    std::unordered_map<void*, size_t> sizes_;  // of held allocations
 };
 
 }  // namespace gpu

@@ -1,4 +1,4 @@
-// A device's memory and streams as C++ owns things.
+// Owners of a device's memory and streams.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace crayon {
 namespace gpu {
 
-// A stream, until everything in it is done.
+// A stream. Its destructor waits for its work.
 class OwnStream {
   public:
     explicit OwnStream(Device* device) : device_(device) {
@@ -28,7 +28,7 @@ class OwnStream {
     Stream stream_ = nullptr;
 };
 
-// Waits for a stream in the end, also for what is left there by a failure: memory of its copies goes afterwards.
+// Waits for a stream on destruction, also after a failure: memory of running copies may be freed afterwards.
 class Settled {
   public:
     Settled(Device* device, Stream stream) : device_(device), stream_(stream) {}
@@ -41,7 +41,7 @@ class Settled {
     const Stream stream_;
 };
 
-// Memory that grows and is not kept when it does: what it held is lost.
+// Memory that grows. Growing discards the contents.
 template <typename T, bool kPinned = false>
 class Buffer {
   public:
@@ -66,19 +66,19 @@ class Buffer {
             data_ = static_cast<T*>(pool_->take(bytes, kPinned, &room));
             bytes_ = room;
         }
-        // The rest of the room is as good as not there.
+        // Forbids use of the rest of the allocation.
         if (!kPinned) pool_->device().show_use(data_, bytes, bytes_);
         return data_;
     }
     T* data() const { return data_; }
 
-    // Back to the pool.
+    // Returns the memory to the pool.
     void free() {
         if (data_ == nullptr) return;
         if (!kPinned) pool_->device().show_use(data_, 0, bytes_);
         pool_->give(std::exchange(data_, nullptr), std::exchange(bytes_, 0), kPinned);
     }
-    // Back to the device: others may still use it in their streams, for which the driver waits.
+    // Returns the memory to the device. Other libraries' streams may still use it; the driver waits for them.
     void give_up() {
         if (data_ != nullptr) pool_->give_up(std::exchange(data_, nullptr), std::exchange(bytes_, 0), kPinned);
     }

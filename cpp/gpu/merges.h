@@ -1,5 +1,8 @@
-// Merging what the word table does not have: short pretokens by a thread each; long ones by groups of lanes, which have
-// some symbols each and find the least rank together.
+// Merges the pretokens that the word table lacks. One thread merges a short pretoken. A group of lanes shares the
+// symbols of a long one and finds the least rank together.
+//
+// Example: with the merges l+o (rank 0) and lo+w (rank 1), "low" has the keys 0 << kBits | 0, none, none. The least key
+// makes place 0 "lo", whose key with "w" is 1 << kBits | 0. The next merge makes "low".
 #pragma once
 
 #include "words.h"
@@ -9,7 +12,7 @@ namespace gpu {
 
 constexpr uint32_t kNoMerge = 0xFFFFFFFFu;
 
-// As MergeTables::reachable_rank in merge.h where the vocabulary has such a table, else as its rank().
+// As MergeTables::reachable_rank in merge.h if the vocabulary has that table, else as its rank().
 CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t right) {
     const uint64_t key = pair_key(left, right);
     if (t.reachable_slots != nullptr) {
@@ -27,23 +30,25 @@ CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t
     }
 }
 
-// What orders merges: the rank, then the place of the left symbol, of which there are at most 2^kBits.
+// The order of merges: by rank, then by the place of the left symbol, which is below 2^kBits. For kBits = 5:
+//    rrrrrrrr_rrrrrrrr_rrrrrrrr_rrr_____ rank
+//    ________ ________ ________ ___ppppp place
 template <uint32_t kBits>
 CRAYON_DEVICE inline uint32_t merge_key(uint32_t rank, uint32_t place) {
     return rank == kNoRank ? kNoMerge : rank << kBits | place;
 }
 
-// Blocks for so many tasks, `each` of them to a block.
+// Blocks for `tasks` tasks with `each` tasks per block.
 CRAYON_DEVICE inline uint32_t blocks_of_tasks(uint32_t tasks, uint32_t each) {
     return tasks / each + (tasks % each != 0);
 }
 
-// Pretokens of up to kWidth bytes, 16 or 32. One thread to a task: each round of a warp does one merge of 32 pretokens.
+// Pretokens of up to kWidth bytes, 16 or 32. One thread per task: each round of a warp does one merge in 32 pretokens.
 template <uint32_t kWidth>
 struct MergeByThreads {
     static constexpr uint32_t kThreads = 16 * 128 / kWidth, kBits = 5;
-    static_assert(kMaxMerges < kNoMerge >> kBits, "a rank leaves room for a place");
-    // Of each thread a column, so that neighbours' words stand side by side.
+    static_assert(kMaxMerges < kNoMerge >> kBits, "a key has room for the rank and the place");
+    // One column per thread, so that a warp accesses consecutive words.
     struct Shared {
         uint32_t symbols[kWidth][kThreads], keys[kWidth][kThreads];
     };
@@ -68,12 +73,12 @@ struct MergeByThreads {
         const uint32_t at = w.starts[task.pretoken], n = w.starts[task.pretoken + 1] - at;
         uint32_t byte = w.text[at];
         for (uint32_t i = 0; i < n; ++i) {
-            const uint32_t next = w.text[at + i + 1];  // behind the last byte there are others
+            const uint32_t next = w.text[at + i + 1];  // bytes follow the last one, too
             s.symbols[i][lane] = t.byte_ids[byte];
             s.keys[i][lane] = i + 1 < n ? merge_key<kBits>(t.byte_pair_ranks[byte << 8 | next], i) : kNoMerge;
             byte = next;
         }
-        uint32_t alive = ones_below(n);  // places that have a symbol
+        uint32_t alive = ones_below(n);  // places that hold a symbol
         for (;;) {
             uint32_t least = kNoMerge;
             for (uint32_t i = 0; i < n; ++i) least = s.keys[i][lane] < least ? s.keys[i][lane] : least;
@@ -86,7 +91,7 @@ struct MergeByThreads {
             const uint32_t behind = alive & ~ones_below(left + 1), before = alive & ones_below(left);
             const uint32_t next = behind != 0 ? lowest_one(behind) : left;
             const uint32_t previous = before != 0 ? highest_one(before) : left;
-            // Both ranks are asked for at once.
+            // Looks both ranks up before using either.
             const uint32_t with_next = pair_rank(t, product, s.symbols[next][lane]);
             const uint32_t with_previous = pair_rank(t, s.symbols[previous][lane], product);
             s.keys[left][lane] = behind != 0 ? merge_key<kBits>(with_next, left) : kNoMerge;
@@ -99,10 +104,10 @@ struct MergeByThreads {
     }
 };
 
-// Symbols in shared memory, each lane has every 32nd: pretokens of up to kLongMerge bytes. One group to a task.
+// Pretokens of up to kLongMerge bytes, with symbols in shared memory: each lane has every 32nd. One group per task.
 struct MergeInShared {
     static constexpr uint32_t kWidth = Group::kWidth, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
-    static_assert(kMaxMerges <= kNoMerge >> kBits, "a rank leaves room for a place");
+    static_assert(kMaxMerges <= kNoMerge >> kBits, "a key has room for the rank and the place");
     static_assert(kLongMerge == 1u << kBits, "each place has a number");
     struct Symbols {
         uint32_t ids[kLongMerge], keys[kLongMerge];
@@ -125,7 +130,7 @@ struct MergeInShared {
     CRAYON_DEVICE static void merge(const Group& group, const Work& w, Task task, Symbols& s) {
         const Tables& t = w.tables;
         const uint32_t at = w.starts[task.pretoken], n = w.starts[task.pretoken + 1] - at;
-        PerLane<uint32_t, kWidth> least;  // of each lane's symbols
+        PerLane<uint32_t, kWidth> least;  // the least key of each lane's symbols
         const auto find_least = [&](uint32_t lane) {
             least[lane] = kNoMerge;
             for (uint32_t i = lane; i < n; i += kWidth) least[lane] = s.keys[i] < least[lane] ? s.keys[i] : least[lane];
@@ -145,7 +150,8 @@ struct MergeInShared {
             if (key == kNoMerge) break;
             const uint32_t left = key & (kLongMerge - 1), product = t.products[key >> kBits];
             const uint32_t gone = s.next[left], next = s.next[gone], previous = s.previous[left];
-            // All have read what is written now. Each lane writes what one symbol needs: `left` the lane that has it.
+            // All lanes have finished reading. Each lane writes one symbol's change; `left` is the lane of the left
+            // symbol.
             group.each([](uint32_t) {});
             group.each([&](uint32_t lane) {
                 if (lane == 0) {
@@ -178,7 +184,7 @@ struct MergeInShared {
     }
 };
 
-// What the CPU made of its tasks: where the ids are in Work::merged, and how many. One thread to a task.
+// Records where the CPU's ids are in Work::merged, and how many. One thread per task.
 struct PlaceHostIds {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};

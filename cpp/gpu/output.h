@@ -1,4 +1,7 @@
-// From what each pretoken became to the ids of the batch, in order, and where each document's begin.
+// Writes the ids of the batch in order, and the start of each document's ids.
+//
+// Example: pretokens with 1, 2 and 1 ids have 0, 1 and 3 ids before them. Three threads write ids[0], ids[1..2] and
+// ids[3]. With a special id in front of the document, all move up by 1.
 #pragma once
 
 #include "merges.h"
@@ -6,7 +9,7 @@
 namespace crayon {
 namespace gpu {
 
-// Writes the ids. One block to a tile of pretokens.
+// Writes the ids. One block per tile of pretokens.
 struct WriteIds {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     struct Shared {
@@ -20,7 +23,7 @@ struct WriteIds {
         block.once([&] {
             shared.document = w.n_before + w.n_after > 0 ? document_of(w, w.starts[block.index() * kTile]) : 0;
         });
-        // Neighbours write what stands together.
+        // Neighbouring lanes write neighbouring ids.
         for (uint32_t part = 0; part < kEach; ++part) {
             const uint32_t first = block.index() * kTile + part * kThreads;
             PerLane<uint32_t, kThreads> places;
@@ -42,7 +45,7 @@ struct WriteIds {
                         result & Count::kCached ? w.cache[result & ~Count::kCached] : w.tables.words[result];
                     for (uint32_t k = 0; k < count; ++k) w.ids[to + k] = int32_t(entry.ids[k]);
                 }
-                // From here on: the ids before it.
+                // From here on counts[i] is the number of ids before the pretoken.
                 w.counts[i] = ids;
             });
             before += total;
@@ -50,7 +53,7 @@ struct WriteIds {
     }
 
   private:
-    // Special ids before a pretoken at `at`, whose document is `from` or one behind it.
+    // The special ids before a pretoken at `at`, whose document is `from` or a later one.
     CRAYON_DEVICE static size_t specials_before(const Work& w, uint32_t at, uint32_t from) {
         if (w.n_before + w.n_after == 0) return 0;
         uint32_t step = 1;
@@ -64,7 +67,8 @@ struct WriteIds {
     }
 };
 
-// Where each document's ids begin, and the special ids around them. One thread to a document, and one to the end.
+// Writes the start of each document's ids, and the special ids around them. One thread per document, and one for the
+// end.
 struct WriteSplits {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -85,7 +89,7 @@ struct WriteSplits {
     }
 
   private:
-    // Ids of the pretokens before a document that begins at `at`, which is where one of them does.
+    // The number of ids before a document that begins at `at`, where a pretoken begins, too.
     CRAYON_DEVICE static uint32_t ids_before(const Work& w, uint32_t at) {
         if (at >= w.size) return w.totals->ids;
         return w.counts[last_not_beyond(w.n_pretokens, at, [&](uint32_t i) { return w.starts[i]; })];

@@ -12,7 +12,7 @@ namespace crayon {
 namespace gpu {
 namespace {
 
-constexpr size_t kSlack = 16;  // bytes behind the text that kernels load with its last ones
+constexpr size_t kSlack = 16;  // bytes behind the text that kernels load with its last bytes
 constexpr uint32_t kLeastSeen = 64;
 
 }  // namespace
@@ -65,7 +65,7 @@ void PartitionRun::encode(const FlatTexts& texts, const Tables& tables, const En
         merge(of_host);
         write();
     } catch (...) {
-        // Copies may be on their way, from the caller's texts, and from and to `of_host`.
+        // Copies may still read the caller's texts, or read or write `of_host`.
         (void)device_->wait(stream_);
         throw;
     }
@@ -76,7 +76,7 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
     work_.size = uint32_t(texts.offsets[texts.count] - first);
     work_.n_documents = uint32_t(texts.count);
     if (texts.on_device) check(*device_, device_->after(stream_, texts.stream), "waiting for text");
-    // Also what is on the device already: kernels load whole words, from a multiple of their size on.
+    // Text on the device is copied, too, because kernels load aligned whole words.
     const size_t room = size_t(chunks_of(work_)) * kChunk + kSlack;
     uint8_t* const text = text_.make_room(room);
     check(*device_,
@@ -143,7 +143,7 @@ void PartitionRun::find_pretokens() {
     read_totals();
 }
 
-// Tokens take the place of pretokens.
+// Tokens replace pretokens.
 void PartitionRun::match_longest() {
     const size_t tiles = MatchTiles::blocks(work_), groups = JoinMatchTiles::blocks(work_);
     work_.match_sizes = match_sizes_.make_room(work_.size);
@@ -178,7 +178,7 @@ void PartitionRun::look_up() {
     read_totals();
 }
 
-// Empty at first, and when what finds no room any more shows that the text has changed.
+// Clears the cache at first use, and when misses without room show that the text has changed.
 void PartitionRun::prepare_cache() {
     work_.cache = cache_.make_room(cached_words_);
     work_.cache_entries = cached_words_;
@@ -189,8 +189,8 @@ void PartitionRun::prepare_cache() {
     not_kept_ = 0;
 }
 
-// The bytes of the tasks, which are in the order of the text. Those of a text on the device are copied, together with
-// what is between two that are near: that takes no longer than a copy more.
+// The bytes of the tasks, which are in text order. Text on the device is copied; nearby tasks share one copy, which
+// costs less than two.
 std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
                                           std::unique_ptr<uint8_t[]>* copies) {
     constexpr size_t kNear = size_t(128) << 10;
@@ -228,7 +228,7 @@ std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vec
     return all;
 }
 
-// Very long pretokens, by all cores: where the ids of each begin in what is made, and where the last ones end.
+// Merges very long pretokens on all cores. Returns where the ids of each begin in `ids`, and the end.
 std::vector<size_t> PartitionRun::merge_on_host(const std::vector<Bytes>& pretokens, IdBuffer* ids) const {
     const auto groups = make_tasks(pretokens.size(), [&](size_t i) { return pretokens[i].size; });
     std::vector<IdBuffer> parts(groups.size());
@@ -250,7 +250,7 @@ std::vector<size_t> PartitionRun::merge_on_host(const std::vector<Bytes>& pretok
     return at;
 }
 
-// Very long pretokens, and documents that are the CPU's.
+// Encodes very long pretokens, and documents that the kernels leave to the CPU.
 void PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& options, OfHost* of_host) {
     const size_t n = totals().n_host;
     if (n == 0) return;
@@ -258,7 +258,7 @@ void PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& o
     tasks.resize(n);
     check(*device_, device_->to_host(tasks.data(), host_tasks_.data(), n * sizeof(HostTask), stream_), "reading tasks");
     wait("encoding");
-    // As the kernels list them, their order is left to chance.
+    // The kernels list them in any order.
     std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.pretoken < b.pretoken; });
     std::unique_ptr<uint8_t[]> copies;
     const std::vector<Bytes> bytes = bytes_of(texts, tasks, &copies);
@@ -310,7 +310,8 @@ void PartitionRun::merge(const OfHost& of_host) {
     launch(Kernel::repeat_ids, RepeatIds::blocks(work_));
     if (of_host.placed.empty()) return;
     const auto send = [&](auto* to, const auto* from, size_t count) {
-        check(*device_, device_->to_device(to, from, count * sizeof *from, stream_), "copying what the CPU encoded");
+        check(*device_, device_->to_device(to, from, count * sizeof *from, stream_),
+              "copying ids that the CPU encoded");
     };
     const size_t n = of_host.placed.size();
     work_.n_placed = uint32_t(n - 1);
@@ -318,7 +319,7 @@ void PartitionRun::merge(const OfHost& of_host) {
     send(placed_.data(), of_host.placed.data(), n);
     send(work_.merged + t.merged_bytes, of_host.ids.data(), of_host.ids.size());
     launch(Kernel::place_host_ids, PlaceHostIds::blocks(work_));
-    wait("encoding");  // copies are from memory that goes now
+    wait("encoding");  // running copies read memory that is freed now
 }
 
 void PartitionRun::write() {

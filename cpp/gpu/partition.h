@@ -1,4 +1,4 @@
-// One partition of a batch on its way through a device: its memory, and the steps.
+// Runs one partition of a batch on a device: its memory and its steps.
 #pragma once
 
 #include "encoder.h"
@@ -6,18 +6,18 @@
 namespace crayon {
 namespace gpu {
 
-// Error(utf8) that names a text which is none by its number, as crayon::encode_ragged does.
+// Error(utf8) with the number of an invalid text, as in crayon::encode_ragged.
 void check_utf8(Bytes text, size_t number);
 
 class PartitionRun {
   public:
-    // Its memory is the pool's, which is no other run's meanwhile. `cached_words`: a power of two, for how many words
-    // to keep what merging made of them, from call to call.
+    // Takes memory from the pool for its own use. `cached_words`, a power of two, is the number of merged words to keep
+    // from call to call.
     PartitionRun(const Engine& engine, const PoolPtr& pool, uint32_t cached_words);
 
-    // Encodes texts of at most kMostBytes in all; afterwards work() has the ids and splits, on the device, and n_ids()
-    // says how many there are. Waits for the device three times: for how many pretokens there are, for which are
-    // merged, and for how many ids there are, because memory is made for what there is.
+    // Encodes texts of at most kMostBytes in all. Afterwards work() has the ids and splits, on the device, and n_ids()
+    // their number. Waits for the device three times, because it allocates memory by counts: of pretokens, of merges,
+    // of ids.
     void encode(const FlatTexts& texts, const Tables& tables, const EncodeOptions& options);
 
     const Totals& totals() const { return *totals_on_host_.data(); }
@@ -25,7 +25,7 @@ class PartitionRun {
     const int32_t* ids() const { return ids_.data(); }
     const int64_t* row_splits() const { return row_splits_.data(); }
     Stream stream() const { return stream_; }
-    // What the CPU did of it.
+    // The CPU's share.
     size_t host_pretokens() const { return n_host_pretokens_; }
     size_t host_documents() const { return n_host_documents_; }
 
@@ -35,7 +35,7 @@ class PartitionRun {
     void match_longest();
     void look_up();
     void prepare_cache();
-    // What the CPU made of its tasks: the ids, and where each one's begin.
+    // The CPU's results: the ids, and where those of each task begin.
     struct OfHost {
         std::vector<HostTask> tasks;
         IdBuffer ids;
@@ -82,7 +82,7 @@ class PartitionRun {
     Buffer<Totals> totals_{pool_};
     Buffer<Totals, true> totals_on_host_{pool_};
     HostReader reader_{pool_};
-    OwnStream stream_{device_};  // goes first: nothing on its way may use memory that is released
+    OwnStream stream_{device_};  // destroyed first: running work must not use freed memory
 };
 
 }  // namespace gpu

@@ -1,5 +1,11 @@
-// The text as bit planes: 64 bytes at a time, a bit for each byte of what is asked of all of them. From these a thread
-// finds pretokens by arithmetic on whole words, the same way and in the same steps as its neighbours.
+// The text as bit planes: for 64 bytes, one word per property with one bit per byte. Threads find pretokens by
+// arithmetic on whole words, in lockstep with their neighbours.
+//
+// Example: the bytes "a1 " are of the classes lower (010), number (101) and space (110). Bit 0 is the first byte:
+//    classes[0] ..010
+//    classes[1] ..101
+//    classes[2] ..110
+//    blanks     ..100
 #pragma once
 
 #include "scan/scan_masks.h"
@@ -8,11 +14,11 @@
 namespace crayon {
 namespace gpu {
 
-// Chunks of a text, the last of which may be empty.
+// Number of chunks of a text; the last may be empty.
 CRAYON_DEVICE inline uint32_t chunks_of(const Work& w) {
     return w.size / kChunk + 1;
 }
-// Words of the bitmaps over the text, so that those of a chunk and of the one behind it can be read.
+// Words of a bitmap over the text, with one extra chunk, so that the chunk behind the last one can be read.
 CRAYON_DEVICE inline uint32_t bitmap_words(const Work& w) {
     return (chunks_of(w) + 1) * (kChunk / 32);
 }
@@ -28,7 +34,11 @@ CRAYON_DEVICE inline uint64_t of_class(const Planes& p, CharClass c) {
     return found;
 }
 
-// The masks that scan_masks.h wants for a family.
+// The masks that scan_masks.h needs for a family, from the bits of each class:
+//    upper   001   number  101
+//    lower   010   space   110
+//    letter  011   newline 111
+//    mark    100   other   000
 template <Family family>
 CRAYON_DEVICE inline Masks masks_of(const Planes& p) {
     constexpr Rules rules = rules_of(family);
@@ -59,7 +69,7 @@ CRAYON_DEVICE inline uint64_t shifted(uint64_t first, uint64_t second, uint32_t 
     return by == 0 ? first : first >> by | second << (64 - by);
 }
 
-// The planes of 64 bytes from `at` on.
+// The planes of the 64 bytes from `at` on.
 CRAYON_DEVICE inline Planes planes_at(const Work& w, uint32_t at) {
     const Planes &a = w.planes[at / kChunk], &b = w.planes[at / kChunk + 1];
     const uint32_t by = at % kChunk;
@@ -72,7 +82,7 @@ CRAYON_DEVICE inline Planes planes_at(const Work& w, uint32_t at) {
     return p;
 }
 
-// Makes bits of bytes: bit j of byte k becomes bit k of byte j (H. S. Warren, "Hacker's Delight", 7-3).
+// Transposes 8 x 8 bits: bit j of byte k becomes bit k of byte j (H. S. Warren, "Hacker's Delight", 7-3).
 CRAYON_DEVICE inline uint64_t transposed(uint64_t x) {
     uint64_t t = (x ^ x >> 7) & 0x00AA00AA00AA00AAu;
     x ^= t ^ t << 7;
@@ -82,7 +92,7 @@ CRAYON_DEVICE inline uint64_t transposed(uint64_t x) {
     return x ^ t ^ t << 28;
 }
 
-// A chunk's planes, as far as bytes alone say; `not_ascii`: the bytes that are not.
+// A chunk's planes as far as ASCII bytes determine them. `not_ascii` gets the other bytes.
 CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t* not_ascii) {
     uint64_t planes[7] = {};
     const uint64_t* const words = reinterpret_cast<const uint64_t*>(w.text) + chunk * (kChunk / 8);
@@ -97,10 +107,10 @@ CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t
     return {{planes[0], planes[1], planes[2]}, 0, planes[3], planes[4], planes[5], 0};
 }
 
-// -- what scan_rules.h passes at once
+// -- runs that scan_rules.h skips at once
 
-// The place behind the last character of `set` between two places where characters begin, or
-// `from`. By planes, which say it of every byte of a character.
+// The place behind the last character of `set` in [from, to), or `from`. Both are starts of characters. The planes mark
+// all bytes of a character.
 CRAYON_DEVICE inline uint32_t behind_last(const Work& w, uint32_t from, uint32_t to, uint32_t set) {
     for (uint32_t chunk = (to - 1) / kChunk + 1; chunk-- > from / kChunk;) {
         if (chunk % kTile == kTile - 1 && chunk - from / kChunk >= kTile && (w.tile_sets[chunk / kTile] & set) == 0) {
@@ -138,7 +148,7 @@ CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd, Place& fallback) {
     p.at = behind;
 }
 
-// Line breaks, and slashes with them, behind punctuation.
+// Skips line breaks, and slashes with them, behind punctuation.
 template <bool slashes>
 CRAYON_DEVICE inline void pass_breaks(Place& p, SegmentEnd end) {
     const Work& w = *p.work;

@@ -1,4 +1,4 @@
-// Memory of a device that is used again. A driver takes long to allocate, and stops all work to take memory back.
+// Reuses a device's memory. Drivers are slow to allocate, and stop all work to free memory.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace crayon {
 namespace gpu {
 
-// Any number of threads may use it. What is given back must not be in use by a stream any more.
+// Thread-safe. Memory that is given back must not be in use by a stream any more.
 class Pool {
   public:
-    // `beside`: another one that gives what it keeps when the device has no memory left.
+    // `beside`: another pool, which frees its kept memory when the device has none left.
     explicit Pool(Device* device, std::shared_ptr<Pool> beside = nullptr)
         : device_(device), beside_(std::move(beside)) {}
     Pool(const Pool&) = delete;
@@ -24,8 +24,7 @@ class Pool {
 
     Device& device() const { return *device_; }
 
-    // So many bytes are asked for: at most an eighth more, so that a batch that is a little larger than the one before
-    // finds its memory there.
+    // Rounds a size up by at most an eighth, so that a slightly larger batch can reuse the memory of the previous one.
     static size_t rounded(size_t bytes) {
         constexpr size_t kLeast = 256;
         size_t power = kLeast;
@@ -34,7 +33,7 @@ class Pool {
         return std::max(kLeast, (bytes + step - 1) / step * step);
     }
 
-    // At least so many bytes; `room` says how many. DeviceError.
+    // Memory of at least `bytes` bytes; `room` gets its size. DeviceError.
     void* take(size_t bytes, bool is_pinned, size_t* room) {
         const size_t wanted = rounded(bytes);
         if (void* const kept = take_kept(bytes, wanted + wanted / 4, is_pinned, room)) return kept;
@@ -52,7 +51,7 @@ class Pool {
         return memory;
     }
 
-    // Is kept for the next that asks, unless too much is.
+    // Keeps the memory for reuse, unless the pool keeps too much.
     void give(void* memory, size_t room, bool is_pinned) {
         std::vector<Block> too_much;
         {
@@ -69,7 +68,7 @@ class Pool {
         for (const Block& block : too_much) release(block, is_pinned);
     }
 
-    // The same to the device, which waits for all that goes on there.
+    // Returns the memory to the device, which waits for all running work.
     void give_up(void* memory, size_t room, bool is_pinned) {
         {
             const std::lock_guard<std::mutex> lock(mutex_);
@@ -78,7 +77,7 @@ class Pool {
         release({memory, room}, is_pinned);
     }
 
-    // What nobody uses goes back to the device.
+    // Returns unused memory to the device.
     void trim() {
         for (const bool is_pinned : {false, true}) {
             std::vector<Block> blocks;
@@ -91,21 +90,21 @@ class Pool {
         }
     }
 
-    // Of the device's memory, kept and in use.
+    // The device's memory that is kept or in use.
     size_t bytes() const {
         const std::lock_guard<std::mutex> lock(mutex_);
         return shelves_[false].kept + shelves_[false].used;
     }
 
   private:
-    static constexpr size_t kMostKept = size_t(256) << 20;  // of each kind, beside what is in use
+    static constexpr size_t kMostKept = size_t(256) << 20;  // of each kind, in addition to memory in use
 
     struct Block {
         void* memory;
         size_t room;
     };
     struct Shelf {
-        std::vector<Block> blocks;  // longest there first
+        std::vector<Block> blocks;  // longest kept first
         size_t kept = 0, used = 0;  // bytes
     };
 

@@ -1,6 +1,8 @@
-// What makes each distinct pretoken be merged once: of those that the word table does not have, a partition merges the
-// first one of its kind, and the others take its ids; and a cache has what earlier partitions of the same stream
-// merged.
+// Merges each distinct pretoken once. Of equal pretokens that the word table lacks, a partition merges the first, and
+// the others take its ids. A cache keeps the merged words of earlier partitions in the same stream.
+//
+// Example: three pretokens 4, 7 and 9 have equal bytes and are in no table. 4 becomes a task. 7 and 9 get the count
+// kRepeat and the result 4, until RepeatIds copies the result of 4.
 #pragma once
 
 #include "text.h"
@@ -8,16 +10,18 @@
 namespace crayon {
 namespace gpu {
 
-// What a pretoken became, in Work::counts: so many ids. One is the result itself; of several from the word table or the
-// cache the result says which entry, of others a place in Work::merged, and these say so.
+// The number of ids of a pretoken, in Work::counts. Work::results has the id itself if the count is 1. Otherwise it is
+// an entry of the word table or the cache, or with kMerged a place in Work::merged.
+//    Work::counts   1_______ ... kMerged   _nnnnnnn ... number of ids   11111111 ... kRepeat
+//    Work::results  1_______ ... kCached   _eeeeeee ... entry of the cache
 struct Count {
     static constexpr uint32_t kMerged = uint32_t(1) << 31;
     static constexpr uint32_t kIds = kMerged - 1;
-    static constexpr uint32_t kRepeat = ~uint32_t(0);  // the result is a pretoken of the same bytes; until RepeatIds
-    static constexpr uint32_t kCached = uint32_t(1) << 31;  // of a result: an entry of the cache
+    static constexpr uint32_t kRepeat = ~uint32_t(0);  // the result is a pretoken with equal bytes; until RepeatIds
+    static constexpr uint32_t kCached = uint32_t(1) << 31;  // in results: an entry of the cache
 };
 
-// The key of a pretoken of 1 to kWordKeyBytes bytes, as WordEntry has it.
+// The key of a pretoken of 1 to kWordKeyBytes bytes, in the layout of WordEntry.
 struct TextKey {
     uint64_t lo, hi;
 };
@@ -30,7 +34,7 @@ CRAYON_DEVICE inline bool has_key(const WordEntry& entry, TextKey key) {
     return entry.key[0] == key.lo && (entry.key[1] & kWordKeyMask) == key.hi;
 }
 
-// -- the cache: entries that are never changed until all are cleared, kCacheWays to a line of it
+// -- the cache: entries stay unchanged until all are cleared; kCacheWays entries form a line
 
 constexpr uint32_t kCacheWays = 4;
 
@@ -38,19 +42,19 @@ CRAYON_DEVICE inline uint32_t cache_line(const Work& w, uint64_t hash) {
     return (uint32_t(hash >> 32) & (w.cache_entries / kCacheWays - 1)) * kCacheWays;
 }
 
-// Which entry has the key, or `none`.
+// The entry of the key, or `none`.
 CRAYON_DEVICE inline uint32_t find_cached(const Work& w, TextKey key, uint64_t hash, uint32_t none) {
     const uint32_t first = cache_line(w, hash);
     for (uint32_t i = first; i < first + kCacheWays; ++i) {
         const WordEntry& entry = w.cache[i];
-        if (entry.key[1] == 0) break;  // they are filled in order
+        if (entry.key[1] == 0) break;  // entries are filled in order
         if (has_key(entry, key)) return i;
     }
     return none;
 }
 
-// Puts what was merged into the cache. One thread to a task. Threads that want the same place take it by its second
-// word; none of them reads what another writes, and whoever looks for words is of another launch.
+// Adds merged pretokens to the cache. One thread per task. Threads claim an entry by its second key word. No thread
+// reads what another writes here, and lookups run in other launches.
 struct KeepMerged {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -84,7 +88,7 @@ struct KeepMerged {
 
 // -- repeats within a partition
 
-constexpr uint32_t kProbes = 8;  // after so many places taken by others a pretoken is merged again
+constexpr uint32_t kProbes = 8;  // after this many places taken by other pretokens, a pretoken is merged again
 
 CRAYON_DEVICE inline uint64_t text_hash(const Work& w, uint32_t at, uint32_t size) {
     uint64_t hash = size;
@@ -102,8 +106,8 @@ CRAYON_DEVICE inline bool same_text(const Work& w, uint32_t a, uint32_t b, uint3
     return true;
 }
 
-// The pretoken that is merged for this one, which is the one itself where it is the first of its kind. Which one comes
-// first is left to chance; their bytes are the same, and so are the ids.
+// The pretoken that is merged for this one: itself if it is the first of its kind. Which one comes first is random, but
+// their bytes and ids are equal.
 CRAYON_DEVICE inline uint32_t first_of_kind(const Work& w, uint32_t pretoken, uint64_t hash) {
     const uint32_t at = w.starts[pretoken], size = w.starts[pretoken + 1] - at;
     for (uint32_t i = 0; i < kProbes; ++i) {
@@ -116,7 +120,7 @@ CRAYON_DEVICE inline uint32_t first_of_kind(const Work& w, uint32_t pretoken, ui
     return pretoken;
 }
 
-// Gives what repeats another its ids. One thread to a pretoken.
+// Gives repeated pretokens their ids. One thread per pretoken.
 struct RepeatIds {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};

@@ -1,4 +1,7 @@
-// Where no pretoken goes on: documents and added tokens. And which documents are the CPU's.
+// Marks segments, which no pretoken crosses: documents and added tokens. Also marks the documents that are left to the
+// CPU.
+//
+// Example: the documents "ab" and "c" have segments at 0 and 2, and one at the end, 3.
 #pragma once
 
 #include "text.h"
@@ -6,7 +9,7 @@
 namespace crayon {
 namespace gpu {
 
-// Of `count` places in order the last one that is not beyond `at`; the first is not.
+// The last of `count` ascending places that is not beyond `at`; the first never is.
 template <typename PlaceOf>
 CRAYON_DEVICE inline uint32_t last_not_beyond(uint32_t count, uint32_t at, PlaceOf place_of) {
     uint32_t first = 0;
@@ -18,12 +21,12 @@ CRAYON_DEVICE inline uint32_t last_not_beyond(uint32_t count, uint32_t at, Place
     return first;
 }
 
-// The document that has the byte at `at`: the last one that begins there or before.
+// The document of the byte at `at`: the last one that begins there or before.
 CRAYON_DEVICE inline uint32_t document_of(const Work& w, uint32_t at) {
     return last_not_beyond(w.n_documents, at, [&](uint32_t i) { return w.offsets[i] - w.offsets[0]; });
 }
 
-// One thread to a document, and one to the end. The bitmaps are zero before.
+// One thread per document, and one for the end. The bitmaps must be zero before.
 struct MarkDocuments {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -40,7 +43,7 @@ struct MarkDocuments {
     }
 };
 
-// Many lanes may give the same document at a time: what is volatile they may write, and read meanwhile.
+// Many lanes may mark the same document at a time; volatile accesses make that well-defined.
 CRAYON_DEVICE inline void give_to_host(const Work& w, uint32_t at) {
     volatile uint8_t* const is_host = w.is_host;
     is_host[document_of(w, at)] = 1;
@@ -65,7 +68,7 @@ CRAYON_DEVICE inline AddedMatch match_added(const Work& w, uint32_t at) {
     return best;
 }
 
-// One thread to eight bytes.
+// One thread per eight bytes.
 struct FindAdded {
     static constexpr uint32_t kThreads = 256, kEach = 8;
     struct Shared {};
@@ -96,7 +99,7 @@ struct FindAdded {
     }
 };
 
-// No pretoken begins between `first` and `last`, both apart. The word has some of the places between.
+// Clears all places between `first` and `last`, exclusive, in one word of the bitmap.
 CRAYON_DEVICE inline void clear_word(const Work& w, uint32_t word, uint32_t first, uint32_t last) {
     uint32_t clear = ~uint32_t(0);
     if (word == first / 32) clear &= ~ones_below(first % 32 + 1);
@@ -104,7 +107,7 @@ CRAYON_DEVICE inline void clear_word(const Work& w, uint32_t word, uint32_t firs
     atomic_and(w.boundaries + word, ~clear);
 }
 
-// An added token is one pretoken, whatever it is made of. One thread to a word of the bitmap.
+// Makes each added token one pretoken. One thread per word of the bitmap.
 struct JoinAdded {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -122,7 +125,7 @@ struct JoinAdded {
     }
 };
 
-// So is a document that the CPU encodes. One thread to a word of the bitmap, where there is such a document.
+// Makes each document that is left to the CPU one pretoken. One thread per word of the bitmap, if such documents exist.
 struct JoinHostDocuments {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};

@@ -1,10 +1,14 @@
-// How kernels are written: once, for a GPU and for the CPU.
+// How kernels are written once, for GPUs and for the CPU.
 //
-// The threads of a block, or some neighbours among them, are a team. What each of them does alone is a function of its
-// lane: `team.each(f)` runs it in all lanes, and afterwards every lane sees what all of them wrote. On a GPU the lanes
-// are threads, each runs f once, and a barrier follows; on the CPU one thread runs f for one lane after the other. A
-// value that a lane keeps from one `each` to the next is a PerLane. So tests without a GPU run the functions that a GPU
-// runs; and the branches for a GPU, too, in cpp/gpu_simulator.
+// A team is all threads of a block, or some neighbours among them. `team.each(f)` runs f(lane) in all lanes; afterwards
+// every lane sees what all have written. On a GPU each lane is a thread, followed by a barrier. On the CPU one thread
+// runs f for one lane after the other. A lane keeps a value from one `each` to the next in a PerLane. Tests without a
+// GPU thus run the same functions, and in cpp/gpu_simulator also the branches for GPUs.
+//
+// Example:
+//    PerLane<uint32_t, 256> own;
+//    block.each([&](uint32_t lane) { own[lane] = lane; });
+//    const uint32_t total = block.exclusive_sum(own, shared);  // own: 0 0 1 3 6 10 ...
 #pragma once
 
 #include <cstddef>
@@ -47,7 +51,7 @@ class PerLane {
 #endif
 };
 
-// -- atomic operations: on the CPU there is one thread
+// -- atomic operations, which are plain on the CPU's single thread
 
 CRAYON_DEVICE inline void atomic_or(uint32_t* word, uint32_t bits) {
 #if CRAYON_ON_DEVICE
@@ -73,7 +77,7 @@ CRAYON_DEVICE inline void atomic_max(uint32_t* word, uint32_t value) {
 #endif
 }
 
-// Returns what was there before.
+// Returns the previous value.
 CRAYON_DEVICE inline uint32_t atomic_add(uint32_t* word, uint32_t value) {
 #if CRAYON_ON_DEVICE
     return atomicAdd(word, value);
@@ -84,7 +88,7 @@ CRAYON_DEVICE inline uint32_t atomic_add(uint32_t* word, uint32_t value) {
 #endif
 }
 
-// Writes a value that is not zero where zero is; returns what was there before.
+// Writes a nonzero value if the word is zero. Returns the previous value.
 CRAYON_DEVICE inline uint32_t atomic_put(uint32_t* word, uint32_t value) {
 #if CRAYON_ON_DEVICE
     return atomicCAS(word, 0u, value);
@@ -116,7 +120,7 @@ CRAYON_DEVICE inline uint32_t count_bits(uint32_t word) {
 #endif
 }
 
-// Of a word that is not zero.
+// `word` must not be zero.
 CRAYON_DEVICE inline uint32_t lowest_one(uint32_t word) {
 #if CRAYON_ON_DEVICE
     return uint32_t(__ffs(int(word))) - 1;
@@ -140,7 +144,7 @@ CRAYON_DEVICE inline uint32_t ones_below(uint32_t bit) {
 }
 
 #if CRAYON_ON_DEVICE
-// Exchanges between the `width` threads of one warp or part of a wavefront that stand together.
+// Exchanges values between `width` consecutive threads of one warp or part of a wavefront.
 template <typename T>
 __device__ inline T shuffle_xor(uint32_t mask, T value, uint32_t lanes, uint32_t width) {
 #if defined(__CUDA_ARCH__)
@@ -170,7 +174,7 @@ __device__ inline T shuffle_from(uint32_t mask, T value, uint32_t lane, uint32_t
 }
 #endif
 
-// 32 threads that stand together in a block.
+// 32 consecutive threads of a block.
 class Group {
   public:
     static constexpr uint32_t kWidth = 32;
@@ -206,8 +210,8 @@ class Group {
 #if defined(__CUDA_ARCH__)
         __syncwarp(~uint32_t(0));
 #else
-        // The threads of a wavefront go on together. The fence waits for what they read from shared memory and wrote to
-        // it; one of a wavefront alone would only keep the compiler from moving it.
+        // The threads of a wavefront run in lockstep. The fence orders their accesses to shared memory; one at the
+        // scope of the wavefront would only stop the compiler from moving them.
         __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
         __builtin_amdgcn_wave_barrier();
 #endif
@@ -222,7 +226,7 @@ class Block {
     static constexpr uint32_t kLanes = kThreads;
     static constexpr uint32_t kWarp = 32;
 
-    // In shared memory: what the block's sums need.
+    // Shared memory for the block's sums.
     struct Sums {
         uint32_t of_warp[kThreads / kWarp];
     };
@@ -240,7 +244,7 @@ class Block {
 #endif
     }
 
-    // One lane alone; the others wait.
+    // Runs f in one lane; the others wait.
     template <typename F>
     CRAYON_DEVICE void once(F&& f) const {
 #if CRAYON_ON_DEVICE
@@ -251,8 +255,8 @@ class Block {
 #endif
     }
 
-    // f(group, index of the group in the block). Groups of one wavefront may take different ways and times: lanes that
-    // wait keep nobody.
+    // Calls f(group, index of the group in the block). Groups of one wavefront may diverge: a waiting lane delays only
+    // its own group.
     template <typename F>
     CRAYON_DEVICE void groups(F&& f) const {
 #if CRAYON_ON_DEVICE
@@ -263,19 +267,19 @@ class Block {
 #endif
     }
 
-    // Each value becomes the sum of those before it; returns the sum of all.
+    // Replaces each value by the sum of those before it. Returns the total.
     CRAYON_DEVICE uint32_t exclusive_sum(PerLane<uint32_t, kThreads>& values, Sums& shared) const {
 #if CRAYON_ON_DEVICE
         const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, own = values[0];
         const uint32_t sum = sum_up_to(own);
         if (lane == kWarp - 1) shared.of_warp[warp] = sum;
         __syncthreads();
-        // Each warp adds up what the others have: with no second wait for one that does it for all.
+        // Each warp adds up all warps' sums, which saves a second barrier.
         const uint32_t warps = sum_up_to(lane < kThreads / kWarp ? shared.of_warp[lane] : 0);
         const uint32_t before = shuffle_from(~uint32_t(0), warps, warp > 0 ? warp - 1 : 0, kWarp);
         const uint32_t total = shuffle_from(~uint32_t(0), warps, kWarp - 1, kWarp);
         values[0] = sum - own + (warp > 0 ? before : 0);
-        __syncthreads();  // `shared` may be used again
+        __syncthreads();  // `shared` may be reused
         return total;
 #else
         uint32_t total = 0;
@@ -291,7 +295,7 @@ class Block {
 
   private:
 #if CRAYON_ON_DEVICE
-    // Of a warp's values, those up to this lane's.
+    // The inclusive sum over the lanes of a warp.
     __device__ static uint32_t sum_up_to(uint32_t value) {
         const uint32_t lane = threadIdx.x % kWarp;
         for (uint32_t lanes = 1; lanes < kWarp; lanes *= 2) {

@@ -1,4 +1,4 @@
-// Text in a GPU's memory, as the rules of scan_rules.h read it.
+// Text in a GPU's memory, for the rules of scan_rules.h.
 #pragma once
 
 #include "scan/scan_masks.h"
@@ -15,8 +15,8 @@ CRAYON_DEVICE inline void set_bit(uint32_t* bitmap, uint32_t at) {
     atomic_or(bitmap + at / 32, uint32_t(1) << (at % 32));
 }
 
-// Eight bytes of text that need not be aligned; those behind the end are zero. Two aligned loads, because a GPU has no
-// others: so up to 15 bytes behind the text can be read.
+// Loads eight unaligned bytes of text; bytes behind the end are zero. A GPU only has aligned loads, so this takes two,
+// and reads up to 15 bytes behind the text.
 CRAYON_DEVICE inline uint64_t load_eight(const uint8_t* text, uint32_t at) {
     const uint64_t* const words = reinterpret_cast<const uint64_t*>(text) + at / 8;
     const uint32_t shift = at % 8 * 8;
@@ -43,8 +43,8 @@ struct Place {
     CRAYON_DEVICE bool operator!=(const Place& o) const { return at != o.at; }
 };
 
-// The end of the segment that has the pretoken that begins at `from`: where the next segment begins, which is asked at
-// each place and not looked for.
+// The end of the segment that contains the pretoken at `from`. It is not computed: comparisons test each place for a
+// segment's start.
 struct SegmentEnd {
     uint32_t from;
 };
@@ -54,7 +54,7 @@ CRAYON_DEVICE inline bool operator<(const Place& p, const SegmentEnd& end) {
 CRAYON_DEVICE inline bool operator==(const Place& p, const SegmentEnd& end) {
     return !(p < end);
 }
-// Bytes up to the end, of which four matter.
+// The number of bytes up to the end, at most four.
 CRAYON_DEVICE inline uint32_t operator-(const SegmentEnd& end, const Place& p) {
     uint32_t n = 0;
     while (n < 4 && p + n < end) ++n;
@@ -69,30 +69,30 @@ CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const Place& p) {
     return p.work->tables.class_blocks[*p];
 }
 
-// Where a character begins that may have the byte at `at`, which continues one. What begins with no continuation byte
-// begins a character, whatever stands before it: so at most three bytes are looked at.
+// The start of the character that may contain the continuation byte at `at`. Any byte that is not a continuation byte
+// begins a character, so this reads at most three bytes.
 CRAYON_DEVICE inline uint32_t lead_before(const Work& work, uint32_t at) {
     uint32_t start = at - 1;
     while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
     return start;
 }
 
-// Whether a character begins here: nothing that continues one that began before.
+// Whether a character begins at `at`.
 CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
     if (!is_continuation(work.text[at]) || has_bit(work.segments, at)) return true;
     const uint32_t start = lead_before(work, at);
     return start + read_char(Place{&work, start}, SegmentEnd{start}).size <= at;
 }
 
-// The place behind the characters that begin in chunks of nothing but `set`, if `at` is the first place in its chunk
-// where one begins; else `at`. Whole tiles of such chunks are passed at once.
+// The place behind the chunks whose characters are all in `set`, if `at` is the first start of a character in its
+// chunk; else `at`. Skips whole tiles of such chunks at once.
 CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t set) {
     constexpr uint32_t kTileBytes = kTile * kChunk;
     const uint32_t before = at % kChunk;
     if (before > 3 || (~w.planes[at / kChunk].continuations & bits_below(before)) != 0) return at;
     const uint32_t first = at - before;
     uint32_t behind = first;
-    // What the sets say holds only where no segment begins in the chunk or the tile (chunks.h).
+    // The sets are exact only where no segment begins in the chunk or tile (chunks.h).
     while (behind + kChunk <= w.size && (behind == first || !has_bit(w.segments, behind))) {
         const bool is_tile =
             behind % kTileBytes == 0 && behind + kTileBytes <= w.size && (w.tile_sets[behind / kTileBytes] & ~set) == 0;
@@ -100,7 +100,7 @@ CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t
         behind += is_tile ? kTileBytes : kChunk;
     }
     if (behind == first) return at;
-    while (behind < w.size && !begins_char(w, behind)) ++behind;  // a segment's start is a character's
+    while (behind < w.size && !begins_char(w, behind)) ++behind;  // a segment's start also begins a character
     return behind;
 }
 

@@ -13,7 +13,7 @@ namespace gpu {
 namespace {
 
 constexpr uint32_t kCodePoints = 0x110000;
-constexpr size_t kStepsForEach = 64, kStepsForAny = 4096;  // of are_plain, through the trie
+constexpr size_t kStepsForEach = 64, kStepsForAny = 4096;  // limits of trie steps in are_plain
 
 bool is_nfc(const Engine& engine) {
     const json::Document components = json::parse(engine.components());
@@ -22,7 +22,7 @@ bool is_nfc(const Engine& engine) {
     return type != nullptr && type->is_string() && type->as_string("type") == "NFC";
 }
 
-// The added tokens as the text has them, with their ids.
+// The added tokens as they appear in the text, with their ids.
 std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine) {
     const crayon::Vocabulary& vocabulary = *engine.impl().vocabulary;
     std::vector<std::pair<std::string, int32_t>> contents;
@@ -33,8 +33,8 @@ std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine
     return contents;
 }
 
-// Whether a match of the longest content is an added token wherever it stands: none has conditions, and no two can
-// overlap, so that it does not matter which is looked for first. Not those for which that takes long to tell.
+// Whether every longest match of a content is an added token, wherever it is in the text. True if none has conditions
+// and no two can overlap, so that the order of search does not matter. False if the proof takes too long.
 bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, int32_t>>& contents,
                const DoubleArrayView& trie) {
     bool some_normalized = false, some_not = false;
@@ -45,7 +45,8 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
     size_t steps_left = kStepsForAny;
     for (const auto& content : contents) steps_left += kStepsForEach * content.first.size();
     for (const auto& content : contents) {
-        // Of two that begin in one place, those looked for in the text as it is come first, however long.
+        // Of two tokens at the same place, one that is searched in the original text comes first, even if it is
+        // shorter.
         for (size_t from = some_normalized && some_not ? 0 : 1; from < content.first.size(); ++from) {
             int32_t node = 0;
             size_t at = from;
@@ -55,7 +56,7 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
                 if (node < 0) break;
                 if (trie.values[node] >= 0 && (from > 0 || at + 1 < content.first.size())) return false;
             }
-            if (node >= 0 && from > 0) return false;  // what is left of it begins another
+            if (node >= 0 && from > 0) return false;  // its remaining bytes begin another token
         }
     }
     return true;
@@ -79,12 +80,12 @@ std::string why_unsupported(const Engine& engine) {
     if (!p.on_bytes()) return "its model works on text, not on bytes";
     if (p.pipeline.matches && engine.cartridge().program().max_token_bytes > kLongestToken)
         return "it has tokens of more than " + std::to_string(kLongestToken) + " bytes";
-    // Each place of a text that one may begin at is walked from.
+    // A kernel walks the trie from each place where an added token may begin.
     for (const auto& content : added_contents(engine))
         if (content.first.size() > kLongestToken)
             return "it has added tokens of more than " + std::to_string(kLongestToken) + " bytes";
-    if (!engine.family()) return "its pre-tokenizer is none of the published patterns";
-    if (p.pipeline.add_prefix_space) return "a space is put in front of texts";
+    if (!engine.family()) return "its pre-tokenizer is not a published pattern";
+    if (p.pipeline.add_prefix_space) return "its pre-tokenizer puts a space in front of texts";
     if (p.pipeline.normalizer != nullptr && !is_nfc(engine)) return "its normalizer is not NFC";
     if (!p.single) return "its post-processor does more than put special ids around a text";
     return "";
@@ -92,11 +93,11 @@ std::string why_unsupported(const Engine& engine) {
 
 template <typename T>
 const T* Vocabulary::upload(const T* data, size_t count) {
-    if (count == 0) return nullptr;  // what this kind of vocabulary does not have
+    if (count == 0) return nullptr;  // this kind of vocabulary does not have it
     buffers_.emplace_back(pool_);
     Device& device = pool_->device();
     uint8_t* const memory = buffers_.back().make_room(count * sizeof(T));
-    const Settled on_its_way(&device, stream_);  // from memory that may go now
+    const Settled on_its_way(&device, stream_);  // the upload reads host memory that is freed now
     check(device, device.to_device(memory, data, count * sizeof(T), stream_), "copying a vocabulary");
     check(device, device.wait(stream_), "copying a vocabulary");
     return reinterpret_cast<const T*>(memory);

@@ -11,7 +11,7 @@
 namespace crayon {
 namespace gpu {
 
-// Why an engine's vocabulary cannot be encoded with by a GPU; empty when it can.
+// Why a GPU cannot encode with this engine's vocabulary; "" if it can.
 std::string why_unsupported(const Engine& engine);
 
 // Tables::byte_flags without added tokens.
@@ -19,7 +19,7 @@ std::array<uint8_t, 256> byte_flags();
 
 class Vocabulary {
   public:
-    // Of an engine that is supported. Complete when it is made, by way of the stream.
+    // `engine` must be supported. The constructor returns when the upload in the stream is complete.
     Vocabulary(const Engine& engine, const PoolPtr& pool, Stream stream);
     const Tables& tables() const { return tables_; }
 

@@ -1,4 +1,7 @@
-// From boundaries to pretokens, and from pretokens to ids by the word table; the others become tasks.
+// Lists pretokens from their boundaries, and looks up their ids in the word table. Pretokens without an entry become
+// tasks.
+//
+// Example: the boundaries 0 and 3 of a text of 5 bytes (bitmap __01001) give the starts 0, 3, 5.
 #pragma once
 
 #include "chunks.h"
@@ -8,14 +11,14 @@
 namespace crayon {
 namespace gpu {
 
-// What is added up by tiles, and where the sums go: boundaries, in the words of their bitmap;
+// Counts to sum by tiles, and where the sums go: the boundaries in each word of the bitmap.
 struct BoundaryCounts {
     CRAYON_DEVICE static uint32_t size(const Work& w) { return w.size / 32 + 1; }
     CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return count_bits(w.boundaries[i]); }
     CRAYON_DEVICE static uint32_t* tiles(const Work& w) { return w.word_tiles; }
     CRAYON_DEVICE static uint32_t* total(const Work& w) { return &w.totals->pretokens; }
 };
-// and ids, of the pretokens.
+// The same for the ids of pretokens.
 struct IdCounts {
     CRAYON_DEVICE static uint32_t size(const Work& w) { return w.n_pretokens; }
     CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return w.counts[i] & Count::kIds; }
@@ -23,7 +26,7 @@ struct IdCounts {
     CRAYON_DEVICE static uint32_t* total(const Work& w) { return &w.totals->ids; }
 };
 
-// Adds up kTile counts. One block to a tile.
+// Sums kTile counts. One block per tile.
 template <typename Counts>
 struct CountTiles {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
@@ -44,7 +47,7 @@ struct CountTiles {
     }
 };
 
-// Turns the sums of tiles into the sums before them. One block, which goes over all of them.
+// Turns the sums of tiles into exclusive prefix sums. One block for all tiles.
 template <typename Counts>
 struct ScanTiles {
     static constexpr uint32_t kThreads = 1024;
@@ -68,7 +71,7 @@ struct ScanTiles {
     }
 };
 
-// Writes where pretokens start. One block to a tile of words.
+// Writes the starts of pretokens. One block per tile of words.
 struct ListPretokens {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     using Shared = Block<kThreads>::Sums;
@@ -107,7 +110,7 @@ CRAYON_DEVICE inline uint32_t find_entry(const Tables& t, TextKey key, uint64_t 
     }
 }
 
-// The token that a pretoken of more than kWordKeyBytes is as a whole, or -1.
+// The token that equals a whole pretoken of more than kWordKeyBytes bytes, or -1.
 CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t size) {
     const Tables& t = w.tables;
     if (size > t.max_token_bytes || t.trie.size == 0) return -1;
@@ -118,8 +121,8 @@ CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t siz
     return id >= 0 && (t.token_flags[id] & kWhole) ? id : -1;
 }
 
-// One thread to a pretoken. What neither the word table nor the cache has, and what is the first of its kind, becomes a
-// task: few do, so each asks for its own place.
+// Looks pretokens up. One thread per pretoken. The first of a kind that is in neither the word table nor the cache
+// becomes a task. Tasks are few, so each takes its place with an atomic operation.
 struct LookUpWords {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -171,7 +174,7 @@ struct LookUpWords {
         if (is_host) {
             const uint32_t place = atomic_add(&w.totals->n_host, 1);
             w.host_tasks[place] = {i, at, size, is_host_document(w, at)};
-            w.counts[i] = 0;  // until PlaceHostIds: RepeatIds reads it before
+            w.counts[i] = 0;  // until PlaceHostIds; RepeatIds reads it before
             return;
         }
         if (!is_known) {
@@ -197,7 +200,7 @@ struct LookUpWords {
         tasks[place] = {i, atomic_add(&w.totals->merged_bytes, size)};
     }
 
-    // A document that is the CPU's is one pretoken (JoinHostDocuments).
+    // A document that is left to the CPU is one pretoken (JoinHostDocuments).
     CRAYON_DEVICE static bool is_host_document(const Work& w, uint32_t at) {
         return w.totals->any_host_document != 0 && has_bit(w.documents, at) && w.is_host[document_of(w, at)] != 0;
     }

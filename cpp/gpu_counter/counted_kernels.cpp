@@ -1,4 +1,4 @@
-// Compiled with the team.h that has marks, and its blocks of instructions are counted. It alone.
+// The only file that is compiled with the marked team.h and whose basic blocks are counted.
 #include "counted_kernels.h"
 
 #include <memory>

@@ -6,7 +6,7 @@
 namespace crayon {
 namespace gpu_counter {
 
-// All blocks of a kernel, which has the number of gpu::Kernel. `work` is a gpu::Work.
+// Runs all blocks of a kernel; `kernel` is the number of a gpu::Kernel, `work` a gpu::Work.
 void run_counted(uint32_t kernel, uint32_t blocks, const void* work);
 const char* name_of(uint32_t kernel);
 

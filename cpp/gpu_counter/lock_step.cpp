@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMostLanes = 64;
 
-// The number of what no block of instructions is: one instruction more.
+// A number beyond all basic blocks: one more instruction.
 uint32_t more() {
     return crayon_count_blocks;
 }
@@ -20,7 +20,7 @@ uint32_t weight(uint32_t number) {
     return number == more() ? 1 : crayon_count_weights[number];
 }
 
-// What a team did: how often each block of instructions. `lanes` of it run what it does itself.
+// How often a team ran each basic block. `lanes` of its lanes run the team's own code.
 class Steps {
   public:
     void begin(uint32_t lanes) { lanes_ = lanes; }
@@ -28,7 +28,7 @@ class Steps {
         add_times(number, times);
         of_lanes_ += uint64_t(times) * weight(number) * lanes_;
     }
-    // The parts went in lock step.
+    // Adds parts that ran in lockstep.
     void add_together(Steps* parts, uint32_t count) {
         for (uint32_t i = 0; i < count; ++i) {
             of_lanes_ += parts[i].of_lanes_;
@@ -44,7 +44,7 @@ class Steps {
         }
         for (uint32_t i = 0; i < count; ++i) parts[i].clear();
     }
-    // Of so many warps that each did all of it.
+    // The total of `warps` warps that each ran all of it.
     Count take(uint32_t warps) {
         Count all;
         for (const uint32_t number : known_) all.of_warps += uint64_t(warps) * weight(number) * times_[number];
@@ -69,23 +69,23 @@ class Steps {
     uint32_t lanes_ = 1;
     uint64_t of_lanes_ = 0;
     std::vector<uint32_t> times_;  // by number
-    std::vector<uint32_t> known_;  // the numbers that are there
+    std::vector<uint32_t> known_;  // numbers with times_ > 0
 };
 
 struct Counter {
     uint32_t warp_lanes = 32;
     Count total;
     uint32_t threads = 0;
-    Steps block;                           // what all warps of the block did
-    Steps warp;                            // what one did apart
+    Steps block;                           // Run by all warps of the block.
+    Steps warp;                            // Run by one warp alone.
     std::array<Steps, kMostLanes> lanes;   // of a warp or a group
     std::array<Steps, kMostLanes> groups;  // of a warp
-    Steps* now = nullptr;                  // of the team or lane that runs; null between blocks
+    Steps* now = nullptr;                  // the team or lane that runs; null between blocks
     Steps* team = nullptr;                 // around `each`
     bool in_group = false;
     bool is_paused = false;
 
-    // The lanes of a group did that in the group, those of a block in the warp.
+    // A group's lanes count for the group, a block's for the warp.
     void end_lanes() {
         if (in_group) {
             team->add_together(lanes.data(), warp_lanes);

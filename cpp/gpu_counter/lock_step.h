@@ -1,5 +1,5 @@
-// How many instructions the warps of a GPU issue: a model. The lanes of a warp go in lock step, so a block of
-// instructions costs a warp as often as that lane runs it that runs it most. Lanes that take different ways cost both.
+// A model of how many instructions a GPU's warps issue. The lanes of a warp run in lockstep. A basic block thus costs a
+// warp its count in the lane that runs it most often. Lanes on different branches cost both branches.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace gpu_counter {
 
 struct Count {
     uint64_t of_warps = 0;  // instructions issued
-    uint64_t of_lanes = 0;  // the same, times the lanes that had something to do
+    uint64_t of_lanes = 0;  // the same, times the active lanes
 };
 
-// Lanes to a warp: 32 or 64. For all that follows.
+// Sets the lanes per warp, 32 or 64, for all later calls.
 void set_warp(uint32_t lanes);
-// What was counted since the last call.
+// Returns and resets the counts.
 Count take_count();
 
 }  // namespace gpu_counter

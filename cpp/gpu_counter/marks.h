@@ -1,16 +1,17 @@
-// What the kernels tell the counter as they run on the CPU, one lane after the other. tools/gpu_counter.py puts the
-// calls of teams into a copy of team.h, and those of blocks of instructions into what clang++ made of the kernels.
+// Calls from the kernels to the counter while they run on the CPU, one lane after the other. The tool
+// tools/gpu_counter.py inserts the calls of teams into a copy of team.h, and the calls of basic blocks into clang++'s
+// output.
 #pragma once
 
 #include <cstdint>
 
 extern "C" {
 
-// One block of instructions without a branch is about to run.
+// A basic block is about to run.
 void crayon_count_instructions(uint32_t number);
-// So many instructions that the device's branch has and the CPU's has not: shuffles, barriers.
+// Counts instructions that only the device's branch has: shuffles, barriers.
 void crayon_count_more(uint32_t instructions);
-// What the CPU does between these two, a GPU does otherwise.
+// A GPU does the work between these two calls differently.
 void crayon_count_pause();
 void crayon_count_resume();
 
@@ -24,7 +25,7 @@ void crayon_count_each_ends();
 void crayon_count_group(uint32_t width, uint32_t index);
 void crayon_count_groups_end();
 
-// Of each block of instructions how many it has; and how many blocks there are. Made with the marks.
+// The instructions of each basic block, and the number of blocks. Generated with the marks.
 extern const uint32_t crayon_count_weights[];
 extern const uint32_t crayon_count_blocks;
 }

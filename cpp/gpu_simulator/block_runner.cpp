@@ -13,7 +13,7 @@ constexpr size_t kStackBytes = 128 << 10;
 constexpr uint64_t kMostSteps = uint64_t(1) << 23;
 constexpr uint64_t kAnything = 0xA5A5A5A5A5A5A5A5u;
 constexpr size_t kMostMeetings = 64;
-constexpr uint64_t kOneIn = 8;  // of what let_others may do
+constexpr uint64_t kOneIn = 8;  // let_others switches once in this many calls
 
 thread_local BlockRunner* running = nullptr;
 
@@ -35,7 +35,7 @@ struct BlockRunner::Wait {
     uint64_t lanes;  // of the warp
     uint64_t value;
     uint32_t from;
-    bool orders;  // memory
+    bool orders;  // orders memory
 
     bool is_same(const Wait& o) const { return kind == o.kind && site.place == o.site.place && lanes == o.lanes; }
 };
@@ -54,7 +54,7 @@ struct BlockRunner::Lane {
     uint64_t result = 0, priority = 0;
 };
 
-// Of the same lanes of a warp.
+// The barriers of one set of lanes in a warp.
 struct BlockRunner::Meeting {
     uint64_t lanes;
     uint64_t count;
@@ -62,9 +62,9 @@ struct BlockRunner::Meeting {
 };
 
 struct BlockRunner::Warp {
-    uint64_t waiting = 0;           // lanes that wait, not for the block
-    uint64_t absent = 0;            // that left, or that the block does not have
-    std::vector<Meeting> meetings;  // has room from the start: ThreadSanitizer sees what lanes allocate
+    uint64_t waiting = 0;           // waiting lanes, except at a block's barrier
+    uint64_t absent = 0;            // lanes that have exited or do not exist in the block
+    std::vector<Meeting> meetings;  // allocated in advance: ThreadSanitizer sees what lanes allocate
 };
 
 BlockRunner::BlockRunner(Rules rules) : rules_(rules) {}
@@ -118,7 +118,7 @@ void BlockRunner::run_lanes() {
             return;
         }
         if (++steps_ > kMostSteps) {
-            error_ = "lanes go on without end" + who_waits();
+            error_ = "lanes never end" + who_waits();
             return;
         }
         Lane* const lane = now_ = take_ready();
@@ -136,7 +136,7 @@ uint64_t BlockRunner::chance() {
     return mixed(random_ += 0x9E3779B97F4A7C15u);
 }
 
-// Blocks have one of four orders: any lane that can go on, the first one, the last one, or by priorities that stay.
+// A block uses one of four orders: a random ready lane, the first, the last, or fixed priorities.
 void BlockRunner::make_ready(Lane* lane) {
     const uint64_t i = lane->index;
     lane->priority = order_ == 0 ? chance() : order_ == 1 ? ~i : order_ == 2 ? i : mixed(seed_ + i);
@@ -152,7 +152,7 @@ BlockRunner::Lane* BlockRunner::take_ready() {
     return lane;
 }
 
-// -- what lanes do, on their own stacks
+// -- called by lanes, on their own stacks
 
 void BlockRunner::lane_main(void* of) {
     Lane* const lane = static_cast<Lane*>(of);
@@ -215,16 +215,16 @@ void let_others() {
     runner.pause();
 }
 
-// -- what the scheduler does when one has arrived
+// -- called by the scheduler when a lane has arrived
 
 void BlockRunner::after_leaving(Lane* lane) {
     ++left_;
     warps_[lane->warp].absent |= uint64_t(1) << lane->in_warp;
     if (in_block_ > 0) {
-        error_ = "lane " + std::to_string(lane->index) + " left while others wait for the block" + who_waits();
+        error_ = "lane " + std::to_string(lane->index) + " has exited while others wait for the block" + who_waits();
         return;
     }
-    // Whoever waits for it in its warp need not do so any more.
+    // Lanes of its warp need not wait for it any more.
     for (uint32_t i = 0; i < rules_.warp; ++i) {
         Lane* const other = lane_of(lane->warp, i);
         if (other != nullptr && other->state == Lane::State::waits) arrived_in_warp(other);
@@ -237,8 +237,7 @@ void BlockRunner::after_arriving(Lane* lane) {
         return;
     }
     if (!(lane->wait.lanes >> lane->in_warp & 1)) {
-        error_ = "lane " + std::to_string(lane->index) + " is not among those that it names in " +
-                 described(lane->wait.site);
+        error_ = "lane " + std::to_string(lane->index) + " does not name itself in " + described(lane->wait.site);
         return;
     }
     warps_[lane->warp].waiting |= uint64_t(1) << lane->in_warp;
@@ -248,7 +247,7 @@ void BlockRunner::after_arriving(Lane* lane) {
 void BlockRunner::arrived_in_block(Lane* lane) {
     ++in_block_;
     if (left_ > 0) {
-        error_ = "lanes wait for the block, which others have left" + who_waits();
+        error_ = "lanes wait for the block, but others have exited" + who_waits();
         return;
     }
     if (in_block_ < threads_) return;
@@ -269,7 +268,7 @@ void BlockRunner::arrived_in_warp(Lane* lane) {
     if ((lane->wait.lanes & ~(here | warp.absent)) == 0) finish(*lane, here);
 }
 
-// With HIP, where nobody else can go on: those that stand at one place do, as if the others were inactive.
+// For HIP, if no other lane can run: the lanes that wait at one place continue, as if the others were inactive.
 bool BlockRunner::go_on_without_all() {
     if (rules_.lockstep == Lockstep::named) return false;
     std::vector<Lane*> waiting;
@@ -297,7 +296,7 @@ void BlockRunner::finish(const Lane& lane, uint64_t lanes) {
     for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) make_ready(lane_of(warp, uint32_t(__builtin_ctzll(rest))));
 }
 
-// Those of the lanes it waits for that wait at the same place, and itself.
+// The lane, and those it waits for that wait at the same place.
 uint64_t BlockRunner::lanes_beside(const Lane& lane) const {
     uint64_t here = 0;
     for (uint64_t rest = lane.wait.lanes; rest != 0; rest &= rest - 1) {
@@ -309,13 +308,13 @@ uint64_t BlockRunner::lanes_beside(const Lane& lane) const {
     return here;
 }
 
-// Null where the block has no such thread.
+// Null if the block has no such thread.
 BlockRunner::Lane* BlockRunner::lane_of(uint32_t warp, uint32_t index) const {
     const uint32_t thread = warp * rules_.warp + index;
     return index < rules_.warp && thread < threads_ ? lanes_[thread].get() : nullptr;
 }
 
-// Those beyond kMostMeetings of a warp are in order with the last one: then a race can stay unseen.
+// Sets beyond kMostMeetings per warp share the last entry, which can hide a race.
 BlockRunner::Meeting& BlockRunner::meeting(uint32_t warp, uint64_t lanes) {
     std::vector<Meeting>& all = warps_[warp].meetings;
     for (Meeting& known : all)
@@ -324,7 +323,7 @@ BlockRunner::Meeting& BlockRunner::meeting(uint32_t warp, uint64_t lanes) {
     return all.back();
 }
 
-// For an error: up to three places, with the first lane that waits there.
+// For errors: up to three places, each with the first lane that waits there.
 std::string BlockRunner::who_waits() const {
     std::string text;
     std::vector<const Wait*> seen;

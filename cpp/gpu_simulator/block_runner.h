@@ -1,4 +1,4 @@
-// Runs a block: each lane is a fiber, and which of those that can go on does so next is a matter of chance.
+// Runs a block: each lane is a fiber, and the next lane to run is chosen at random among the ready ones.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@ namespace gpu_simulator {
 class Fiber;
 
 enum class Lockstep {
-    named,    // CUDA: lanes wait for all that they name
-    whoever,  // HIP: those that are there go on; others give zero
+    named,    // CUDA: lanes wait for all lanes that they name
+    whoever,  // HIP: present lanes continue; absent ones give zero
 };
 
 struct Rules {
-    uint32_t warp;  // lanes: 32 or 64
+    uint32_t warp;  // in lanes: 32 or 64
     Lockstep lockstep;
 };
 
-// Places by which ThreadSanitizer knows what is before and after a block: whoever prepares it has released the first,
-// each lane releases the second at its end.
+// Addresses that order a block's work for ThreadSanitizer. The caller releases the first before the block; each lane
+// releases the second at its end.
 struct Orders {
     void* before;
     void* after;
 };
 
-// One thread at a time may use it.
+// Use it from one thread at a time.
 class BlockRunner {
   public:
     explicit BlockRunner(Rules rules);
     ~BlockRunner();
 
-    // Calls f(argument) in so many lanes, in an order that `seed` decides. Returns what went wrong, or "": lanes that
-    // leave while others wait for the whole block, that wait for it at different places or for each other, or that go
-    // on without end.
+    // Calls f(argument) in `threads` lanes, in an order that `seed` decides. Returns "" or the fault. Faults are lanes
+    // that never end or wait for each other. Lanes may also exit while others wait for the block, or wait for it at
+    // different places.
     std::string run(uint32_t threads, uint64_t seed, void (*f)(void*), void* argument, Orders orders);
 
   private:
@@ -58,12 +58,12 @@ class BlockRunner {
     static BlockRunner& current();
     static void lane_main(void* lane);
 
-    // Of a lane:
+    // Called by lanes:
     uint64_t meet(const Wait& wait);
     void pause();
     void* tag_of(const Wait& wait);
 
-    // Of the scheduler:
+    // Called by the scheduler:
     void run_lanes();
     uint64_t chance();
     void make_ready(Lane* lane);
@@ -82,7 +82,7 @@ class BlockRunner {
     const Rules rules_;
     std::vector<std::unique_ptr<Lane>> lanes_;
 
-    // Of the block that runs:
+    // The running block:
     Fiber* scheduler_ = nullptr;
     Lane* now_ = nullptr;
     void (*f_)(void*) = nullptr;
@@ -92,8 +92,8 @@ class BlockRunner {
     uint64_t seed_ = 0, random_ = 0, order_ = 0, steps_ = 0, barriers_ = 0;
     std::vector<Lane*> ready_;  // a heap
     std::string error_;
-    // For ThreadSanitizer. Odd and even meetings of the same lanes have a place each: else one that comes to the next
-    // meeting before another has left this one would be in order with it.
+    // For ThreadSanitizer. Odd and even barriers of the same lanes use different addresses. Otherwise a lane that
+    // reaches the next barrier would be ordered with one that has not left this one.
     std::unique_ptr<char[]> block_tags_;
     std::vector<Warp> warps_;
 };

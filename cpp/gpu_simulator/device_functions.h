@@ -1,7 +1,7 @@
-// What nvcc and hipcc know by themselves: so that the device's branches of cpp/gpu compile for the CPU, and run in the
-// lanes of the simulator. CRAYON_SIMULATES_HIP says which branches. Include it before anything of cpp/gpu.
+// The built-ins of nvcc and hipcc, so that the device branches of cpp/gpu compile for the CPU and run in the
+// simulator's lanes. CRAYON_SIMULATES_HIP selects HIP's branches. Include it before anything of cpp/gpu.
 //
-// `gpu` is another namespace here: kernels that are compiled in three ways meet in one process.
+// `gpu` is another namespace here, because kernels compiled in three ways meet in one process.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 #endif
 #define __device__
 
-// A static variable of each instance of a function has an address that no other has.
+// A static variable gives each instance of a function an address of its own.
 #define CRAYON_HERE                                                           \
     (__extension__({                                                          \
         static char place;                                                    \
@@ -47,8 +47,8 @@ T exchanged(const Site& site, uint64_t lanes, T value, uint32_t from) {
     return value;
 }
 
-// Lanes are numbered in parts of `width`. Whose value is whose: one's own where it would be another part's, but for an
-// earlier part by `xor`.
+// Lanes are numbered within parts of `width`. Which lane's value to take: one's own if the source would be in another
+// part, except that `xor` also reaches earlier parts.
 inline uint32_t from_lane(uint32_t lane, uint32_t width) {
     return (lane_in_warp() & ~(width - 1)) | (lane & (width - 1));
 }
@@ -60,7 +60,7 @@ inline uint32_t from_up(uint32_t lanes, uint32_t width) {
     return lane_in_warp() % width >= lanes ? lane_in_warp() - lanes : lane_in_warp();
 }
 
-// The lanes of this one's part.
+// The lanes of this lane's part.
 inline uint64_t part_of(uint32_t width) {
     const uint64_t part = width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
     return part << (lane_in_warp() & ~(width - 1));
@@ -76,8 +76,8 @@ inline void fenced_meeting(const Site& site, uint64_t lanes) {
 
 #ifdef CRAYON_SIMULATES_HIP
 
-// Which lanes are there the instructions do not say: those of one part go on together. The width of a barrier is that
-// of the group whose member calls it.
+// These instructions do not name lanes: the lanes of one part continue together. A barrier has the width of its
+// caller's group.
 #define __shfl(value, lane, width)                                                                            \
     ::crayon::gpu_simulator::exchanged(CRAYON_HERE, ::crayon::gpu_simulator::part_of(uint32_t(width)), value, \
                                        ::crayon::gpu_simulator::from_lane(uint32_t(lane), uint32_t(width)))
@@ -106,7 +106,7 @@ inline void fenced_meeting(const Site& site, uint64_t lanes) {
 
 #endif
 
-// -- operations on memory that other lanes may change at the same time, and on bits
+// -- atomic memory operations, and bits
 
 template <typename T>
 T atomicOr(T* place, T value) {

@@ -10,7 +10,7 @@
 #include <ucontext.h>
 #endif
 
-// ThreadSanitizer's interface for such stacks; null where it is not in the process.
+// ThreadSanitizer's interface for fibers; null without ThreadSanitizer.
 extern "C" {
 __attribute__((weak)) void* __tsan_get_current_fiber();
 __attribute__((weak)) void* __tsan_create_fiber(unsigned flags);
@@ -21,8 +21,8 @@ __attribute__((weak)) void __tsan_release(void* place);
 }
 
 #ifdef __x86_64__
-// Keeps what a call keeps (System V), at *from, and goes on where `to` was kept. swapcontext asks the kernel to keep
-// signals, too, which takes ten times as long.
+// Saves the registers that a call preserves (System V) to *from, and continues where `to` was saved. The library's
+// swapcontext would also ask the kernel to save signals, which takes ten times as long.
 extern "C" __attribute__((visibility("hidden"))) void crayon_switch_stack(void** from, void* to);
 asm(R"(
     .text
@@ -53,7 +53,7 @@ namespace crayon {
 namespace gpu_simulator {
 namespace {
 
-constexpr unsigned kOrdersNothing = 1;  // a switch alone: flag of __tsan_switch_to_fiber
+constexpr unsigned kOrdersNothing = 1;  // a plain switch: flag of __tsan_switch_to_fiber
 
 thread_local Fiber* entered = nullptr;
 
@@ -79,7 +79,7 @@ Fiber::Fiber(size_t stack_bytes) : stack_bytes_(stack_bytes), context_(new Conte
         delete context_;
         throw std::bad_alloc();
     }
-    (void)mprotect(stack_, size_t(sysconf(_SC_PAGESIZE)), PROT_NONE);  // a fault where it is too small
+    (void)mprotect(stack_, size_t(sysconf(_SC_PAGESIZE)), PROT_NONE);  // guard page against overflow
 }
 
 Fiber::~Fiber() {
@@ -96,7 +96,7 @@ void Fiber::start(void (*function)(void*), void* argument) {
     argument_ = argument;
 #ifdef __x86_64__
     void** top = reinterpret_cast<void**>(static_cast<char*>(stack_) + stack_bytes_);
-    *--top = nullptr;  // where `enter` would return to: the stack is as behind a call
+    *--top = nullptr;  // a return address for `enter`: the stack is as after a call
     *--top = reinterpret_cast<void*>(&Fiber::enter);
     for (int i = 0; i < 6; ++i) *--top = nullptr;
     context_->top = top;

@@ -1,5 +1,5 @@
-// A stack that a function runs on until it hands over to another one: a thread of the simulated GPU. ThreadSanitizer,
-// where it is in the process, takes each for a thread.
+// A stack for a function that switches to other fibers: a thread of the simulated GPU. ThreadSanitizer, if present,
+// treats each as a thread.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,18 @@ namespace gpu_simulator {
 
 class Fiber {
   public:
-    Fiber();  // of the stack that this is called on
+    Fiber();  // the fiber of the current stack
     explicit Fiber(size_t stack_bytes);
     ~Fiber();
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // What `resume` runs next, from its beginning, on an empty stack: it must hand over at its end and not return.
+    // Sets the function that the next `resume` runs on an empty stack. At its end it must switch to another fiber, not
+    // return.
     void start(void (*function)(void*), void* argument);
-    // Before the next `start`, where the function was left in its middle: it will not go on.
+    // Call it before the next `start` if the function did not finish. It will not be resumed.
     void abandon();
-    // From `from`, which runs now, until somebody resumes that.
+    // Switches from `from`, which is running, to this fiber. Returns when `from` is resumed.
     void resume(Fiber* from);
 
   private:
@@ -34,8 +35,8 @@ class Fiber {
     void* argument_ = nullptr;
 };
 
-// For ThreadSanitizer: what was before a `release` of a place is before what is after an `acquire` of it that comes
-// later. Nothing where it is not in the process.
+// For ThreadSanitizer: code before a `release` of an address happens before code after a later `acquire` of it. No
+// effect without ThreadSanitizer.
 bool is_under_tsan();
 void tsan_release(void* place);
 void tsan_acquire(void* place);

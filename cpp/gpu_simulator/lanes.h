@@ -1,5 +1,5 @@
-// What the threads of a block, its lanes, ask of the simulator: who they are, and to meet others. device_functions.h
-// makes of it what CUDA and HIP have.
+// The simulator's interface for lanes, the threads of a block: their number, and barriers. device_functions.h builds
+// CUDA's and HIP's functions on it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace crayon {
 namespace gpu_simulator {
 
-// Where lanes meet: `place` has an address of its own for each instance of a function.
+// The place of a barrier: `place` is a unique address for each instance of a function.
 struct Site {
     const char* place;
     const char* function;
@@ -17,16 +17,17 @@ struct Site {
 uint32_t thread_index();
 uint32_t lane_in_warp();
 
-// All threads of the block. What each wrote before, all see afterwards.
+// A barrier of all threads of the block. Afterwards all see what each has written.
 void meet_in_block(const Site& site);
 
-// The lanes of a warp that `lanes` has a bit for. Memory is in order only where each has called `fence` before.
+// A barrier of the lanes in `lanes`, a bit mask over the warp. Orders memory only if each lane has called `fence`
+// before.
 void meet_in_warp(const Site& site, uint64_t lanes);
 void fence();
-// The value of `from`, a lane of the warp; of one that does not take part, anything (CUDA) or zero (HIP).
+// Returns the value of lane `from` of the warp. From a lane that does not take part: anything (CUDA) or zero (HIP).
 uint64_t exchange(const Site& site, uint64_t lanes, uint64_t value, uint32_t from);
 
-// Before what another lane may do first: sometimes it does.
+// Sometimes lets other lanes run first. Call it before operations that other lanes may do earlier.
 void let_others();
 
 }  // namespace gpu_simulator

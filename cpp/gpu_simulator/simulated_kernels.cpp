@@ -1,5 +1,5 @@
-// Compiled twice: as it is, and with CRAYON_SIMULATES_HIP. It alone is instrumented where ThreadSanitizer looks for
-// races: they would be the kernels'.
+// Compiled twice, once with CRAYON_SIMULATES_HIP. The only file that ThreadSanitizer instruments, so that it reports
+// races of kernels only.
 #include "simulated_kernels.h"
 
 #include "device_functions.h"

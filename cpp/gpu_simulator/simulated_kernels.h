@@ -1,4 +1,4 @@
-// The kernels as the simulator runs them, by the numbers of Kernel: those of CUDA's branches and those of HIP's.
+// The kernels for the simulator, by the numbers of Kernel: with CUDA's branches and with HIP's.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ struct SimulatedKernel {
     const char* name;
     uint32_t threads;     // of a block
     size_t shared_bytes;  // of a block
-    // What a lane does. `work` is a Work, `shared` the block's.
+    // The work of a lane. `work` is a Work, `shared` the block's.
     void (*run)(uint32_t block, const void* work, void* shared);
 };
 

@@ -45,8 +45,8 @@ std::string Simulator::run(uint32_t number, uint32_t blocks, const void* work) {
     std::shuffle(order.begin(), order.end(), random);
     const uint64_t seed = random();
 
-    // ThreadSanitizer may not take what this does between two blocks for something that orders them: so each has its
-    // own memory and its own places, which stay until the end.
+    // The simulator's own work between two blocks must not order them for ThreadSanitizer. So each block has memory and
+    // addresses of its own, until all have ended.
     using Words = std::unique_ptr<std::max_align_t[]>;
     std::vector<Words> kept(blocks);
     std::vector<char> before(blocks);

@@ -1,4 +1,4 @@
-// Runs kernels as a GPU does: the lanes of a block in an order of chance, several blocks at a time. For host_device.h.
+// Runs kernels as a GPU does: the lanes of a block in random order, several blocks at a time. For host_device.h.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ enum class Runtime { cuda, hip };
 
 struct Options {
     Runtime runtime = Runtime::cuda;
-    uint32_t warp = 32;   // lanes: of CUDA 32, of HIP 32 or 64
-    uint32_t blocks = 2;  // at a time, each in a thread of its own
-    uint64_t seed = 0;    // of all that is left to chance in a block, and of the order of blocks
+    uint32_t warp = 32;   // In lanes: 32 for CUDA, 32 or 64 for HIP.
+    uint32_t blocks = 2;  // Blocks at a time, each in a thread of its own.
+    uint64_t seed = 0;    // Seeds all random choices in a block, and the order of blocks.
 };
 
 class Simulator {
   public:
     explicit Simulator(Options options);
 
-    // All blocks of a kernel, which has the number of gpu::Kernel. `work` is a gpu::Work. Returns what went wrong, with
-    // the kernel's name, or "". Launches of several threads go one after the other.
+    // Runs all blocks of a kernel; `kernel` is the number of a gpu::Kernel, `work` a gpu::Work. Returns "", or the
+    // fault with the kernel's name. Concurrent launches run one after the other.
     std::string run(uint32_t kernel, uint32_t blocks, const void* work);
 
   private:

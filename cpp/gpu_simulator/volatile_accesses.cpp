@@ -1,5 +1,5 @@
-// What GCC calls at volatile accesses, where ThreadSanitizer is to tell them from others (gpu_simulator.py): nothing.
-// They are no races for a GPU, whose memory model takes them for relaxed atomic operations.
+// The calls that GCC emits for volatile accesses when ThreadSanitizer should distinguish them (gpu_simulator.py); they
+// do nothing. Volatile accesses are not races for a GPU, whose memory model treats them as relaxed atomic operations.
 #define CRAYON_NOTHING(size)                                                                             \
     extern "C" __attribute__((visibility("hidden"))) void __tsan_volatile_read##size(void*) {}           \
     extern "C" __attribute__((visibility("hidden"))) void __tsan_volatile_write##size(void*) {}          \

@@ -1,4 +1,4 @@
-// The added tokens of a tokenizer.json, written.
+// Writes the added tokens of a tokenizer.json.
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using crayon::json::AddedTokenText;
 AddedTokenText added_token_from(py::handle id, PyObject* token) {
     AddedTokenText out{id.cast<int64_t>(), {}, {}};
     if (!PyTuple_Check(token) || PyTuple_GET_SIZE(token) != Py_ssize_t(1 + out.flags.size()))
-        throw py::type_error("an added token is no Token");
+        throw py::type_error("added tokens must be Token objects");
     Py_ssize_t size = 0;
     const char* const content = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(token, 0), &size);
     if (content == nullptr) throw py::error_already_set();
@@ -26,7 +26,7 @@ AddedTokenText added_token_from(py::handle id, PyObject* token) {
     return out;
 }
 
-// Written into the object itself: the text of many tokens is large.
+// Writes straight into the bytes object, because the text of many tokens is large.
 py::bytes added_tokens_text(const py::dict& tokens, bool pretty) {
     std::vector<AddedTokenText> rows;
     rows.reserve(tokens.size());
@@ -45,5 +45,6 @@ py::bytes added_tokens_text(const py::dict& tokens, bool pretty) {
 
 void bind_added_tokens(py::module_& m) {
     m.def("added_tokens_text", &added_tokens_text, py::arg("tokens"), py::arg("pretty"),
-          "JSON of Tokens by their ids, in the order of these, as the library writes the member of a tokenizer.json.");
+          "Return the JSON of `tokens`, Tokens by id, in the dict's order and as the library writes it in a "
+          "tokenizer.json.");
 }

@@ -56,9 +56,9 @@ py::dict following(const CharsmapRules& rules) {
         found = rules.following(&orphan);
     }
     if (!orphan.empty())
-        throw crayon::Error(crayon::ErrorKind::unsupported, "the normalization rule for " +
-                                                                std::string(py::repr(text_of(orphan))) +
-                                                                ", without one for what it begins with");
+        throw crayon::Error(
+            crayon::ErrorKind::unsupported,
+            "the normalization rule for " + std::string(py::repr(text_of(orphan))) + ", but none for its beginning");
     py::dict starts;
     for (const auto& one : found) starts[text_of(one.start)] = text_of(one.chars);
     return starts;
@@ -79,18 +79,19 @@ py::tuple differences(const CharsmapRules& rules, std::string_view component) {
 }  // namespace
 
 void bind_charsmap(py::module_& m) {
-    py::class_<CharsmapRules>(m, "CharsmapRules", "SentencePiece's normalization rules: a precompiled_charsmap.")
-        .def(py::init(&rules_of), py::arg("charsmap"), "VocabularyError when the data is damaged.")
+    py::class_<CharsmapRules>(m, "CharsmapRules",
+                              "SentencePiece's normalization rules, read from a precompiled_charsmap.")
+        .def(py::init(&rules_of), py::arg("charsmap"), "Raise VocabularyError if the data is damaged.")
         .def("__len__", &CharsmapRules::size)
-        .def("as_dict", &as_dict, "All rules: a key, and the text that replaces it.")
-        .def("characters", &characters, "The rules for single characters.")
+        .def("as_dict", &as_dict, "Return all rules: each key and its replacement.")
+        .def("characters", &characters, "Return the rules for single characters.")
         .def("following", &following,
-             "For each beginning of a key of several characters, the last characters of such keys. UnsupportedError "
-             "when such a beginning of several characters is no key.")
+             "Return, for each proper prefix of a key with two or more characters, the last characters of such keys. "
+             "Raise UnsupportedError if a prefix of two or more characters is not a key.")
         .def(
             "apply", [](const CharsmapRules& rules, std::string_view text) { return py::str(rules.apply(text)); },
-            py::arg("text"), "The text after the rules: from left to right, the longest that fits.")
+            py::arg("text"), "Apply the rules to `text`: from left to right, the longest key that matches.")
         .def("differences", &differences, py::arg("component"),
-             "Where a normalizer (JSON) differs from the rules: single characters, of all that exist, and rules for "
-             "several characters.");
+             "Return where a normalizer (JSON) differs from the rules: single characters, among all that exist, and "
+             "rules for several characters.");
 }

@@ -21,7 +21,7 @@ void bind_decoders(py::module_& m) {
             return tokens;
         },
         py::arg("component"), py::arg("tokens"),
-        "What a decoder (JSON, as in tokenizer.json) makes of tokens' strings.");
+        "Run a decoder (JSON, as in tokenizer.json) on the strings of tokens; return its strings.");
     testing.def(
         "decode_tokens",
         [](const std::string& component, std::vector<std::string> tokens) {
@@ -32,5 +32,5 @@ void bind_decoders(py::module_& m) {
             for (const std::string& token : tokens) text += token;
             return text;
         },
-        py::arg("component"), py::arg("tokens"), "The same as one text.");
+        py::arg("component"), py::arg("tokens"), "Return the decoder's strings, joined.");
 }

@@ -1,4 +1,4 @@
-// Models on text, for tests and tools. The GIL is kept: a model here has one scratch.
+// Models on text, for tests and tools. Keeps the GIL, because a TextModel has a single scratch.
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace py = pybind11;
 
 namespace {
 
-// A cartridge with a model and nothing else around it.
+// A cartridge that has only a model.
 std::string compile_model(const crayon::ModelSpec& spec) {
     using crayon::Section;
     const uint32_t n = uint32_t(spec.tokens.size());
@@ -102,11 +102,11 @@ void bind_models(py::module_& m) {
         .def(py::init(&TextModel::compile), py::arg("model"))
         .def_static(
             "open", [](const py::bytes& cartridge) { return std::make_unique<TextModel>(std::string(cartridge)); },
-            py::arg("cartridge"), "A model from its cartridge. CartridgeError for one that it cannot rely on.")
+            py::arg("cartridge"), "Open a model from its cartridge. Raise CartridgeError if the cartridge is damaged.")
         .def_property_readonly("options", &TextModel::options, "The model without vocabulary and merges, as JSON.")
-        .def_property_readonly("cartridge", &TextModel::cartridge, "The cartridge that the model works from.")
+        .def_property_readonly("cartridge", &TextModel::cartridge, "The cartridge of the model.")
         .def("__len__", &TextModel::size)
         .def("tokenize", &TextModel::tokenize, py::arg("piece"),
-             "For each token its id, its string and the bytes of the piece that it stands for.")
-        .def("count", &TextModel::count, py::arg("piece"), "How many tokens the piece becomes.");
+             "Return (id, string, start, end) of each token; start and end are bytes of the piece.")
+        .def("count", &TextModel::count, py::arg("piece"), "Return the number of tokens of the piece.");
 }

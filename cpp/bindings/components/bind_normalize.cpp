@@ -41,13 +41,13 @@ void bind_normalize(py::module_& m) {
             return py::make_tuple(py::str(result.text), pairs_of(result.alignments));
         },
         py::arg("component"), py::arg("text"), py::arg("aligned") = true,
-        "What the normalizer of a tokenizer.json (JSON text) makes of a text, and for each byte of that, unless not "
-        "aligned, the original byte range it is aligned with.");
+        "Normalize a text with the normalizer of a tokenizer.json (JSON). Unless not aligned, also return the byte "
+        "range of the original text that each byte is aligned with.");
     testing.def(
         "normalizer_leaves",
         [](std::string_view component, std::string_view text) {
             py::gil_scoped_release release;
             return normalizer_from(component)->leaves(text);
         },
-        py::arg("component"), py::arg("text"), "True when the normalizer surely leaves the text as it is.");
+        py::arg("component"), py::arg("text"), "Return True if the normalizer surely leaves the text unchanged.");
 }

@@ -42,7 +42,8 @@ py::object merges_by_score(const py::dict& entries) {
 
 void bind_pieces(py::module_& m) {
     m.def("merges_by_score", &merges_by_score, py::arg("scores"),
-          "The pairs that make pieces, the best piece first, a longer left part first. Where those of a piece stand of "
-          "which one ends as another begins, and those of several pieces of one score, in any order. None where a part "
-          "is a single character that is no piece, and for pieces of both zeros.");
+          "Return the pairs that make pieces, sorted by the piece's score, then by the longer left part. Also return "
+          "two kinds of ranges: pairs of one piece in which one ends as another begins, and pairs of pieces with equal "
+          "scores, in any order. Return None if a part is a single character that has no piece, or if scores include "
+          "both zeros.");
 }

@@ -14,7 +14,7 @@ namespace py = pybind11;
 
 namespace {
 
-// Byte offset -> character offset, for offsets at characters' starts and for the end.
+// Maps byte offsets to character offsets, for starts of characters and for the end.
 std::vector<uint32_t> char_offsets(std::string_view text) {
     std::vector<uint32_t> offsets(text.size() + 1);
     uint32_t chars = 0;
@@ -72,12 +72,11 @@ void bind_pre_tokenizers(py::module_& m) {
     testing.def(
         "pre_tokenize", &pre_tokenize, py::arg("component"), py::arg("text"), py::arg("raw_bytes") = false,
         py::arg("aligned") = true, py::arg("base") = 0, py::arg("inserted") = "",
-        "The pieces that a pre_tokenizer (the JSON of the component) cuts a text into, each with its character "
-        "offsets in that text ((0, 0) when not `aligned`). With `raw_bytes` a ByteLevel that comes last leaves bytes "
-        "as they are, and pieces are bytes. `base` is where in a longer text this one begins, in bytes; `inserted` is "
-        "text that a normalizer put before its first character.");
+        "Cut a text with a pre_tokenizer (JSON). Return the pieces with their character offsets, (0, 0) if not "
+        "`aligned`. With `raw_bytes` a final ByteLevel does not spell bytes, and pieces are bytes. `base` is the byte "
+        "offset of the text in a longer one; `inserted` is text that a normalizer put before its first character.");
     testing.def(
         "ends_in_byte_level",
         [](const std::string& component) { return crayon::ends_in_byte_level(crayon::json::parse(component).root); },
-        py::arg("component"), "Whether a pre_tokenizer's last step, and no other, is a ByteLevel.");
+        py::arg("component"), "Return whether a pre_tokenizer's last step is a ByteLevel, and its only one.");
 }

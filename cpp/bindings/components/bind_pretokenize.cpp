@@ -1,4 +1,4 @@
-// Pretokenizer scanners and character classes, for tests, converters and tools.
+// Pretoken scanners and character classes, for tests, converters and tools.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -25,14 +25,14 @@ using crayon::ErrorKind;
 crayon::Family family_named(const std::string& name) {
     crayon::Family family;
     if (!crayon::family_of_name(name, &family))
-        throw Error(ErrorKind::argument, "there is no pretokenizer family \"" + name + "\"");
+        throw Error(ErrorKind::argument, "unknown pretokenizer family \"" + name + "\"");
     return family;
 }
 
 crayon::Flavor flavor_named(const std::string& name) {
     if (name == "oniguruma") return crayon::Flavor::oniguruma;
     if (name == "rust_regex") return crayon::Flavor::rust_regex;
-    throw Error(ErrorKind::argument, "there is no flavor \"" + name + "\"; use \"oniguruma\" or \"rust_regex\"");
+    throw Error(ErrorKind::argument, "unknown flavor \"" + name + "\": use \"oniguruma\" or \"rust_regex\"");
 }
 
 crayon::CpuLevel level_named(const std::string& name) {
@@ -70,7 +70,7 @@ py::bytes char_classes(const std::string& flavor_name) {
     return classes;
 }
 
-// Bit 0: \w, bit 1: white space.
+// Bit 0: \w. Bit 1: white space.
 py::bytes added_token_classes() {
     std::string classes(0x110000, '\0');
     for (uint32_t c = 0; c < classes.size(); ++c)
@@ -103,7 +103,7 @@ py::bytes utf8_of(const py::str& text) {
         crayon::write_utf8(view, 0, view.size, reinterpret_cast<uint8_t*>(memory.data()));
         if (memory.substr(written.size()) != std::string(kBehind, '\xFF')) throw std::runtime_error("written behind");
         written = memory.substr(0, written.size());
-        if (read.view() != written) throw std::runtime_error("the two ways differ");
+        if (read.view() != written) throw std::runtime_error("Utf8Reader and write_utf8 disagree");
         return py::bytes(written);
     } catch (const crayon::NotUnicode&) {
         throw py::value_error("surrogates");
@@ -114,15 +114,14 @@ py::bytes utf8_of(const py::str& text) {
 
 void bind_pretokenize(py::module_& m) {
     py::module_ testing = m.def_submodule("_testing");
-    testing.def(
-        "pretokenize", &pretokenize, py::arg("data"), py::arg("family"), py::arg("flavor") = "oniguruma",
-        py::arg("cpu") = "", py::arg("capacity") = 1024,
-        "End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set, `capacity` is how many\n"
-        "pretokens one call of the scanner may give.");
+    testing.def("pretokenize", &pretokenize, py::arg("data"), py::arg("family"), py::arg("flavor") = "oniguruma",
+                py::arg("cpu") = "", py::arg("capacity") = 1024,
+                "Return the end offsets (bytes) of the pretokens of `data`.\n\n`cpu` forces an instruction set; "
+                "`capacity` is the number of pretokens per call of the scanner.");
     testing.def("char_classes", &char_classes, py::arg("flavor"),
-                "One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h).");
+                "Return one class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h).");
     testing.def("added_token_classes", &added_token_classes,
-                "One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them.");
+                "Return one byte per code point: 1 for \\w, plus 2 for white space, as added tokens see them.");
     m.def(
         "cpu_levels",
         [] {
@@ -131,11 +130,11 @@ void bind_pretokenize(py::module_& m) {
                 names.emplace_back(crayon::cpu_level_name(level));
             return names;
         },
-        "The instruction sets that this build and this CPU can run, worst first.");
+        "Return the instruction sets that this build and this CPU support, slowest first.");
     m.def(
         "canonical_pattern",
         [](const std::string& family) { return std::string(crayon::canonical_pattern(family_named(family))); },
-        py::arg("family"), "The pattern that means this family in a tokenizer.json; empty for \"whole\".");
+        py::arg("family"), "Return the pattern of this family for a tokenizer.json; empty for \"whole\".");
     m.def(
         "family_of_pattern",
         [](const std::string& pattern, const std::string& flavor) -> std::optional<std::string> {
@@ -143,10 +142,10 @@ void bind_pretokenize(py::module_& m) {
             if (!crayon::family_of_pattern(pattern, flavor_named(flavor), &family)) return std::nullopt;
             return crayon::family_name(family);
         },
-        py::arg("pattern"), py::arg("flavor"), "The family that a published `Split` pattern means, or None.");
+        py::arg("pattern"), py::arg("flavor"), "Return the family of a published `Split` pattern, or None.");
     m.def(
         "is_read_alike", [](const std::string& pattern) { return crayon::is_read_alike(pattern); }, py::arg("pattern"),
-        "Whether this is a published pattern without a scanner that both engines of regular expressions read alike.");
+        "Return whether this is a published pattern without a scanner that both regex engines read alike.");
     testing.def(
         "known_patterns",
         [](const std::string& flavor) {
@@ -155,27 +154,27 @@ void bind_pretokenize(py::module_& m) {
                 patterns.emplace_back(pattern);
             return patterns;
         },
-        py::arg("flavor"), "Every pattern that family_of_pattern knows.");
+        py::arg("flavor"), "Return every pattern that family_of_pattern knows.");
     testing.def("utf8_chars", &utf8_chars, py::arg("data"), py::arg("backwards") = false,
-                "(code point, bytes, valid) for each character; an invalid byte is one character.");
+                "Return (code point, bytes, valid) for each character; an invalid byte counts as one.");
     testing.def(
         "utf8_error",
         [](const py::bytes& data) {
             const std::string_view text = data;
             return crayon::utf8_error(reinterpret_cast<const uint8_t*>(text.data()), text.size());
         },
-        py::arg("data"), "Offset of the first byte that is not valid UTF-8, or the size.");
+        py::arg("data"), "Return the offset of the first byte that is not valid UTF-8, or the size.");
     m.def(
         "decode_utf8",
         [](const py::bytes& data) { return crayon::python::str_of(crayon::Bytes(std::string_view(data))); },
-        py::arg("data"), "data.decode(), in less time.");
+        py::arg("data"), "Return data.decode(), faster.");
     testing.def("utf8_of", &utf8_of, py::arg("text"),
-                "The UTF-8 of a str by its code points, written in both ways; ValueError for one with surrogates.");
+                "Return a str's UTF-8, written from its code points by both writers. Raise ValueError for surrogates.");
     testing.def(
         "utf8_lossy",
         [](const py::bytes& data) {
             const std::string_view text = data;
             return crayon::utf8_lossy(reinterpret_cast<const uint8_t*>(text.data()), text.size());
         },
-        py::arg("data"), "The text with every maximal invalid subpart replaced by U+FFFD.");
+        py::arg("data"), "Return the text with every maximal invalid subpart replaced by U+FFFD.");
 }

@@ -1,4 +1,4 @@
-// tiktoken's rank files: read, written, and as the vocabulary of a tokenizer.json.
+// tiktoken's rank files: reads and writes them, and converts them to the vocabulary of a tokenizer.json.
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace py = pybind11;
 
 namespace {
 
-// The tokens and ranks of lines that are as `rank_file` writes them, each token once; None when one is not.
+// The tokens and ranks of a file. None unless each line has exactly the form that `rank_file` writes, with unique
+// tokens.
 py::object read_rank_file(const py::bytes& data) {
     py::dict ranks;
     std::string token;
@@ -27,7 +28,7 @@ py::object read_rank_file(const py::bytes& data) {
     return std::move(ranks);
 }
 
-// Bytes objects and the numbers that belong to them; false for anything else.
+// Bytes objects and their numbers. take() returns false for other types.
 struct Ranked {
     std::vector<std::string_view> tokens;
     std::vector<int64_t> ids;
@@ -59,7 +60,7 @@ py::object rank_file(const py::list& tokens, const py::list& ranks) {
 
 py::bytes vocabulary_of_ranks(const py::list& tokens, const py::list& ids, const py::dict& specials) {
     Ranked ranked;
-    if (!ranked.take(tokens, ids)) throw py::type_error("tokens must be bytes, and ids ints of 64 bits");
+    if (!ranked.take(tokens, ids)) throw py::type_error("tokens must be bytes, and ids must be ints that fit 64 bits");
     std::vector<std::pair<std::string, int64_t>> others;
     for (const auto& [content, id] : specials) others.emplace_back(content.cast<std::string>(), id.cast<int64_t>());
     std::string text;
@@ -74,10 +75,10 @@ py::bytes vocabulary_of_ranks(const py::list& tokens, const py::list& ids, const
 
 void bind_ranks(py::module_& m) {
     m.def("read_rank_file", &read_rank_file, py::arg("data"),
-          "The tokens of a rank file and their ranks; None unless it is as `rank_file` writes one.");
+          "Return the tokens and ranks of a rank file, or None unless it has the form that `rank_file` writes.");
     m.def("rank_file", &rank_file, py::arg("tokens"), py::arg("ranks"),
-          "The text of a rank file; None unless the ranks are bytes and ints of 64 bits.");
+          "Return the text of a rank file, or None unless the keys are bytes and the ranks 64-bit ints.");
     m.def("vocabulary_of_ranks", &vocabulary_of_ranks, py::arg("tokens"), py::arg("ids"), py::arg("specials"),
-          "The members \"vocab\" and \"merges\" of a tokenizer.json, of tokens in the order of their ids, and special "
-          "tokens in that of theirs.");
+          "Return the members \"vocab\" and \"merges\" of a tokenizer.json. Tokens and special tokens must be in order "
+          "of id.");
 }

@@ -29,9 +29,10 @@ void bind_regex(py::module_& m) {
         "regex_find_all",
         [](std::string_view pattern, std::string_view text) { return find_all(crayon::Regex::compile(pattern), text); },
         py::arg("pattern"), py::arg("text"),
-        "The matches of an Oniguruma pattern, one after the other, as pairs of byte offsets.");
+        "Return the matches of an Oniguruma pattern, in order, as pairs of byte offsets.");
     testing.def(
         "regex_literal_find_all",
         [](std::string_view literal, std::string_view text) { return find_all(crayon::Regex::literal(literal), text); },
-        py::arg("literal"), py::arg("text"), "The places of a string, one after the other, as pairs of byte offsets.");
+        py::arg("literal"), py::arg("text"),
+        "Return the matches of a literal string, in order, as pairs of byte offsets.");
 }

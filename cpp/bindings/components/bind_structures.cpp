@@ -1,4 +1,4 @@
-// The data structures that cartridges are made of, for tests, converters and tools.
+// The data structures inside cartridges, for tests, converters and tools.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -24,7 +24,7 @@ namespace py = pybind11;
 
 namespace {
 
-// No forcecast: an array of another kind of number is a TypeError, not a silent truncation.
+// Without forcecast: an array of another number type raises TypeError instead of losing values.
 using Int32Array = py::array_t<int32_t, py::array::c_style>;
 
 std::vector<int32_t> copy_of(const Int32Array& array, const char* name) {
@@ -41,7 +41,7 @@ py::tuple arrays_of(const crayon::DoubleArray& trie) {
     return py::make_tuple(array_of(trie.base), array_of(trie.check), array_of(trie.values));
 }
 
-// A copy, so that nobody can change the arrays while the GIL is released.
+// Copies the arrays, so that other threads cannot change them while the GIL is released.
 crayon::DoubleArray trie_of(const Int32Array& base, const Int32Array& check, const Int32Array& values) {
     crayon::DoubleArray trie;
     trie.base = copy_of(base, "base");
@@ -50,7 +50,7 @@ crayon::DoubleArray trie_of(const Int32Array& base, const Int32Array& check, con
     if (trie.base.size() != trie.check.size() || trie.base.size() != trie.values.size())
         throw crayon::Error(crayon::ErrorKind::argument, "base, check and values must have the same length");
     if (trie.base.size() > size_t(INT32_MAX))
-        throw crayon::Error(crayon::ErrorKind::argument, "more slots than 32-bit indices reach");
+        throw crayon::Error(crayon::ErrorKind::argument, "more slots than 32-bit indices can address");
     return trie;
 }
 
@@ -188,28 +188,31 @@ std::vector<double> settle_scores(std::vector<double> scores) {
 void bind_structures(py::module_& m) {
     py::module_ testing = m.def_submodule("_testing");
     m.def("merges_from_ranks", &merges_from_ranks, py::arg("tokens"),
-          "(left, right, product) indices into `tokens` (in order of rank), one per token that merging can reach.");
+          "Return one (left, right, product) per token that merging can reach: indices into `tokens`, which are in "
+          "order of rank.");
     m.def("build_double_array", &build_double_array, py::arg("keys"),
-          "(base, check, values) of the packed trie; keys sorted bytewise and unique.");
+          "Return (base, check, values) of the packed trie. Keys must be sorted bytewise and unique.");
     m.def("read_cartridge_v2", &read_cartridge_v2, py::arg("data"),
-          "(base, check, values) of a version 2 cartridge, verified.");
+          "Return (base, check, values) of a version 2 cartridge, after verifying it.");
     m.def("write_cartridge_v2", &write_cartridge_v2, py::arg("base"), py::arg("check"), py::arg("values"),
-          "A version 2 cartridge, the inverse of read_cartridge_v2.");
+          "Return a version 2 cartridge: the inverse of read_cartridge_v2.");
     m.def("list_double_array", &list_double_array, py::arg("base"), py::arg("check"), py::arg("values"),
-          "Every (key, value) of a trie, sorted by key.");
-    testing.def("match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"),
-                py::arg("text"), py::arg("start"), py::arg("stop"),
-                "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
+          "Return every (key, value) of a trie, sorted by key.");
+    testing.def(
+        "match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"), py::arg("text"),
+        py::arg("start"), py::arg("stop"),
+        "Return (bytes, value) of the longest key at each offset in text[start:stop], or (0, -1) without a match.");
     m.def("model_text", &model_text, py::arg("tokenizer_json"), py::arg("pretty"),
-          "(vocab, merges or None) of a tokenizer.json, as the library writes them; None when only it knows how.");
+          "Return (vocab, merges or None) of a tokenizer.json as the library writes them, or None if only the library "
+          "can.");
     m.def("vocabulary_text", &vocabulary_text, py::arg("vocab"), py::arg("pretty"),
-          "JSON of tokens in the order of their ids, as the library writes the vocabulary of a model.");
+          "Return the JSON of tokens in order of id, as the library writes a model's vocabulary.");
     m.def("spell_scores", &spell_scores, py::arg("scores"),
-          "JSON of each number, which the library and every other reader take for this very double if that can be.");
+          "Return each number as JSON that the library and every other reader read as this very double, if possible.");
     m.def("settle_scores", &settle_scores, py::arg("scores"),
-          "The numbers, or their nearest neighbours that the library reads back as `spell_scores` spells them.");
+          "Return the numbers, or their nearest neighbours that the library reads back from `spell_scores`.");
     m.def("with_exact_scores", &with_exact_scores, py::arg("tokenizer_json"),
-          "The `to_str` of a living tokenizer, in which the scores of a Unigram model are as `spell_scores` has them.");
+          "Return a tokenizer's `to_str` with the scores of a Unigram model spelled by `spell_scores`.");
     m.def("json_normalize", &json_normalize, py::arg("data"),
-          "The JSON document `data` without white space, by the reader that the compiler uses.");
+          "Return the JSON document `data` without white space, read by the compiler's reader.");
 }

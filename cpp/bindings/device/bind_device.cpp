@@ -1,4 +1,4 @@
-// The encoder on devices: DeviceEncoder, DeviceArray.
+// Encoding on devices: DeviceEncoder, DeviceArray.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace crayon::python {
 namespace {
 
-// Where text lies for its way to the device: pinned memory, which is quicker, and which the pool keeps for the next
-// batch. Not too much of it.
+// The host memory that texts are copied to the device from. Pinned memory is faster, and the pool keeps it for the next
+// batch; its size is limited.
 class Staging {
   public:
     Staging(const gpu::PoolPtr& pool, size_t size) : pinned_(pool) {
@@ -53,7 +53,7 @@ class PyDeviceEncoder {
         on_device_ = std::make_unique<OnDevice>(std::move(engine), device_, capacity);
     }
     ~PyDeviceEncoder() {
-        if (!device_->is_here()) (void)on_device_.release();  // the parent's
+        if (!device_->is_here()) (void)on_device_.release();  // in a fork's child: the memory is the parent's
     }
 
     py::tuple encode_ragged(const py::object& texts, bool special, bool as_text, size_t threads, bool as_arrays) {
@@ -61,7 +61,7 @@ class PyDeviceEncoder {
         TextBatch batch(texts, replaces_surrogates(on_device_->encoder.engine()));
         Made made(*this);
         batch.run([&](const std::vector<TextView>& views) {
-            // Also for a small batch: another thread's may have to be waited for.
+            // Also for a small batch, because another thread's batch may be running.
             std::optional<py::gil_scoped_release> release;
             if (PyGILState_Check() != 0) release.emplace();
             const std::lock_guard<std::mutex> lock(on_device_->mutex);
@@ -130,7 +130,7 @@ class PyDeviceEncoder {
         std::mutex mutex;
         gpu::Encoder encoder;
         gpu::EncodeReport report;
-        DeviceMemory registered;  // goes first
+        DeviceMemory registered;  // destroyed first
     };
     struct Made {
         explicit Made(const PyDeviceEncoder& self) : on_device(self.on_device_->encoder.pool()) {}

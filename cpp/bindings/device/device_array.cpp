@@ -8,7 +8,7 @@
 namespace crayon::python {
 namespace {
 
-// What is exported, with what the tensor points to; goes with the tensor.
+// An exported tensor with the arrays that it points to. Freed with the tensor.
 template <typename Managed>
 struct Export {
     std::shared_ptr<void> memory;
@@ -32,7 +32,7 @@ Managed* export_vector(std::shared_ptr<void> memory, void* data, dlpack::Device 
 
 template <typename Managed>
 py::capsule dlpack_capsule(Managed* managed, const char* name) {
-    // Taken or not, the name tells: a capsule that nobody took has its vector yet.
+    // Its name tells whether the capsule was consumed. An unconsumed one still owns its vector.
     const auto destroy = [](PyObject* capsule) {
         const char* const now = PyCapsule_GetName(capsule);
         if (now == nullptr || (std::strcmp(now, dlpack::kName) != 0 && std::strcmp(now, dlpack::kVersionedName) != 0))
@@ -65,7 +65,7 @@ py::dtype DeviceArray::dtype() const {
 void DeviceArray::read(void* to) const {
     gpu::Device& device = *device_->get();
     const gpu::OwnStream stream(&device);
-    gpu::check(device, device.after(stream, nullptr), "reading an array");  // somebody may write to a view
+    gpu::check(device, device.after(stream, nullptr), "reading an array");  // views may be written to
     gpu::check(device, device.to_host(to, data_, bytes(), stream), "reading an array");
     stream.wait("reading an array");
 }
@@ -98,12 +98,12 @@ py::capsule DeviceArray::to_dlpack(const py::object& stream, const py::object& m
     const bool moves = wanted.type != own.type || wanted.index != own.index;
     if (moves && wanted.type != dlpack::kCpu)
         throw py::buffer_error("the array is on " + device_->label() +
-                               ": it can be had there and on the CPU, not on device " + std::to_string(wanted.index) +
-                               " of type " + std::to_string(wanted.type));
+                               ": it can be exported there and to the CPU, not to device " +
+                               std::to_string(wanted.index) + " of type " + std::to_string(wanted.type));
     const bool copies = !copy.is_none() && copy.cast<bool>();
     if (moves && !copy.is_none() && !copies)
-        throw py::buffer_error("the array is on " + device_->label() + ": on the CPU there is only a copy of it");
-    // The array was complete before anybody had it: whatever the stream, nothing has to wait.
+        throw py::buffer_error("the array is on " + device_->label() + ": the CPU can only get a copy of it");
+    // The array was complete before it was returned, so no stream has to wait.
     if (wanted.type == dlpack::kCpu && !moves && !stream.is_none() && stream.cast<int64_t>() != -1)
         throw py::buffer_error("stream is " + std::string(py::str(stream)) + ", and the CPU has none: expected None");
 

@@ -1,4 +1,4 @@
-// What the encoder leaves in a device's memory: vectors that other libraries take over through DLPack.
+// Results in a device's memory: vectors that other libraries take over through DLPack.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -26,7 +26,7 @@ class DeviceArray {
     py::dtype dtype() const;
     const OpenDevice& device() const { return *device_; }
 
-    // A capsule with a view, or with a copy. BufferError for what cannot be given.
+    // A capsule with a view or a copy. BufferError if the request cannot be met.
     py::capsule to_dlpack(const py::object& stream, const py::object& max_version, const py::object& where,
                           const py::object& copy) const;
     // A copy on the host.
@@ -34,7 +34,7 @@ class DeviceArray {
 
   private:
     using Owner = std::shared_ptr<void>;
-    // Memory that others may have views of, whose streams may use it when they let it go.
+    // Memory with exported views. Their streams may still use it when they release it.
     struct Viewed {
         virtual ~Viewed() = default;
         std::atomic<bool> has_views{false};
@@ -45,11 +45,11 @@ class DeviceArray {
             : device(std::move(of)), memory(std::make_unique<gpu::Buffer<T>>(std::move(taken))) {}
         ~Kept() override {
             if (!device->is_here())
-                (void)memory.release();  // in a child of a fork it is left as it is
+                (void)memory.release();  // in a fork's child: leave it alone
             else if (this->has_views)
                 memory->give_up();
         }
-        DevicePtr device;  // goes last
+        DevicePtr device;  // destroyed last
         std::unique_ptr<gpu::Buffer<T>> memory;
     };
 
@@ -62,7 +62,7 @@ class DeviceArray {
     DevicePtr device_;
     std::shared_ptr<Viewed> memory_;
     void* data_;
-    size_t size_, item_;  // items, bytes of one: int32, int64, or int8 of text
+    size_t size_, item_;  // number of items, bytes per item: int32, int64, or int8 for text
 };
 
 }  // namespace crayon::python

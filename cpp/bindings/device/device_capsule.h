@@ -1,4 +1,4 @@
-// How a module hands a device to crayon_hf._core.
+// Passes a device from its extension module to crayon_hf._core.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,7 +9,7 @@
 
 namespace crayon::python {
 
-// Destroys the device in the end.
+// The capsule owns the device.
 inline pybind11::object capsule_of(std::unique_ptr<gpu::Device> device) {
     const auto destroy = [](PyObject* capsule) {
         delete static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule, gpu::device_name()));

@@ -1,4 +1,4 @@
-// All encoders of this process, so that what they keep between batches can be had back.
+// Registers all encoders of this process, so that memory they keep between batches can be freed.
 #pragma once
 
 #include "gpu/encoder.h"
@@ -6,10 +6,10 @@
 
 namespace crayon::python {
 
-// Gives back what encoders keep that are in no batch now. Never waits, also not in the child of a fork.
+// Frees the memory of encoders that run no batch now. Never waits, not even in the child of a fork.
 void trim_devices();
 
-// An encoder that is listed while this lives.
+// Registers an encoder during its lifetime.
 class DeviceMemory {
   public:
     DeviceMemory(gpu::Encoder* encoder, DevicePtr device);
@@ -17,7 +17,7 @@ class DeviceMemory {
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-    // What the others on the same device keep, whoever opened it for them.
+    // Frees memory kept by other encoders on the same device, even if they opened it separately.
     void trim_others() const;
     void trim() const;
 

@@ -19,11 +19,11 @@ struct Tensor {
     uint8_t type_code, bits;
     uint16_t lanes;
     int64_t* shape;
-    int64_t* strides;  // in items; null when contiguous, before version 1.2
+    int64_t* strides;  // in items; null if contiguous, before version 1.2
     uint64_t byte_offset;
 };
 
-// In a capsule named kName until somebody takes it, who renames the capsule, and calls the deleter in the end.
+// Content of a capsule named kName. The consumer renames the capsule and finally calls the deleter.
 constexpr char kName[] = "dltensor", kUsed[] = "used_dltensor";
 struct Managed {
     Tensor tensor;

@@ -46,7 +46,7 @@ FlatInput::FlatInput(const py::object& data, const OpenDevice& device, gpu::Stre
         throw py::type_error("data is " + type_name(data) + ", expected bytes, a buffer, or an array with __dlpack__");
 }
 
-// numba.readthedocs.io, "CUDA Array Interface (Version 3)". The version before had no stream.
+// numba.readthedocs.io, "CUDA Array Interface (Version 3)". Version 2 has no stream.
 void FlatInput::take_cuda_array(const py::dict& array, const OpenDevice& device) {
     const auto item = [&](const char* name) { return array.contains(name) ? py::object(array[name]) : py::none(); };
     const std::string type = py::str(item("typestr"));
@@ -95,7 +95,7 @@ void FlatInput::take(const py::object& data, const OpenDevice& device) {
         look_at(versioned_->tensor);
     } else {
         throw py::type_error("__dlpack__ of " + type_name(data) + " gave " + type_name(made) +
-                             ", expected a capsule that nobody has taken");
+                             ", expected a capsule that was not consumed before");
     }
 }
 

@@ -1,4 +1,4 @@
-// The bytes of a batch, wherever they lie: in a buffer of the host, or through DLPack in a device's memory.
+// The bytes of a batch: in a buffer of the host, or through DLPack in a device's memory.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace crayon::python {
 
-// Holds what it reads. Made and destroyed under the GIL.
+// Keeps its source alive. Create and destroy it under the GIL.
 class FlatInput {
   public:
-    // A vector of bytes, contiguous, of the host or of this device. TypeError, ValueError for others. What fills one on
-    // the device is asked to let `stream` wait for it.
+    // Takes a contiguous vector of bytes of the host or of this device; TypeError or ValueError otherwise. For one on
+    // the device, its producer is asked to make `stream` wait for it.
     FlatInput(const py::object& data, const OpenDevice& device, gpu::Stream stream);
 
     const uint8_t* bytes() const { return bytes_; }
     size_t size() const { return size_; }
     bool is_on_device() const { return is_on_device_; }
-    // Which may still be filling the bytes, of a device.
+    // The stream that may still be writing the bytes.
     gpu::Stream stream() const { return stream_; }
 
   private:

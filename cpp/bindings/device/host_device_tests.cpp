@@ -36,7 +36,7 @@ gpu::Status status_of(const std::string& name) {
     if (name == "unusable") return gpu::Status::unusable;
     if (name == "lost") return gpu::Status::lost;
     if (name == "failed") return gpu::Status::failed;
-    throw py::value_error("there is no status " + name);
+    throw py::value_error("unknown status " + name);
 }
 
 py::dict counts_of(const py::capsule& capsule) {

@@ -1,4 +1,4 @@
-// The device that stands in for a GPU, and what tests make of it.
+// A CPU device for tests that emulates a GPU, and the tests' controls of it.
 #pragma once
 
 #include "bindings/bindings.h"

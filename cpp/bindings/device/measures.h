@@ -1,4 +1,4 @@
-// What a device was asked for, as a report has it.
+// The counters of a device, as a Python dict for reports.
 #pragma once
 
 #include "bindings/bindings.h"
@@ -6,7 +6,7 @@
 
 namespace crayon::python {
 
-// Adds "device", and "kernels" with those that were started at all.
+// Adds "device", and "kernels" for each kernel that was started.
 void add_measures(const gpu::Measures& all, py::dict* out);
 
 }  // namespace crayon::python

@@ -13,7 +13,7 @@ namespace {
 
 long process() {
 #ifdef _WIN32
-    return 0;  // nothing forks there
+    return 0;  // no fork there
 #else
     return long(getpid());
 #endif
@@ -45,7 +45,8 @@ OpenDevice::OpenDevice(py::object capsule, bool measures)
 
 OpenDevice::~OpenDevice() {
     measured_.reset();
-    // The last array may go in a thread without the GIL, or after Python itself, which then has to be left alone.
+    // The last array may be destroyed in a thread without the GIL, or after Python has finalized. Then leave the
+    // capsule alone.
     if (Py_IsInitialized() == 0) {
         (void)capsule_.release();
         return;

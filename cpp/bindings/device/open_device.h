@@ -1,4 +1,4 @@
-// Devices as other modules hand them over, kept while anything of theirs is used.
+// A device from another extension module, kept open while objects use it.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@ namespace crayon::python {
 
 class OpenDevice {
   public:
-    // DeviceUnavailableError for a capsule of a module that was built from another device.h.
-    // `measures`: what it is asked for is counted, and its kernels are timed.
+    // DeviceUnavailableError if the capsule's module was built from another device.h. `measures`: counts calls and
+    // times kernels.
     explicit OpenDevice(py::object capsule, bool measures = false);
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
     OpenDevice& operator=(const OpenDevice&) = delete;
 
     gpu::Device* get() const { return measured_ != nullptr ? measured_.get() : device_; }
-    gpu::MeasuredDevice* measured() const { return measured_.get(); }  // null: it is not
+    gpu::MeasuredDevice* measured() const { return measured_.get(); }  // null unless `measures`
     std::string label() const;                                         // "cuda:0"
-    // False in a child of a fork: what is the device's can neither be used nor released there.
+    // False in the child of a fork, which may neither use nor release the device's objects.
     bool is_here() const;
-    // DeviceLostError where it is not here.
+    // DeviceLostError in the child of a fork.
     void check_process() const;
 
   private:

@@ -1,4 +1,4 @@
-// Text where a user's may lie: in a device's memory, and in pinned memory of the host. For measurements and tests.
+// Text in places where users may have it: a device's memory and pinned host memory. For measurements and tests.
 #pragma once
 
 #include "bindings/bindings.h"

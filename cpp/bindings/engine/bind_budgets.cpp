@@ -1,4 +1,4 @@
-// Budgets: counts up to a limit, cuts, TokenIndex, Appender.
+// Budgets: counts up to a limit, truncation, TokenIndex, Appender.
 #include <pybind11/stl.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
 
-// A str by its characters, where it lies.
+// The code points of a str, in place.
 TextView characters_of(const py::str& text) {
 #if PY_VERSION_HEX < 0x030C0000
     if (PyUnicode_READY(text.ptr()) != 0) throw py::error_already_set();
@@ -23,7 +23,7 @@ TextView characters_of(const py::str& text) {
             uint8_t(is_ascii ? 0 : PyUnicode_KIND(text.ptr()))};
 }
 
-// Runs work() without the GIL where it is much; a lone surrogate in the text is a TypeError.
+// Runs work(), without the GIL if the text is large. A lone surrogate in the text raises TypeError.
 template <typename Work>
 auto on_characters(const py::str& text, size_t units, Work&& work) {
     try {
@@ -44,7 +44,7 @@ struct PyTokenIndex {
     const std::unique_ptr<TextIndex> index;
 };
 
-// What the calls of one thread at a time are made under.
+// An Appender that one thread at a time may use.
 struct PyAppender {
     PyAppender(EnginePtr engine, bool special_as_text) : appender(std::move(engine), special_as_text) {}
     Appender appender;
@@ -52,7 +52,8 @@ struct PyAppender {
 
     template <typename Work>
     auto alone(Work&& work) {
-        if (busy.test_and_set()) throw std::runtime_error("the Appender is at work in another thread");
+        if (busy.test_and_set())
+            throw std::runtime_error("another thread is using this Appender: give each thread its own");
         const auto leave = [](std::atomic_flag* flag) { flag->clear(); };
         const std::unique_ptr<std::atomic_flag, decltype(leave)> entered(&busy, leave);
         return work();

@@ -1,4 +1,4 @@
-// Engine.encode_columns and encode_row: texts as the lists or arrays that a model takes.
+// Engine.encode_columns and encode_row: texts to the lists or arrays that a model takes.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -20,7 +20,7 @@ Column column_of(py::handle name) {
     throw py::value_error("unknown column " + std::string(py::repr(name)));
 }
 
-// More references to an object that has one.
+// Adds references to an object.
 void add_references(PyObject* object, size_t n) {
 #if defined(Py_GIL_DISABLED)
     for (size_t i = 0; i < n; ++i) Py_INCREF(object);
@@ -32,14 +32,14 @@ void add_references(PyObject* object, size_t n) {
 #endif
 }
 
-// A list of few different values that stand in long runs: the reference count of each goes up once a run.
+// A list of few distinct values in long runs: one reference count update per run.
 py::list list_of_runs(const int32_t* values, size_t n) {
     auto list = py::reinterpret_steal<py::list>(PyList_New(py::ssize_t(n)));
     if (!list) throw py::error_already_set();
     for (size_t i = 0; i < n;) {
         size_t end = i + 1;
         while (end < n && values[end] == values[i]) ++end;
-        PyObject* value = PyLong_FromUnsignedLong(uint32_t(values[i]));  // type ids, too, have 32 bits
+        PyObject* value = PyLong_FromUnsignedLong(uint32_t(values[i]));  // type ids can have 32 bits, too
         if (value == nullptr) throw py::error_already_set();
         add_references(value, end - i - 1);
         while (i < end) PyList_SET_ITEM(list.ptr(), py::ssize_t(i++), value);
@@ -122,7 +122,7 @@ void bind_columns(EngineClass& c) {
             std::vector<Bytes> pairs;
             if (!second.is_none()) pairs = texts_of(second, &kept, false);
             if (!second.is_none() && pairs.size() != texts.size())
-                throw py::value_error("there are " + std::to_string(texts.size()) + " first texts and " +
+                throw py::value_error("the batch has " + std::to_string(texts.size()) + " first texts and " +
                                       std::to_string(pairs.size()) + " second ones");
             EncodeOptions options;
             options.add_special_tokens = special;
@@ -139,7 +139,7 @@ void bind_columns(EngineClass& c) {
             }
             if (!columns) return py::none();
             if (as_arrays && !columns->is_rectangular())
-                throw py::value_error("the rows have different lengths: they need padding to be an array");
+                throw py::value_error("the rows have different lengths: an array needs padding");
             py::dict out;
             for (const py::handle name : names) {
                 if (py::isinstance<py::str>(name) && name.cast<std::string>() == "length")

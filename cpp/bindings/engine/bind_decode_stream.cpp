@@ -1,4 +1,4 @@
-// DecodeStream: ids in, one by one, and text out as soon as it is whole characters.
+// DecodeStream: takes ids one by one, and returns text once its characters are complete.
 #include <pybind11/stl.h>
 
 #include "bindings/engine/quick.h"
@@ -12,15 +12,15 @@ bool ends_broken(const std::string& text) {
            text.compare(text.size() - kReplacement.size(), kReplacement.size(), kReplacement) == 0;
 }
 
-// Used under the GIL, or where there is none under the lock of the Python object. A delegated engine decodes in Python,
-// where another thread may take a step meanwhile: nothing here relies on what was there before, but that there are at
-// least `shown_` ids.
+// Used under the GIL, or on free-threaded CPython under the lock of its Python object. A delegated engine decodes in
+// Python, during which another thread may take a step. Code after such a call may only assume that `ids_` has at least
+// `shown_` ids.
 class PyDecodeStream {
   public:
     PyDecodeStream(std::vector<uint32_t> ids, bool skip_special_tokens)
         : ids_(std::move(ids)), skip_special_tokens_(skip_special_tokens) {}
 
-    // `native` is the C++ object of `engine`, or null for a delegated one. The new text, or None.
+    // `native` is the C++ object of `engine`, or null for a delegated one. Returns the new text, or None.
     PyObject* step(const Engine* native, py::handle engine, const uint32_t* ids, size_t n) {
         begun_ = true;
         if (context_.empty() && !ids_.empty()) {
@@ -36,7 +36,7 @@ class PyDecodeStream {
         if (text.size() <= context_.size() || ends_broken(text)) Py_RETURN_NONE;
         if (text.compare(0, context_.size(), context_) != 0)
             throw py::value_error(
-                "the text of the ids so far has changed with the new ones: these ids cannot be decoded in a stream");
+                "the new ids change text that was returned before: decode these ids at once, not in a stream");
         auto chunk = py::reinterpret_steal<py::object>(
             PyUnicode_DecodeUTF8(text.data() + context_.size(), Py_ssize_t(text.size() - context_.size()), nullptr));
         if (!chunk) throw py::error_already_set();
@@ -57,13 +57,13 @@ class PyDecodeStream {
     std::vector<uint32_t> ids_;
     const bool skip_special_tokens_;
     bool begun_ = false;
-    std::string context_;  // the text of the first ids, which has been given already
-    size_t shown_ = 0;     // how many ids that is
+    std::string context_;  // the text of the first `shown_` ids, which was returned before
+    size_t shown_ = 0;     // number of ids in context_
     DecodedText decoded_;
 };
 
-// Set when the module is made, before there are threads: one that waits for another's static variable cannot stop when
-// Python without the GIL stops all of them.
+// Set at module initialization, before other threads exist. Free-threaded Python cannot stop a thread that waits for
+// another's static variable.
 PyTypeObject* engine_type = nullptr;
 PyObject* engine_name = nullptr;
 PyObject* slow_name = nullptr;
@@ -72,8 +72,8 @@ const Engine* native_of(PyObject* engine) {
     return Py_TYPE(engine) == engine_type ? value_of<Engine>(engine) : nullptr;
 }
 
-// One id, of a tokenizer that has its engine ready, of a stream that has begun. The method `_step` has all else, and
-// says what is wrong with it.
+// The fast path: one id, a tokenizer with a native engine, a stream that has begun. The method `_step` handles all
+// other calls, and their errors.
 PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyDecodeStream* const stream = value_of<PyDecodeStream>(self);
     if (stream == nullptr) {
@@ -101,7 +101,7 @@ PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* na
 }  // namespace
 
 void bind_decode_stream(py::module_& m) {
-    engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());  // which the module keeps
+    engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());  // the module keeps it alive
     engine_name = interned("_engine");
     slow_name = interned("_step");
     py::class_<PyDecodeStream> c(m, "DecodeStream");
@@ -120,12 +120,11 @@ void bind_decode_stream(py::module_& m) {
                 return py::reinterpret_steal<py::object>(
                     stream.step(native_of(engine.ptr()), engine, ids.data(), ids.size()));
             },
-            py::arg("engine"), py::arg("ids"), "`step` with an engine in place of a tokenizer.")
+            py::arg("engine"), py::arg("ids"), "`step` for an engine instead of a tokenizer.")
         .def_property_readonly("begun", &PyDecodeStream::begun, "Whether an id was added.");
     set_method(c, "step", &step,
-               "step($self, tokenizer, id)\n--\n\n"
-               "Add one id, or several; the new text, or None while a character is not whole.\n\n"
-               "Ids that the vocabulary does not have are left out.");
+               "step($self, tokenizer, id)\n--\n\nAdd one id or several. Return the new text, or None while a "
+               "character is incomplete.\n\nIds outside the vocabulary are skipped.");
 }
 
 }  // namespace crayon::python

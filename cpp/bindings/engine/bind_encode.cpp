@@ -1,4 +1,4 @@
-// Engine's ways of encoding.
+// The encoding methods of Engine.
 #include <pybind11/stl.h>
 
 #include "bindings/arrays.h"
@@ -11,12 +11,12 @@ namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
 
-// Gives take(text, ids, count) each text's ids, whole, under the GIL.
+// Calls take(text, ids, count) with all ids of each text, under the GIL.
 template <typename Take>
 class TextTaker {
   public:
     explicit TextTaker(const Take& take) : take_(take) {}
-    // Whether another thread kept the GIL for long.
+    // Returns whether another thread held the GIL for long.
     bool operator()(const std::vector<ReadyIds>& ready) {
         const auto before = std::chrono::steady_clock::now();
         const py::gil_scoped_acquire acquire;

@@ -18,14 +18,14 @@ py::list list_of(const std::vector<T>& values) {
     return out;
 }
 
-// Negative values stand for nothing.
+// Negative values become None.
 py::list list_with_none(const std::vector<int32_t>& values) {
     py::list out(values.size());
     for (size_t i = 0; i < values.size(); ++i) out[i] = values[i] < 0 ? py::object(py::none()) : py::int_(values[i]);
     return out;
 }
 
-// From so many tokens on a list is made in turns with other threads, of a copy that they cannot change meanwhile.
+// From this many tokens on, building a list yields to other threads, and reads a copy that they cannot change.
 constexpr size_t kManyTokens = size_t(1) << 16;
 
 py::list tokens_of(const PyEncoding& self) {
@@ -66,16 +66,16 @@ py::list offsets_of(const PyEncoding& self) {
 }
 
 py::list overflowing_of(const PyEncoding& self) {
-    std::vector<Encoding> all = self.encoding().overflowing;  // the lock may be lost when objects are made
+    std::vector<Encoding> all = self.encoding().overflowing;  // making objects may release the lock
     py::list out(all.size());
     for (size_t i = 0; i < all.size(); ++i) out[i] = new_encoding(PyEncoding{std::move(all[i]), self.engine()});
     return out;
 }
 
-// An unsigned integer, with the errors that the reference raises for what is none.
+// An unsigned integer, with the reference's errors for other values.
 template <typename T = size_t>
 T number_from(py::handle object) {
-    if (PyLong_CheckExact(object.ptr())) {  // in a third of the time, if it is a usual one
+    if (PyLong_CheckExact(object.ptr())) {  // three times faster for common values
         int overflow = 0;
         const long small = PyLong_AsLongAndOverflow(object.ptr(), &overflow);
         if (overflow == 0 && small >= 0 && small <= INT32_MAX) return T(small);
@@ -97,14 +97,15 @@ std::string text_from(py::handle object) {
 }
 
 PyEncoding& encoding_from(py::handle object) {
-    if (PyObject_TypeCheck(object.ptr(), encoding_type) == 0)  // without what isinstance says of the reference's
+    if (PyObject_TypeCheck(object.ptr(), encoding_type) == 0)  // does not accept the reference's Encoding, unlike
+                                                               // isinstance()
         throw py::type_error(type_name(object) + " is not an instance of 'Encoding'");
     PyEncoding* const encoding = value_of<PyEncoding>(object.ptr());
     if (encoding == nullptr) throw py::type_error("Encoding.__init__() was not called");
     return *encoding;
 }
 
-// A method of Encoding, whose object is locked while it works where there is no GIL.
+// Wraps a method of Encoding: on free-threaded CPython it runs under the object's lock.
 template <typename Result, typename Self, typename... Arguments>
 auto locked(Result (*work)(Self, Arguments...)) {
     return [work](py::handle self, Arguments... arguments) -> Result {
@@ -114,7 +115,7 @@ auto locked(Result (*work)(Self, Arguments...)) {
     };
 }
 
-// The engine that all of them share, or none.
+// The engine that all encodings share, or null.
 std::shared_ptr<const Engine> common_engine(const py::tuple& encodings) {
     std::shared_ptr<const Engine> common;
     for (size_t i = 0; i < encodings.size(); ++i) {
@@ -153,7 +154,7 @@ void pad_encoding(PyEncoding& self, py::handle length, const py::kwargs& options
         else if (name == "pad_token")
             padding.pad_token = text_from(value);
         else
-            py::print("Ignored unknown kwarg option " + name);  // as the reference does
+            py::print("Ignored unknown kwarg option " + name);  // the reference's message
     }
     const size_t size = number_from(length);
     pad(&self.encoding(), size, padding);
@@ -230,8 +231,7 @@ void bind_property(EncodingClass& c, const char* name, const char* doc) {
 void bind_lists(EncodingClass& c) {
     bind_property<&ids_of>(c, "ids", "Token ids.");
     bind_property<&tokens_of>(c, "tokens", "The tokens as the vocabulary spells them.");
-    bind_property<&offsets_of>(c, "offsets",
-                               "(start, end) of each token in the text that was given: characters, not bytes.");
+    bind_property<&offsets_of>(c, "offsets", "(start, end) of each token in the input text, in characters.");
     bind_property<&type_ids_of>(c, "type_ids", "0 for the first sequence of a pair, 1 for the second.");
     bind_property<&attention_mask_of>(c, "attention_mask", "1 for a token, 0 for padding.");
     bind_property<&special_tokens_mask_of>(c, "special_tokens_mask",
@@ -241,7 +241,8 @@ void bind_lists(EncodingClass& c) {
     bind_property<&sequence_ids_of>(c, "sequence_ids",
                                     "The sequence that each token is from: 0 or 1; None for special tokens.");
     bind_property<&n_sequences_of>(c, "n_sequences", "1, or 2 for a pair.");
-    bind_property<&overflowing_of>(c, "overflowing", "What truncation cut off: Encodings of at most as many tokens.");
+    bind_property<&overflowing_of>(c, "overflowing",
+                                   "The Encodings that truncation cut off, each with at most `max_length` tokens.");
 }
 
 template <typename Found>
@@ -254,13 +255,13 @@ py::object as_python(const Found& found) {
     }
 }
 
-// A look-up by a number of the type Index, and in a sequence if `find` asks for one.
+// A lookup by a number of type Index, and in a sequence if `find` takes one.
 template <auto find, typename Index = size_t>
 struct LookUp {
     static constexpr bool kInSequence = std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>;
     static inline const char* argument;
 
-    // The numbers come first: to read them can call Python.
+    // Converts the numbers first, because that can call Python code.
     static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
         return guarded([&]() -> PyObject* {
             PyObject* given[] = {nullptr, nullptr};
@@ -295,22 +296,22 @@ struct LookUp {
 void bind_lookups(EncodingClass& c) {
     LookUp<&word_to_tokens, uint32_t>::bind(
         c, "word_to_tokens", "word_index",
-        "The tokens of a word of a sequence, (first, one behind the last); None where there is no such word.");
+        "The range of tokens of a word of a sequence, (first, last + 1); None for an unknown word.");
     LookUp<&word_to_chars, uint32_t>::bind(
         c, "word_to_chars", "word_index",
-        "The characters of a word of a sequence, (start, end); None where there is no such word.");
+        "The characters of a word of a sequence, (start, end); None for an unknown word.");
     LookUp<&token_to_sequence>::bind(
         c, "token_to_sequence", "token_index",
-        "The sequence that a token is from, 0 or 1; None for a special token, and where there is no such token.");
+        "The sequence of a token, 0 or 1; None for a special token or an index out of range.");
     LookUp<&token_to_chars>::bind(
         c, "token_to_chars", "token_index",
         "The characters of a token in its sequence, (start, end); None as from `token_to_sequence`.");
     LookUp<&token_to_word>::bind(c, "token_to_word", "token_index",
                                  "The word of a token in its sequence; None as from `token_to_sequence`.");
     LookUp<&char_to_token>::bind(c, "char_to_token", "char_pos",
-                                 "The token that has a character of a sequence; None where no token has it.");
+                                 "The token that contains a character of a sequence; None if no token does.");
     LookUp<&char_to_word>::bind(c, "char_to_word", "char_pos",
-                                "The word that has a character of a sequence; None where no word has it.");
+                                "The word that contains a character of a sequence; None if no word does.");
 }
 
 Py_ssize_t length_of(PyObject* self) {
@@ -321,7 +322,7 @@ Py_ssize_t length_of(PyObject* self) {
     return -1;
 }
 
-// isinstance() is true for the encodings of a delegated tokenizer, too, which are the reference's.
+// isinstance() is also true for the reference's encodings, which delegated tokenizers return.
 py::object type_of_encodings() {
     const auto base =
         py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
@@ -338,8 +339,8 @@ py::object type_of_encodings() {
     return types("EncodingType", py::make_tuple(base), names);
 }
 
-// The length, and a place for attributes, without the header for the garbage collector that py::dynamic_attr has with
-// it: a batch is thousands of encodings, and hardly one has an attribute that leads back to it.
+// Adds __len__ and __dict__, without the garbage collector's header that py::dynamic_attr adds. A batch makes thousands
+// of encodings, and hardly any is part of a cycle.
 void add_slots(PyHeapTypeObject* heap_type) {
     static PyGetSetDef attributes[] = {
         {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
@@ -351,7 +352,7 @@ void add_slots(PyHeapTypeObject* heap_type) {
     heap_type->as_sequence.sq_length = &length_of;
 }
 
-// The functions behind a tokenizer's truncation, post-processing and padding, for tests and tools.
+// Truncation, post-processing and padding of a tokenizer as functions, for tests and tools.
 void bind_steps(py::module_& m) {
     py::module_ testing = m.def_submodule("_testing");
     const auto read = [](const std::string& component) {
@@ -361,7 +362,7 @@ void bind_steps(py::module_& m) {
     testing.def(
         "post_process_encodings",
         [read](const std::string& component, py::handle first, py::handle pair, bool special) {
-            // With strings of their own no vocabulary is asked for the white space of tokens.
+            // With strings of their own, tokens are trimmed by those and not by a vocabulary.
             Encoding a = encoding_for(first, nullptr), b;
             if (!pair.is_none()) b = encoding_for(pair, nullptr);
             const PostProcessor processor = component == "null" ? PostProcessor() : read(component);
@@ -392,7 +393,7 @@ void bind_steps(py::module_& m) {
             return py::make_tuple(one, two);
         },
         py::arg("component"),
-        "What a post-processor puts around a single sequence and around a pair, when that is all that it does to ids.");
+        "Return the special ids around a single sequence and around a pair, if the post-processor only adds such ids.");
     testing.def(
         "truncate_encodings",
         [](PyEncoding& first, PyEncoding* pair, size_t max_length, size_t stride, const std::string& strategy,
@@ -478,14 +479,14 @@ void bind_encoding(py::module_& m) {
               const size_t id = number_from(sequence);
               set_sequence(&self.encoding(), id);
           }),
-          py::arg("sequence_id"), "Say that all tokens are of the sequence of this number.");
+          py::arg("sequence_id"), "Mark all tokens as part of the sequence `sequence_id`.");
     c.def("pad", locked(&pad_encoding), py::arg("length"),
-          "Add padding up to `length` tokens: `direction` is \"right\" or \"left\", `pad_id`, `pad_type_id` and "
-          "`pad_token` are what is added.");
+          "Pad to `length` tokens with `pad_id`, `pad_type_id` and `pad_token` at the side `direction` (\"right\" or "
+          "\"left\").");
     c.def("truncate", locked(&truncate_encoding), py::arg("max_length"), py::arg("stride") = 0,
           py::arg("direction") = "right",
-          "Keep `max_length` tokens; `overflowing` has the others, in windows that share `stride` tokens. `direction` "
-          "is the side that is cut.");
+          "Keep `max_length` tokens. `overflowing` gets the others, in windows that share `stride` tokens. `direction` "
+          "is the side to cut.");
     c.def("__repr__", locked(+[](const PyEncoding& self) {
               return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
                      ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";
@@ -494,7 +495,7 @@ void bind_encoding(py::module_& m) {
     c.def("__deepcopy__", locked(+[](const PyEncoding& self, py::handle) { return PyEncoding(self); }),
           py::arg("memo"));
     c.def("__getstate__", locked(&state_of));
-    // By its own name pybind11 would take it for a constructor, and not call it on what is constructed.
+    // Under the name __setstate__, pybind11 would take it for a constructor and not call it on existing objects.
     c.attr("__setstate__") =
         py::cpp_function(locked(&set_state), py::name("set_state"), py::is_method(c), py::arg("state"));
     c.def("__reduce__",

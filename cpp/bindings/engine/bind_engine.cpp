@@ -1,4 +1,4 @@
-// Engine: opening, what it knows, decoding; and compiling.
+// Engine: opening, properties, vocabulary, decoding; and compiling.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -111,7 +111,7 @@ py::bytes put_certificate(const py::bytes& cartridge, const std::optional<py::st
     return out;
 }
 
-// What to do about ids that the vocabulary does not have.
+// Whether to skip ids that the vocabulary does not have.
 bool skips_unknown(const std::string& unknown_ids) {
     if (unknown_ids == "skip") return true;
     if (unknown_ids == "error") return false;
@@ -368,11 +368,10 @@ void bind_engine(py::module_& m) {
             free_working_memory();
             trim_devices();
         },
-        "Give the memory that all tokenizers keep between calls back to the system.\n\n"
-        "They keep the words that each thread met, up to 64 MiB and 16 MiB for each core in all, and free what was not "
-        "used for a minute when another call ends. On a device a tokenizer keeps the memory that its batches took. The "
-        "next calls are slower until they met their words again. Calls that other threads are in go on undisturbed.\n\n"
-        ">>> import crayon_hf\n>>> crayon_hf.trim()");
+        "Free the memory that all tokenizers keep between calls.\n\nTokenizers keep caches of words, up to 64 MiB plus "
+        "16 MiB per core in all, and drop words that are unused for a minute. On a device they also keep the memory of "
+        "earlier batches. After this call the next calls are slower until the caches fill again. It does not disturb "
+        "running calls in other threads.\n\n>>> import crayon_hf\n>>> crayon_hf.trim()");
     m.def("working_memory", [] {
         const WorkingMemory memory = working_memory();
         py::dict out;
@@ -398,7 +397,8 @@ void bind_engine(py::module_& m) {
             return calls;
         },
         py::arg("engine"), py::arg("texts"), py::arg("waits_long"));
-    m.def("usable_cores", &usable_cores, "How many this process may use: by its affinity and its control group.");
+    m.def("usable_cores", &usable_cores,
+          "Return the number of cores that this process may use, by its affinity and its control group.");
     testing.def("core_quota", &core_quota, py::arg("root"));
     testing.def("thread_count", py::overload_cast<size_t, size_t>(&thread_count), py::arg("threads"), py::arg("bytes"));
     testing.def(

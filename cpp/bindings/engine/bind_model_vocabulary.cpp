@@ -1,4 +1,4 @@
-// The vocabulary and the merges of an engine's model, as Python reads them from a tokenizer.json.
+// The vocabulary and merges of an engine's model, as Python would read them from the tokenizer.json.
 #include <algorithm>
 #include <vector>
 
@@ -9,13 +9,13 @@
 namespace crayon::python {
 namespace {
 
-// Takes over a new reference. Raises Python's error if it is null.
+// Takes ownership of a new reference. Raises Python's error if it is null.
 py::object owned(PyObject* made) {
     if (made == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(made);
 }
 
-// The tokens of the model by id; null where an id has none. Each is made once: merges have the same objects.
+// The model's tokens by id, null for an id without one. Each string is made once; merges refer to the same objects.
 std::vector<py::object> strings_of(const Cartridge& c) {
     std::vector<py::object> strings(c.program().n_ids);
     for (uint32_t id = 0; id < strings.size(); ++id) {
@@ -65,7 +65,7 @@ py::object vocabulary_of(const Cartridge& c, const std::vector<py::object>& stri
     return out;
 }
 
-// A merge that the file lists twice has a place in the table once.
+// False if the tokenizer.json lists a merge twice, because the table has each pair once.
 bool has_all_that_is_read(const Cartridge& c) {
     const auto is_pair = [](uint64_t slot) { return slot != kEmptyPair; };
     return c.reads_alike() && (c.scores.empty() || !c.score_ulps.empty()) &&
@@ -79,7 +79,7 @@ void bind_model_vocabulary(EngineClass& c) {
     c.def_property_readonly("has_model_type", [](const Engine& self) { return self.cartridge().has_model_type(); });
     c.def("model_vocabulary", [](const Engine& self) {
         if (!has_all_that_is_read(self.cartridge()))
-            throw Error(ErrorKind::unsupported, "the cartridge lacks something that the tokenizer.json lists");
+            throw Error(ErrorKind::unsupported, "the cartridge lacks data that the tokenizer.json has");
         const std::vector<py::object> strings = strings_of(self.cartridge());
         return py::make_tuple(vocabulary_of(self.cartridge(), strings), merges_of(self.cartridge(), strings));
     });

@@ -1,6 +1,6 @@
-// encode, encode_ids and decode of Engine, and what loops call of crayon_hf.Tokenizer, for small inputs: pybind11's
-// dispatcher, or a function of Python, takes longer than their work. Each takes the usual arguments itself, and gives
-// all others to the function of the same name that was there before: what is said of wrong ones is said there.
+// Fast paths for small inputs: encode, encode_ids and decode of Engine, and the methods of crayon_hf.Tokenizer that
+// loops call. pybind11's dispatcher, or a Python function, would take longer than their work. Each handles the usual
+// arguments, and passes all other calls, errors included, to the function that it replaced.
 #include <Python.h>
 #include <structmember.h>  // PyMemberDef, until 3.12
 
@@ -16,11 +16,12 @@ namespace {
 using EnginePtr = std::shared_ptr<const Engine>;
 
 constexpr size_t kSmallText = 2048;                     // bytes
-constexpr size_t kWaitingText = (size_t(1) << 30) - 1;  // characters, of up to 4 bytes: larger may have no offsets
+constexpr size_t kWaitingText = (size_t(1) << 30) - 1;  // in characters of up to 4 bytes; larger texts may overflow
+                                                        // offsets
 
-// A method that one of these replaced.
+// A method that a fast path replaced.
 struct Bound {
-    PyObject* function = nullptr;  // takes self first; never freed, like the type that it belongs to
+    PyObject* function = nullptr;  // takes self first; never freed, like its type
 
     PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) const {
         return guarded([&] {
@@ -41,11 +42,11 @@ bool is_flag(PyObject* object) {
     return object == Py_True || object == Py_False;
 }
 
-// A text's ids, to be read before anything else is called. Of small texts they are all in one place, under the GIL;
-// where there is none, each thread has its own.
+// The ids of one text. Read them before calling anything else: small texts share one buffer under the GIL. On
+// free-threaded CPython each thread has its own.
 class QuickIds {
   public:
-    // False for a text that is no str, or has surrogates.
+    // False if `text` is not a str or has surrogates.
     bool encode(const Engine& engine, PyObject* text, const EncodeOptions& options) {
         if (!PyUnicode_CheckExact(text)) return false;
         const TextView view = view_of(text);
@@ -82,7 +83,7 @@ class QuickIds {
     IdBuffer* ids_ = &own_;
 };
 
-// An Encoding of a str; nothing where it takes the long way. `engine` is a native one.
+// An Encoding of a str, or nothing if the slow path must handle it. `engine` is native.
 py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions& options) {
     const Engine& native = *value_of<Engine>(engine);
     QuickIds ids;
@@ -94,7 +95,7 @@ py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions&
         PyEncoding(std::move(own), py::reinterpret_borrow<py::object>(text), options, engine_of(engine)));
 }
 
-// The text of ids; errors as those of Engine.decode.
+// The text of ids, with the errors of Engine.decode.
 py::object quick_text(PyObject* engine, PyObject* ids, bool skip_special_tokens) {
     const Ids read = ids_from(ids);
     DecodedText text;
@@ -141,9 +142,9 @@ PyObject* engine_decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
     return engine_decode_bound.call(self, args, n, names);
 }
 
-// An attribute in the `__slots__` of crayon_hf.Tokenizer, read at its offset: a tenth of the time of looking it up. Use
-// it only for `self` in a method of that class, which has the slot for certain. Without the GIL another thread may set
-// the attribute meanwhile, so there it is looked up.
+// An attribute in the `__slots__` of crayon_hf.Tokenizer, read at its offset in a tenth of the time of a lookup. Use it
+// only for `self` in a method of that class, which surely has the slot. On free-threaded CPython it looks the attribute
+// up, because another thread may set it meanwhile.
 class Slot {
   public:
     void find(py::handle type, const char* name) {
@@ -156,7 +157,7 @@ class Slot {
         (void)type;
 #endif
     }
-    // Nothing where it is not set.
+    // Nothing if the attribute is not set.
     py::object get(PyObject* self) const {
         if (offset_ != 0)
             return py::reinterpret_borrow<py::object>(
@@ -171,20 +172,20 @@ class Slot {
 
   private:
     PyObject* name_ = nullptr;
-    Py_ssize_t offset_ = 0;  // 0: to be looked up
+    Py_ssize_t offset_ = 0;  // 0: look it up
 };
 
 Slot engine_slot, truncation_slot, padding_slot, special_as_text_slot;
 PyTypeObject* engine_type = nullptr;  // never freed
 
-// The native engine of a Tokenizer that has it ready; nothing for any other.
+// The native engine of a Tokenizer that has opened it; otherwise nothing.
 py::object native_of(PyObject* tokenizer) {
     py::object engine = engine_slot.get(tokenizer);
     const bool is_native = engine && Py_TYPE(engine.ptr()) == engine_type && value_of<Engine>(engine.ptr()) != nullptr;
     return is_native ? engine : py::object();
 }
 
-// Of a text alone, neither truncated nor padded.
+// For a single text, without truncation and padding.
 PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyObject* given[] = {nullptr, Py_None, Py_False, Py_True};
     if (take_arguments(args, n, names, {"sequence", "pair", "is_pretokenized", "add_special_tokens"}, given) &&
@@ -202,7 +203,7 @@ PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     return encode_bound.call(self, args, n, names);
 }
 
-// Of ids that all have a token.
+// For ids that all have a token.
 PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyObject* given[] = {nullptr, Py_True};
     if (take_arguments(args, n, names, {"ids", "skip_special_tokens"}, given) && given[0] != nullptr &&
@@ -212,7 +213,7 @@ PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
                 try {
                     return quick_text(engine.ptr(), given[0], given[1] == Py_True).release().ptr();
                 } catch (const Error&) {           // an unknown id
-                } catch (const py::type_error&) {  // an empty array, or no ids at all
+                } catch (const py::type_error&) {  // an empty array, or not a sequence of ids
                 }
                 return decode_bound.call(self, args, n, names);
             });
@@ -221,7 +222,7 @@ PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     return decode_bound.call(self, args, n, names);
 }
 
-// Of an id that has a token.
+// For an id that has a token.
 PyObject* id_to_token(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names == nullptr && n == 1 && PyLong_CheckExact(args[0])) {
         if (const py::object engine = native_of(self)) {
@@ -241,8 +242,8 @@ PyObject* token_to_id(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     return token_to_id_bound.call(self, args, n, names);
 }
 
-// Puts `method` in the place of the one that `bound` keeps. `signature` is "($self, ...)", for help and inspect; null
-// where the documentation has it.
+// Replaces a method by `method` and keeps the old one in `bound`. `signature` is "($self, ...)", for help and inspect;
+// null if the docstring has it.
 void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound) {
     py::object before = py::getattr(type, name);
     auto doc = py::str(before.attr("__doc__")).cast<std::string>();
@@ -294,7 +295,7 @@ bool take_arguments(PyObject* const* args, Py_ssize_t n, PyObject* names, std::i
             if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) break;
             ++place;
         }
-        if (place == known.size() || place < size_t(n)) return false;  // unknown, or given by its place as well
+        if (place == known.size() || place < size_t(n)) return false;  // unknown, or also given by position
         out[place] = args[n + i];
     }
     return true;

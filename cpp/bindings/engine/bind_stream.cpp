@@ -1,4 +1,4 @@
-// StreamEncoder: the windows of a stream as any buffer, and arrays whose memory comes from the encoder's pool.
+// StreamEncoder: takes windows of a stream as any buffer, returns arrays over memory from the encoder's pool.
 #include <pybind11/numpy.h>
 
 #include <atomic>
@@ -10,10 +10,10 @@
 namespace crayon::python {
 namespace {
 
-// The memory goes back to the pool when the last array that shows it is gone.
+// The memory returns to the pool when the last array over it is freed.
 template <typename T>
 py::array_t<T> lease_array(BufferPool::Lease&& lease, std::vector<py::ssize_t> shape) {
-    lease.reserve(sizeof(T));  // so that there is memory to own when there is nothing in it
+    lease.reserve(sizeof(T));  // an empty array also needs memory to own
     auto* kept = new BufferPool::Lease(std::move(lease));
     const py::capsule owner(kept, [](void* p) { delete static_cast<BufferPool::Lease*>(p); });
     return py::array_t<T>(std::move(shape), static_cast<const T*>(kept->data()), owner);
@@ -30,7 +30,8 @@ struct PyStreamEncoder {
 py::tuple encode(PyStreamEncoder& self, const py::object& buffer, size_t start, size_t end, bool is_last) {
     const BufferView view(buffer);
     const Bytes window = view.slice(start, end);
-    if (self.busy.test_and_set()) throw std::runtime_error("the StreamEncoder is at work in another thread");
+    if (self.busy.test_and_set())
+        throw std::runtime_error("another thread is using this StreamEncoder: give each thread its own");
     const auto leave = [](PyStreamEncoder* encoder) { encoder->busy.clear(); };
     const std::unique_ptr<PyStreamEncoder, decltype(leave)> entered(&self, leave);
     StreamChunk chunk;

@@ -1,6 +1,5 @@
-// Tokens and ids of the vocabulary, many in a call or one without pybind11's dispatcher. Those of lists and of bytes
-// take what is usual and give None for what they leave to their caller in Python, which knows the errors of its own
-// face.
+// Tokens and ids of the vocabulary: in bulk, or single ones without pybind11's dispatcher. The calls for lists and
+// bytes return None for unusual input; their Python callers then raise the errors of their own interface.
 #include "bindings/engine/quick.h"
 #include "unicode/byte_level.h"
 
@@ -12,7 +11,7 @@ template <auto work, bool is_true_by_default = false>
 PyObject* with_one(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyObject* const argument = n > 0 ? args[0] : is_true_by_default ? Py_True : nullptr;
     if (names != nullptr || n > 1 || argument == nullptr) {
-        PyErr_SetString(PyExc_TypeError, "one argument is expected, and none by its name");
+        PyErr_SetString(PyExc_TypeError, "takes exactly one positional argument");
         return nullptr;
     }
     const Engine* const engine = value_of<Engine>(self);
@@ -23,9 +22,9 @@ PyObject* with_one(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject
     return guarded([&] { return py::object(work(*engine, argument)).release().ptr(); });
 }
 
-// Calls `visit` with each id of a list that has n of them; false as soon as one is no int that fits, or `visit` says
-// no. Where there is no GIL, the list is locked: the references that it has are borrowed. A lock can be lost while
-// another one is waited for, so that the list may end early.
+// Calls `visit` with each id of a list of length n. Returns false at the first item that is not a suitable int, or for
+// which `visit` returns false. On free-threaded CPython the list is locked, because its items are borrowed references.
+// Waiting for another lock can release this one, so the list may become shorter.
 template <typename Visit>
 bool each_id(PyObject* list, Py_ssize_t n, Visit&& visit) {
     const py::scoped_critical_section lock(list);
@@ -40,7 +39,7 @@ bool each_id(PyObject* list, Py_ssize_t n, Visit&& visit) {
     return true;
 }
 
-// The bytes that one id decodes to; false when the vocabulary does not have it.
+// The bytes that one id decodes to; false if the vocabulary does not have it.
 bool bytes_of(const Engine& engine, int64_t id, std::string* out) {
     if (!engine.has_id(id)) return false;
     out->clear();
@@ -81,7 +80,7 @@ py::object ids_to_tokens(const Engine& engine, PyObject* ids) {
     py::list out{size_t(n)};
     const bool done = each_id(ids, n, [&](Py_ssize_t i, int64_t id) {
         out[size_t(i)] = token_or_none(engine, id);
-        return id >= 0 && id <= UINT32_MAX;  // what is said of others is said elsewhere
+        return id >= 0 && id <= UINT32_MAX;  // the caller reports other values
     });
     return done ? py::object(std::move(out)) : py::none();
 }
@@ -146,7 +145,7 @@ py::object bytes_and_starts(const Engine& engine, PyObject* ids) {
     return done ? py::object(py::make_tuple(bytes_from(all), starts)) : py::none();
 }
 
-// Of bytes or of a text; none for anything else, and for a text with lone surrogates.
+// From bytes or a str. None for other types and for lone surrogates.
 py::object id_of_bytes(const Engine& engine, PyObject* token) {
     std::string_view wanted;
     if (PyBytes_CheckExact(token)) {
@@ -184,29 +183,29 @@ py::object token_of_id(const Engine& engine, PyObject* id) {
 
 void bind_tokens(EngineClass& c) {
     set_method(c, "token_to_id", &with_one<&id_of_token>,
-               "token_to_id($self, token, /)\n--\n\nThe id of a token, None where there is none.");
+               "token_to_id($self, token, /)\n--\n\nReturn the id of a token, or None.");
     set_method(c, "id_to_token", &with_one<&token_of_id>,
-               "id_to_token($self, id, /)\n--\n\nThe token of an id, None where there is none.");
+               "id_to_token($self, id, /)\n--\n\nReturn the token of an id, or None.");
     set_method(c, "get_vocab_size", &with_one<&get_vocab_size, true>,
-               "get_vocab_size($self, with_added_tokens=True, /)\n--\n\nHow many tokens there are.");
+               "get_vocab_size($self, with_added_tokens=True, /)\n--\n\nReturn the number of tokens.");
     set_method(c, "num_special_tokens_to_add", &with_one<&num_special_tokens_to_add>,
-               "num_special_tokens_to_add($self, is_pair, /)\n--\n\nHow many an encoding gets.");
+               "num_special_tokens_to_add($self, is_pair, /)\n--\n\nReturn the number of special tokens that an "
+               "encoding gets.");
     set_method(c, "ids_to_tokens", &with_one<&ids_to_tokens>,
-               "ids_to_tokens($self, ids, /)\n--\n\nThe token of each id of a list, None for one that there is not.");
+               "ids_to_tokens($self, ids, /)\n--\n\nReturn the token of each id of a list, None for an unknown id.");
     set_method(
         c, "tokens_to_ids", &with_one<&tokens_to_ids>,
-        "tokens_to_ids($self, tokens, /)\n--\n\nThe id of each token of a list, None for one that there is not.");
+        "tokens_to_ids($self, tokens, /)\n--\n\nReturn the id of each token of a list, None for an unknown token.");
     set_method(c, "token_bytes", &with_one<&token_bytes>,
-               "token_bytes($self, id, /)\n--\n\nThe bytes that an id decodes to.");
+               "token_bytes($self, id, /)\n--\n\nReturn the bytes that an id decodes to.");
     set_method(c, "tokens_bytes", &with_one<&tokens_bytes>,
-               "tokens_bytes($self, ids, /)\n--\n\nThe bytes that each id of a list decodes to.");
+               "tokens_bytes($self, ids, /)\n--\n\nReturn the bytes that each id of a list decodes to.");
     set_method(c, "bytes_and_starts", &with_one<&bytes_and_starts>,
-               "bytes_and_starts($self, ids, /)\n--\n\nThe bytes of a list of ids, and where each id begins, in "
-               "characters. One that begins inside a character begins where the character does.");
-    set_method(
-        c, "id_of_bytes", &with_one<&id_of_bytes>,
-        "id_of_bytes($self, token, /)\n--\n\nThe id that decodes to these bytes, or to the UTF-8 of this text, in "
-        "a byte-level vocabulary.");
+               "bytes_and_starts($self, ids, /)\n--\n\nReturn the bytes of a list of ids, and the character at which "
+               "each id begins. An id that begins inside a character counts from that character.");
+    set_method(c, "id_of_bytes", &with_one<&id_of_bytes>,
+               "id_of_bytes($self, token, /)\n--\n\nReturn the id that decodes to these bytes, or to the UTF-8 of this "
+               "text, in a byte-level vocabulary.");
 }
 
 }  // namespace crayon::python

@@ -7,7 +7,7 @@ bool can_wait(const Engine& engine, const EncodeOptions& options) {
     return engine.single_frame() != nullptr && !engine.is_random() && !options.truncation && !options.padding;
 }
 
-// Bytes of a text that threads encode together.
+// From this many bytes of text on, threads encode it together.
 constexpr size_t kLarge = size_t(1) << 19;
 
 void PyEncoding::encode_whole() const {
@@ -22,7 +22,7 @@ void PyEncoding::encode_whole() const {
         options.truncation = waiting_->truncation;
         padding = waiting_->padding;
     }
-    const size_t padded = full_ == nullptr ? 0 : full_->size();  // as long as the batch asked for
+    const size_t padded = full_ == nullptr ? 0 : full_->size();  // the length that the batch was padded to
     std::unique_ptr<Encoding> full;
     const std::shared_ptr<const Engine> engine = engine_;
     {
@@ -37,7 +37,7 @@ void PyEncoding::encode_whole() const {
         }
         if (padding) pad(full.get(), padded_length(padded, *padding), *padding);
     }
-    if (full_ != nullptr && waiting_ == nullptr) return;  // another thread was here meanwhile
+    if (full_ != nullptr && waiting_ == nullptr) return;  // another thread has done it meanwhile
     full_ = std::move(full);
     waiting_ = nullptr;
     std::vector<int32_t>().swap(ids_);

@@ -1,4 +1,4 @@
-// read_json_lines and what it gives.
+// read_json_lines and its result.
 #include <algorithm>
 
 #include "bindings/arrays.h"
@@ -13,7 +13,7 @@ struct PyJsonLines {
     py::object begins, ends, status, line_begins;
 };
 
-// A name that UTF-8 does not have is no key of any line that is read here.
+// A name that UTF-8 cannot encode is not a key of any line that this reader accepts.
 std::vector<std::string> names_of(const py::object& columns) {
     std::vector<std::string> names;
     for (const py::handle item : items_of(columns, "columns")) {
@@ -23,7 +23,7 @@ std::vector<std::string> names_of(const py::object& columns) {
         if (!name) throw py::error_already_set();
         names.emplace_back(name);
         if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1)
-            throw py::value_error("the column " + std::string(py::repr(item)) + " is asked for twice");
+            throw py::value_error("the column " + std::string(py::repr(item)) + " is listed twice");
     }
     return names;
 }

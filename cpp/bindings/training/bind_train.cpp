@@ -1,4 +1,4 @@
-// train_bpe: the words of a WordCounter in, tokens and merges out.
+// train_bpe: from the words of a WordCounter to tokens and merges.
 #include <pybind11/stl.h>
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace crayon::python {
 namespace {
 
-// Strings of one character each.
+// From strings of one character each.
 std::vector<uint32_t> characters_of(const std::vector<std::string>& strings) {
     std::vector<uint32_t> characters;
     for (const std::string& string : strings) {

@@ -1,4 +1,4 @@
-// WordCounter: texts, lines and words in, unique words out.
+// WordCounter: counts texts, lines and words, and returns unique words.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void add_words(PyWordCounter& self, const py::object& mapping) {
     if (!PyMapping_Check(mapping.ptr()) || PySequence_Check(mapping.ptr()))
         if (!py::hasattr(mapping, "items"))
             throw py::type_error("words is " + type_name(mapping) + ", expected a dict");
-    const py::tuple items(mapping.attr("items")());  // nobody changes a tuple
+    const py::tuple items(mapping.attr("items")());  // tuples are immutable
     Texts kept(false);
     std::vector<CountedWord> words;
     words.reserve(items.size());

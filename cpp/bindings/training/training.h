@@ -1,4 +1,4 @@
-// Shared by the bindings of training: the counter of words, and what is called while long work goes on.
+// Shared by the bindings of training: the word counter and progress callbacks.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,16 @@ struct PyWordCounter {
         : counter(std::move(engine), threads), replaces_surrogates(replaces) {}
 
     WordCounter counter;
-    const bool replaces_surrogates;  // in texts: as the engine's encoding calls do
+    const bool replaces_surrogates;  // in texts, as the engine's encoding calls do
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
-// Nobody else may use the counter's words meanwhile: RuntimeError, also for who comes back from a progress callback.
+// Exclusive use of the counter's words. RuntimeError if they are in use, also from inside a progress callback.
 class UsesCounter {
   public:
     explicit UsesCounter(PyWordCounter& counter) : counter_(counter) {
-        if (counter_.busy.test_and_set()) throw std::runtime_error("the WordCounter is busy: another call uses it");
+        if (counter_.busy.test_and_set())
+            throw std::runtime_error("another call is using this WordCounter: wait for it, or use another WordCounter");
     }
     ~UsesCounter() { counter_.busy.clear(); }
     UsesCounter(const UsesCounter&) = delete;
@@ -35,8 +36,8 @@ class UsesCounter {
     PyWordCounter& counter_;
 };
 
-// Takes the GIL, looks for an interrupt, then calls `callback` unless it is None. That is borrowed, and has to live as
-// long. TypeError if it cannot be called.
+// Takes the GIL, checks for an interrupt, then calls `callback` unless it is None. `callback` is borrowed and must
+// outlive the result. TypeError if it is not callable.
 Progress progress_of(py::handle callback);
 
 }  // namespace crayon::python

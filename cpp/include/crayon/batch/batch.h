@@ -1,5 +1,5 @@
-// Batches over threads. Threads are started for a call and end with it: nothing is left for a fork to lose. Results are
-// in the order of the inputs and do not depend on the number of threads.
+// Batch calls over threads. Threads are started for one call and joined before it returns, so a fork between calls
+// loses none. Results are in input order and do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace crayon {
 
-// `threads` when it is not 0; else CRAYON_NUM_THREADS; else 1 when TOKENIZERS_PARALLELISM says "false", "off" or "0";
-// else the number of cores that this process may use (cores.h).
+// The number of threads of a call: `threads` unless it is 0, then CRAYON_NUM_THREADS. Without either: 1 if
+// TOKENIZERS_PARALLELISM is "false", "off" or "0", else the cores that this process may use (cores.h).
 size_t thread_count(size_t threads);
-// The same for so many bytes of text. A number that is not asked for is as many as have 256 KiB each; one that is may
-// be up to twice the cores, or 8: more have no use, and each keeps memory.
+// The same for a batch of `bytes` of text. A default is limited to one thread per 256 KiB. A requested number is
+// limited to twice the cores, or 8 if that is more, because each thread keeps memory.
 size_t thread_count(size_t threads, size_t bytes);
 
-// Texts of TextViews may be huge: one text, too, is cut for threads, where it has seams (seams.h). Throws NotUnicode.
+// The calls below also spread one large text over threads, by cutting it at seams (seams.h). They throw NotUnicode.
 
 struct Ragged {
     IdBuffer ids;
-    std::vector<int64_t> splits;  // one more than texts; text i has ids[splits[i]] to ids[splits[i + 1]]
+    std::vector<int64_t> splits;  // one more than texts: text i has ids[splits[i]] to ids[splits[i + 1]]
 };
 Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                      size_t threads);
@@ -31,16 +31,16 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
 std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextView>& texts,
                                   const EncodeOptions& options, size_t threads);
 
-// The ids of texts as they become ready, in order. Those of a large text come in parts; the last part is marked.
+// Finished ids, in input order. A large text arrives in several parts; `is_last` marks the final one.
 struct ReadyIds {
     size_t text;
     const int32_t* ids;
     size_t size;
     bool is_last;
 };
-// Whether it had to wait long before it could work. Then it is called seldom from there on.
+// Returns whether the call waited long before it could work (for the GIL). encode_each then calls it less often.
 using OnReady = std::function<bool(const std::vector<ReadyIds>&)>;
-// Calls on_ready in this thread, with what some tasks gave, while others go on.
+// Encodes in other threads and calls `on_ready` in this thread with the ids of finished tasks.
 void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
                  const OnReady& on_ready);
 
@@ -51,7 +51,7 @@ struct Input {
 std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
                                    size_t threads);
 
-// Calls on_decoded(first, texts, count) in this thread, with what some tasks gave, while others go on.
+// Decodes in other threads and calls on_decoded(first, texts, count) in this thread with finished texts, in order.
 using OnDecoded = std::function<void(size_t, const DecodedText*, size_t)>;
 void decode_each(const Engine& engine, const std::vector<IdView>& sequences, bool skip_special_tokens,
                  bool skip_unknown, size_t threads, const OnDecoded& on_decoded);

@@ -11,15 +11,15 @@ namespace crayon {
 
 enum class Column { input_ids, token_type_ids, attention_mask, special_tokens_mask };
 
-// The ids of a batch, with special tokens and truncated; padding is done when a row is written.
+// The ids of a batch, truncated and with special tokens. Padding is added when a row is written.
 class Columns {
   public:
     size_t rows() const { return splits_.size() - 1; }
-    // How many values a row has, padding included.
+    // The number of values in a row, padding included.
     size_t row_size(size_t row) const { return padded_ > size(row) ? padded_ : size(row); }
     // Whether all rows have the same size.
     bool is_rectangular() const;
-    // The bytes of text that were encoded: with truncation, of a large text only what gives the ids that stay.
+    // The bytes of text that were encoded. With truncation, a large text is encoded only as far as its kept ids need.
     size_t encoded_bytes() const { return encoded_bytes_; }
     // Writes row_size(row) values.
     template <typename T>
@@ -33,8 +33,8 @@ class Columns {
 
     IdBuffer ids_;
     std::vector<int64_t> splits_{0};
-    std::vector<uint32_t> first_sizes_;  // of pairs: tokens of the first sequence
-    PairFrame frame_;                    // of what was done: with or without special tokens, for one sequence or two
+    std::vector<uint32_t> first_sizes_;  // pairs: tokens of the first sequence
+    PairFrame frame_;  // the frame that was applied: with or without special tokens, for one sequence or two
     bool is_pair_ = false;
     size_t padded_ = 0;
     bool pads_left_ = false;
@@ -43,12 +43,12 @@ class Columns {
     size_t encoded_bytes_ = 0;
 };
 
-// `second` is null, or has a text for each of `first`. Nothing when columns alone cannot say it as Encodings would: a
-// post-processor that is no frame, truncation with a stride, or one that fails.
+// `second` is null, or has one text for each of `first`. Returns nothing if only Encodings give the right result: for a
+// post-processor that is not a frame or that fails, and for truncation with a stride.
 std::optional<Columns> encode_columns(const Engine& engine, const std::vector<Bytes>& first,
                                       const std::vector<Bytes>* second, const EncodeOptions& options, size_t threads);
 
-// One text's row, for the shortest way there is: no truncation, no padding.
+// The row of one text, without truncation and padding: the fastest path.
 class Row {
   public:
     size_t size() const { return ids_.size(); }
@@ -63,7 +63,7 @@ class Row {
     bool is_framed_ = false;
 };
 
-// Nothing when the post-processor is no frame. The row must not outlive the engine.
+// Returns nothing if the post-processor is not a frame. The row must not outlive the engine.
 std::optional<Row> encode_row(const Engine& engine, Bytes text, const EncodeOptions& options);
 
 }  // namespace crayon

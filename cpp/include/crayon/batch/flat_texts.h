@@ -1,4 +1,4 @@
-// Texts one behind the other in one piece of memory, as a device takes them.
+// Texts concatenated in one block of memory, the form that a device takes.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace crayon {
 
-// Makes UTF-8 of texts, by threads, and of long ones by parts: so first where each part goes, then its bytes.
+// Converts texts to UTF-8 in threads, long ones in parts. The constructor computes offsets, write() writes the bytes.
 class FlatTextWriter {
   public:
-    // Text that is UTF-8 already is not looked at. `threads` as in batch.h.
+    // Does not read texts that are already UTF-8. `threads` as in batch.h.
     FlatTextWriter(const std::vector<TextView>& texts, size_t threads);
 
-    // Where each text begins, and the end: one more than texts.
+    // The start of each text, and the total size: one more value than texts.
     const std::vector<uint64_t>& offsets() const { return offsets_; }
     size_t size() const { return size_t(offsets_.back()); }
     // Writes size() bytes. Throws NotUnicode.
@@ -31,12 +31,12 @@ class FlatTextWriter {
     const std::vector<TextView>& texts_;
     const size_t threads_;
     std::vector<Part> parts_;
-    std::vector<size_t> groups_;  // of parts: where each begins, and the end
+    std::vector<size_t> groups_;  // indices into parts_: the start of each group, and the end
     std::vector<uint64_t> offsets_;
 };
 
-// Offsets as arrays have them, as texts of `size` bytes need them. Error(argument) names the first that is less than
-// the one before it, or beyond the bytes.
+// Checks and copies offsets into `size` bytes of text. Error(argument) names the first offset that is smaller than its
+// predecessor or larger than `size`.
 std::vector<uint64_t> checked_offsets(const int64_t* offsets, size_t n, size_t size);
 
 }  // namespace crayon

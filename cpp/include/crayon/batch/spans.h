@@ -1,4 +1,4 @@
-// Texts as spans of one buffer: encoded, checked and found where they lie, with no object for a text.
+// Texts as spans of one buffer: finds, checks and encodes them without an object per text.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,36 @@
 
 namespace crayon {
 
-// The texts data[begins[i], ends[i]), as bytes of UTF-8 that nobody checked. They may overlap. Error(argument) names
-// the first that is no span of the data.
+// The texts data[begins[i], ends[i]) as unchecked UTF-8. Spans may overlap. Error(argument) names the first span that
+// is not inside the data.
 std::vector<TextView> texts_of_spans(Bytes data, const int64_t* begins, const int64_t* ends, size_t n);
 
-// Ids that follow every text, such as an end-of-text token.
+// Ids to append to every text, such as an end-of-text token.
 struct Suffix {
     std::vector<int64_t> ids;
-    bool after_empty = true;  // also after a text that has no ids
+    bool after_empty = true;  // whether texts without ids get the suffix, too
 };
 
 template <typename Id>
 struct SpanIds {
     GrowingIds<Id> ids;
-    std::vector<int64_t> splits;  // one more than texts; text i has ids[splits[i]] to ids[splits[i + 1]]
+    std::vector<int64_t> splits;  // one more than texts: text i has ids[splits[i]] to ids[splits[i + 1]]
 };
 
-// The ids of encode_ragged (batch.h), for Id int32_t, uint32_t or uint16_t. `texts` are bytes. Error(utf8) names the
-// first text that is not UTF-8, and its first invalid byte; Error(argument) an id that is too large for Id.
+// encode_ragged (batch.h) with Id int32_t, uint32_t or uint16_t. `texts` are bytes. Error(utf8) names the first text
+// that is not UTF-8, and its first invalid byte. Error(argument) names an id that is too large for Id.
 template <typename Id>
 SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                          const Suffix& suffix, size_t threads);
 
-// For each text of bytes the offset of its first byte that is not UTF-8, or -1.
+// For each text, the offset of its first byte that is not valid UTF-8, or -1.
 std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t threads);
 
 struct SpanList {
     std::vector<int64_t> begins, ends;
 };
 
-// Data cut at each separator, of which those that overlap count from the left. What follows the last one is a span
+// Splits data at each separator, taking overlapping separators from the left. The rest after the last one is a span
 // unless it is empty. Error(argument) for an empty separator.
 SpanList split_spans(Bytes data, Bytes separator, size_t threads);
 

@@ -1,4 +1,4 @@
-// Encodes a text of any length through a window that moves over it, with the ids that encoding the whole would give.
+// Encodes a text of any length through a moving window. The ids are those of encoding the whole text.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@ namespace crayon {
 class Seams;
 
 struct StreamOptions {
-    bool add_special_tokens = false;  // the post-processor's, at the very beginning and the very end
+    bool add_special_tokens = false;  // the post-processor's, at the start and the end of the stream
     bool special_as_text = false;
     bool offsets = false;
 };
 
-// What one window gave. The memory belongs to leases of the encoder's pool.
+// The result for one window. Leases of the encoder's pool own the memory.
 struct StreamChunk {
-    size_t consumed = 0;  // bytes of the window; 0: a larger one is needed
+    size_t consumed = 0;  // bytes of the window; 0: the window must grow
     size_t n_ids = 0;
     BufferPool::Lease ids;      // n_ids int32_t
-    BufferPool::Lease offsets;  // n_ids pairs of int64_t, if asked for: the bytes of the stream that a token stands for
+    BufferPool::Lease offsets;  // n_ids pairs of int64_t, if requested: the stream's bytes [start, end) of each token
     const int32_t* id_data() const { return static_cast<const int32_t*>(ids.data()); }
 };
 
-// One stream; for one thread at a time.
+// One stream. Use it from one thread at a time.
 class StreamEncoder {
   public:
     StreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options);
     ~StreamEncoder();
 
-    // Whether texts have seams (seams.h). If not, a window is used up only when it is the last one, and has to be the
-    // whole text: right, but not in constant memory. That is so where a component has no proof of where it may be cut
-    // (a pattern of the user's own, text that the model takes whole and may join anywhere, ...) or the post-processor
-    // does more than to put ids around. A text may have no seam for long, too: a megabyte of one letter.
+    // Whether texts have seams (seams.h). Without seams, `encode` consumes only the last window, which must then be the
+    // whole text: exact, but not in constant memory. Components without a proof of seams are custom patterns, models
+    // that may join a text anywhere, and post-processors that are not frames. Even with seams a text may have none for
+    // long, such as a megabyte of one letter.
     bool streams() const;
-    // Encodes the window up to its last seam, or all of it if it is the last. It begins with the first byte that was
-    // not consumed yet. Offsets are those of an Encoding, as the bytes of its characters. Error(utf8), with the place
-    // in the stream, where it is no text; a character that the window's end cuts is none only in the last one.
+    // Encodes the window up to its last seam, or all of it if `is_last`. The window starts at the first unconsumed
+    // byte. Offsets are bytes of the stream; they match an Encoding's characters. Error(utf8) gives the position in the
+    // stream of the first invalid byte. A character that the window's end cuts is invalid only in the last window.
     StreamChunk encode(Bytes window, bool is_last);
     // Bytes consumed so far.
     uint64_t position() const { return position_; }

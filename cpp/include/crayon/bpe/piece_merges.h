@@ -1,4 +1,4 @@
-// The merges of SentencePiece's BPE models, where they follow from the scores alone.
+// The merges of SentencePiece's BPE models, derived from the scores of their pieces.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,18 @@
 namespace crayon {
 
 struct PieceMerges {
-    using Range = std::pair<size_t, size_t>;  // of `pairs`: from the first up to the second
+    using Range = std::pair<size_t, size_t>;  // indices into `pairs`: [first, second)
 
-    // The parts that make a piece, by their indices: the best piece first, then a longer left part.
+    // The parts of each piece, as indices of pieces. Sorted by the piece's score, then by the longer left part.
     std::vector<std::pair<uint32_t, uint32_t>> pairs;
-    // Those of one piece of which one ends as another begins.
+    // Ranges of pairs of one piece, in which one pair ends as another begins.
     std::vector<Range> entangled;
-    // Those of several pieces of one score, in any order.
+    // Ranges of pairs of pieces with equal scores, in any order.
     std::vector<Range> equal;
 };
 
-// Nothing where a part is a single character that is no piece, for pieces of both zeros, and for scores that are NaN.
+// Returns nothing if a part of a piece is a single character that has no piece, if scores include both zeros, or if one
+// is NaN.
 std::optional<PieceMerges> merges_by_score(const std::vector<std::string_view>& pieces,
                                            const std::vector<double>& scores);
 

@@ -1,9 +1,8 @@
-// From tiktoken's ranks to merges.
+// Converts tiktoken's ranks to merges.
 //
-// A rank file has no merges: tiktoken merges two neighbours when their joined bytes have a rank, lowest rank first. In
-// any text, the bytes that end up as token t merge among themselves exactly as if they stood alone, since no merge
-// crosses t's borders. So t is always made by the same last pair: the one that makes it when t's own bytes are merged
-// alone. One pair per token, at the token's rank, is thus equivalent to the rank file.
+// A rank file has no merges: tiktoken merges two neighbours if their joined bytes have a rank, lowest rank first. Let
+// token t appear in a text. No merge crosses t's borders, so its bytes merge exactly as they do alone. The same last
+// pair therefore always makes t. One pair per token, at the token's rank, is equivalent to the rank file.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,9 @@ struct RankMerge {
     uint32_t product;
 };
 
-// `tokens` in order of rank (rank gaps do not matter). One entry for each token of two bytes or more that merging can
-// reach, in order of rank. Error(vocabulary) on an empty or duplicate token or when a single byte is missing.
+// `tokens` are in order of rank; gaps between ranks do not matter. Returns one merge, in order of rank, for each token
+// of two bytes or more that merging can reach. Error(vocabulary) on an empty or duplicate token, or if a single byte is
+// missing.
 std::vector<RankMerge> merges_from_ranks(const std::vector<std::string_view>& tokens);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// A text that grows and shrinks at its ends, with its tokens: a change encodes anew what is near to it.
+// The tokens of a text that grows and shrinks at its ends. A change re-encodes only the text near it.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,27 @@ namespace crayon {
 class Seams;
 class StretchEncoder;
 
-// For one thread at a time. A call that throws leaves everything as it was.
+// Use it from one thread at a time. A call that throws changes nothing.
 class Appender {
   public:
-    // Error(unsupported) where a text has no one encoding (dropout).
+    // Error(unsupported) if encoding is random (dropout).
     Appender(std::shared_ptr<const Engine> engine, bool special_as_text);
 
-    // Text is UTF-8. The number of ids at the beginning that are still the same.
+    // Appends UTF-8. Returns how many ids at the start are unchanged.
     size_t append(std::string_view text);
-    // The number of ids at the end that are still the same.
+    // Prepends UTF-8. Returns how many ids at the end are unchanged.
     size_t prepend(std::string_view text);
-    // Removes so many characters, which there must be, from the end. As append.
+    // Removes `characters` characters from the end; the text must have that many. Returns as append does.
     size_t pop(size_t characters);
 
     size_t count() const { return count_; }
     size_t characters() const { return characters_; }
     std::string text() const;
-    // Appends the ids from number `start` on.
+    // Appends ids [start, count()) to `out`.
     void ids_from(size_t start, IdBuffer* out) const;
 
   private:
-    // Between seams that no change on the other side of the text can move.
+    // Text between seams that no change on the other side of the text can move.
     struct Part {
         std::string text;
         size_t characters;

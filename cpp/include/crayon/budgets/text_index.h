@@ -1,4 +1,4 @@
-// The tokens of any range of a text, after one pass over it: a range is encoded anew at its edges alone.
+// Answers questions about the tokens of any range of a text, after one pass over it. Re-encodes only a range's edges.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,38 @@ namespace crayon {
 class Seams;
 class StretchEncoder;
 
-// Between seams (seams.h) the tokens of a text are those of its parts; their running totals are kept. Ranges are units
-// of the text, which are characters: it must not be UTF-8, but where it is ASCII. Answers are those of encoding the
-// range by itself, with nothing around it. Immutable once it is made, but for grow().
+// Between seams (seams.h) the tokens of a text are those of its parts, so the index keeps running totals at seams.
+// Ranges are in units of the text, which must be characters: UTF-8 only if it is ASCII. Each answer equals encoding the
+// range as a text of its own. Immutable, except for grow().
 class TextIndex {
   public:
-    // A view of the text, which must live as long. Error(unsupported) where a text has no one encoding (dropout).
-    // `whole` reads all of the text, and throws NotUnicode. `begin` is 0, or a seam before which nothing is asked for.
+    // Keeps a view of the text, which must outlive the index. Error(unsupported) if encoding is random (dropout).
+    // `whole` reads all of the text now, and throws NotUnicode. `begin` is 0, or a seam; no range may start before it.
     TextIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole = true,
               size_t begin = 0);
     ~TextIndex();
 
     size_t count(size_t start, size_t end) const;
     void ids(size_t start, size_t end, IdBuffer* out) const;
-    // The end of the longest range from `start` that is made of at most `most` tokens of the encoding of all that
-    // follows there and encodes, by itself, to at most that many.
+    // The end of the longest range from `start` that fits into `most` tokens. It ends at a token's border in the
+    // encoding of text[start:], and its own encoding has at most `most` tokens.
     size_t longest(size_t start, size_t most) const;
-    // The start of the longest range that ends at `end`, likewise.
+    // The start of the longest range that ends at `end`, by the same rules.
     size_t longest_before(size_t end, size_t most) const;
-    // How many units a call about this range may encode.
+    // An upper limit of the units that a call with this range may encode.
     size_t work(size_t start, size_t end) const;
 
-    // Of a text that is not read whole: reads on until it has more than `tokens`; whether it has.
+    // Only if not `whole`: reads on until the text has more than `tokens` tokens. Returns whether it has.
     bool grow(size_t tokens);
     size_t known_tokens() const { return places_.back().before; }
 
   private:
-    // A seam, the beginning or the end, and the tokens before it.
+    // A seam, the beginning or the end of the text, and the number of tokens before it.
     struct Place {
         size_t at, before;
     };
     struct Edges {
-        const Place *first, *last;  // with the places between them inside the range; none if last <= first
+        const Place *first, *last;  // the places inside the range; none if last <= first
     };
     struct Cuts;
 

@@ -1,4 +1,4 @@
-// Encodings that truncation cuts, of no more of a text than that takes.
+// Encodings with truncation that encode only as much of a text as truncation keeps.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,17 @@
 
 namespace crayon {
 
-// What Engine::encode gives; unless it `is_whole`, all but the overflowing encodings, for which it takes the whole
-// text.
+// The result of Engine::encode. Unless `is_whole`, it lacks the overflowing encodings, which need the whole text.
 struct TruncatedHead {
     Encoding encoding;
     bool is_whole = true;
 };
 
-// A part of the text is enough where truncation cuts the end, of one text whose seams hold for offsets, and where no
-// text is an error.
+// Encodes a head of the text if truncation cuts the end of a single text, its seams hold for offsets, and no text can
+// fail. Otherwise encodes all of it.
 TruncatedHead encode_truncated_head(const Engine& engine, const Input& input, const EncodeOptions& options,
                                     Scratch& scratch);
-// The same of many, as encode_batch gives them.
+// The same for a batch, in the order of encode_batch.
 std::vector<TruncatedHead> encode_truncated_heads(const Engine& engine, const std::vector<Input>& inputs,
                                                   const EncodeOptions& options, size_t threads);
 

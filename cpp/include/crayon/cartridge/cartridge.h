@@ -1,6 +1,5 @@
-// The version 3 cartridge: layout, writer, mapped reader. docs/cartridge-format.md is the contract; this header and
-// cartridge_tables.h are its only other home. All integers are little-endian, every section starts on a multiple of 64
-// bytes.
+// The version 3 cartridge: layout, writer, mapped reader. docs/cartridge-format.md is the specification; only this
+// header and cartridge_tables.h repeat it. Integers are little-endian. Every section starts at a multiple of 64 bytes.
 #pragma once
 
 #include <array>
@@ -20,12 +19,12 @@ namespace crayon {
 
 constexpr char kMagic[4] = {'C', 'R', 'A', 'Y'};
 constexpr uint32_t kVersion = 3;
-constexpr uint32_t kRevision = 4;  // grows when sections change meaning; a reader refuses any but its own
+constexpr uint32_t kRevision = 4;  // Grows when sections change meaning. A reader refuses all others.
 constexpr size_t kSectionAlignment = 64;
 constexpr uint32_t kMaxSections = 256;
-constexpr uint64_t kMaxFile = uint64_t(1) << 32;    // bytes; a real one has some tens of millions
-constexpr size_t kMaxMetadata = size_t(1) << 20;    // bytes; a real one has some tens
-constexpr size_t kMaxComponents = size_t(1) << 24;  // bytes; a parsed text takes some fifty times its size
+constexpr uint64_t kMaxFile = uint64_t(1) << 32;    // in bytes; real files have tens of millions
+constexpr size_t kMaxMetadata = size_t(1) << 20;    // in bytes; real ones have tens
+constexpr size_t kMaxComponents = size_t(1) << 24;  // In bytes; parsing takes about fifty times the size.
 constexpr uint32_t kSectionTypes = 27;              // one more than the largest Section
 
 struct Header {
@@ -34,7 +33,7 @@ struct Header {
     uint64_t file_size;
     uint32_t section_count;
     uint32_t revision;
-    uint64_t checksum;          // XXH64 of header (this field as zero) and section table
+    uint64_t checksum;          // XXH64 of the header (with 0 in this field) and the section table
     uint8_t source_digest[32];  // SHA-256 of the tokenizer.json
 };
 static_assert(sizeof(Header) == 64, "the header is 64 bytes");
@@ -45,27 +44,27 @@ enum class Section : uint32_t {
     trie = 3,           // double array over the bytes of the model's tokens; value = id
     token_offsets = 4,  // uint32[n_ids + 1] into token_bytes
     token_bytes = 5,
-    token_flags = 6,       // uint8[n_ids], TokenFlag
-    token_trim = 7,        // uint16[n_ids] leading, then uint16[n_ids] trailing white-space characters of the string
-    byte_ids = 8,          // uint32[256]
-    merge_products = 9,    // uint32[n_merges]: id made by the merge of that rank
-    pair_table = 10,       // uint64[power of two], PairSlot
-    byte_pair_ranks = 11,  // uint32[65536]: rank of the pair (byte a, byte b) at a * 256 + b, kNoRank when none
-    word_table = 12,       // WordEntry[2 * power of two], two to a bucket
-    added_tokens = 13,     // AddedToken[]
-    added_trie = 14,       // double array over contents looked for in the text; value = index in added_tokens
-    added_trie_normalized = 15,  // the same, looked for in the normalized text
+    token_flags = 6,  // flags by id: uint8[n_ids] of TokenFlag
+    token_trim = 7,   // white-space characters around each string: uint16[n_ids] leading, then uint16[n_ids] trailing
+    byte_ids = 8,     // ids of single bytes: uint32[256]
+    merge_products = 9,          // id made by the merge of each rank: uint32[n_merges]
+    pair_table = 10,             // hash table of merges: uint64[power of two] of PairSlot
+    byte_pair_ranks = 11,        // rank of the pair (byte a, byte b) at a * 256 + b, or kNoRank: uint32[65536]
+    word_table = 12,             // hash table of pretokens: WordEntry[2 * power of two], two to a bucket
+    added_tokens = 13,           // AddedToken[]
+    added_trie = 14,             // double array over contents to find in the text: value = index in added_tokens
+    added_trie_normalized = 15,  // the same for the normalized text
     components = 16,             // JSON text: the tokenizer.json without vocabulary, merges and added tokens
-    raw_tokens = 17,             // uint32[]: ids of tokens with TokenFlag::raw, sorted by their bytes
+    raw_tokens = 17,             // ids of tokens with the flag raw, sorted by their bytes: uint32[]
     certificate = 18,            // JSON text, optional
-    pair_filter = 19,            // uint64[power of two]: bit pair_hash(key) is set for every pair in pair_table
-    scores = 20,                 // double[tokens of the model + 1], of a Unigram model; the least one last
-    char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
-    reachable_pilots = 22,       // uint16[power of two], of BPE: see reachable_slot(); or empty
-    reachable_slots = 23,        // uint64[power of two], PairSlot: the merges that happen; or empty
-    byte_cuts = 24,    // of byte-level tables with merges: what merging can join across the borders of characters
-    score_ulps = 25,   // int8[tokens of the model], of a Unigram model, optional: see moved_by()
-    reads_alike = 26,  // one byte, 1 or 3; optional: see Cartridge::reads_alike
+    pair_filter = 19,            // bits at the hashes of the pairs in pair_table: uint64[power of two]
+    scores = 20,                 // of a Unigram model: double[tokens of the model + 1], the least score last
+    char_pairs = 21,             // of BPE on text: pairs of neighbouring characters that merging can join
+    reachable_pilots = 22,       // of BPE, may be empty: uint16[power of two], see reachable_slot()
+    reachable_slots = 23,        // merges that can happen, may be empty: uint64[power of two] of PairSlot
+    byte_cuts = 24,              // of byte-level tables with merges: the borders of characters that merging can cross
+    score_ulps = 25,             // of a Unigram model, optional: int8[tokens of the model], see moved_by()
+    reads_alike = 26,            // optional: one byte, 1 or 3, see Cartridge::reads_alike
 };
 const char* section_name(uint32_t type);
 
@@ -83,8 +82,8 @@ struct Program {
     uint32_t flavor;      // Flavor
     uint32_t flags;       // ProgramFlag
     uint32_t n_ids;       // largest id + 1
-    uint32_t model_size;  // tokens of the model, without added ones
-    uint32_t vocab_size;  // with added ones
+    uint32_t model_size;  // tokens of the model, without added tokens
+    uint32_t vocab_size;  // with added tokens
     uint32_t n_merges;
     uint32_t max_token_bytes;
     uint32_t reserved[9];
@@ -92,16 +91,17 @@ struct Program {
 static_assert(sizeof(Program) == 64, "the program is 64 bytes");
 
 enum ProgramFlag : uint32_t {
-    kIgnoreMerges = 1,  // of byte-level tables
-    kTextTokens = 2,    // the model works on text: token_bytes are the tokens' strings; else they are what these spell
-    kLongestMatch = 4,  // of byte-level tables: a pretoken is cut into longest matches, and there are no merges
+    kIgnoreMerges = 1,  // byte-level tables: look a pretoken up as a token before merging it
+    kTextTokens = 2,  // The model works on text, and token_bytes are the tokens' strings. Otherwise token_bytes are the
+                      // bytes that those strings spell.
+    kLongestMatch = 4,  // byte-level tables: cut a pretoken into longest matches; the vocabulary has no merges
 };
 
 struct AddedToken {
     uint32_t id;
     uint32_t flags;  // AddedFlag
 };
-// The same outside a cartridge, with its text.
+// An added token outside a cartridge, with its text.
 struct AddedTokenSpec {
     uint32_t id;
     uint32_t flags;
@@ -113,11 +113,11 @@ enum AddedFlag : uint32_t {
     kRstrip = 4,
     kNormalized = 8,
     kSpecialToken = 16,
-    // Spelled as the normalizer leaves it, though no longer looked for in normalized text. Only an engine's own has it.
+    // Normalized content that is no longer searched in normalized text. Only an engine's own tokens have this flag.
     kRespelled = 32,
 };
 
-// Collects sections and lays them out. The result is a function of its inputs alone.
+// Collects sections and lays them out. Equal input gives equal bytes.
 class CartridgeWriter {
   public:
     void add(Section type, std::string bytes, uint32_t flags = kSectionRequired);
@@ -137,7 +137,7 @@ class CartridgeWriter {
     std::vector<Part> parts_;
 };
 
-// Which file it is, and when it last changed, as fstat has it: another file, or a later state, has another identity.
+// Identifies a file and its last change, by fstat. Another file, or a changed one, has another identity.
 struct FileIdentity {
     uint64_t size = 0;
     int64_t modified_ns = 0;
@@ -151,24 +151,24 @@ struct FileIdentity {
     }
 };
 
-// A read-only map of a file, or a copy in memory. Position-independent: nothing in it is relocated. A map shows what is
-// done to its file: one that is cut or written over in place gives SIGBUS, or other bytes, as any mapped file does. One
-// that is replaced by rename, or removed, stays as it was.
+// A read-only map of a file, or a copy in memory. Position-independent: nothing is relocated. A map shows changes to
+// its file: after truncation reads raise SIGBUS, and after writes in place they give the new bytes. A file that is
+// replaced by rename, or removed, keeps its old content here.
 class Storage {
   public:
     virtual ~Storage() = default;
     virtual Bytes bytes() const = 0;
-    // Of the file that was opened, whatever has its name since; nothing where it is not mapped.
+    // The identity of the opened file, whatever has its name now. Nothing if the bytes are not mapped.
     virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 };
-// Maps the file, or reads it into memory where CRAYON_MAP is `copy`: of a copy nothing is known that was found out of
-// its file before. Raises std::system_error when the file cannot be opened, mapped or read, Error(cartridge) when it is
-// no regular file or larger than any cartridge, Error(argument) when CRAYON_MAP is something else.
+// Maps the file, or reads it into memory if CRAYON_MAP is `copy`. A copy has no identity, so earlier checks of the file
+// do not count for it. Raises std::system_error if the file cannot be opened, mapped or read. Error(cartridge) if it is
+// not a regular file or is larger than any cartridge; Error(argument) for another value of CRAYON_MAP.
 std::shared_ptr<const Storage> open_file(const std::string& path);
 std::shared_ptr<const Storage> own_bytes(Bytes bytes);
 
-// The sections of a cartridge, used in place. Opening costs constant time: header, table and sizes are checked, the
-// contents are not (verify_cartridge does that).
+// The sections of a cartridge, used in place. Opening takes constant time: it checks header, table and sizes.
+// verify_cartridge checks the contents.
 class Cartridge {
   public:
     explicit Cartridge(std::shared_ptr<const Storage> storage);
@@ -193,16 +193,16 @@ class Cartridge {
     Bytes token_bytes, metadata, components;
 
     bool has_text_tokens() const { return program_->flags & kTextTokens; }
-    // Byte-level tables that merge.
+    // Whether the tables are byte-level and have merges.
     bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
     Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
-    // Whether Python reads of the tokenizer.json just what is here: the vocabulary by id, each merge and added token
-    // once, with its id. A class of transformers that builds its model of that can be given it from here.
+    // Whether the tables say exactly what Python reads from the tokenizer.json: the vocabulary by id, and each merge
+    // and added token once, with its id. A class of transformers can then build its model from the cartridge.
     bool reads_alike() const { return !section(Section::reads_alike).empty(); }
-    // Whether that file names the type of its model.
+    // Whether the tokenizer.json names its model's type.
     bool has_model_type() const { return reads_alike() && section(Section::reads_alike)[0] == 1; }
-    // A copy whose scores are the doubles nearest to the numbers in the tokenizer.json, as Python reads them, or, if
-    // not `nearest`, those that the reference reads. Error(unsupported) for the former without a section score_ulps.
+    // A copy with other scores. `nearest`: the doubles nearest to the numbers in the tokenizer.json, as Python reads
+    // them; Error(unsupported) without a section score_ulps. Otherwise the doubles that the reference reads.
     Cartridge with_nearest_scores(bool nearest) const;
 
   private:
@@ -228,29 +228,30 @@ class Cartridge {
 // Moves a score by `ulps` doubles away from zero.
 double moved_by(double score, int8_t ulps);
 
-// make(), which reads the cartridge of the file `path`: what it finds wrong is Error(cartridge), and names the file.
+// Calls make(), which reads the cartridge of file `path`, and reports its faults as Error(cartridge) with the file's
+// name.
 template <typename Make>
 auto named(const std::string& path, Make&& make) -> decltype(make()) {
     try {
         return make();
     } catch (const Error& error) {
-        // A cartridge with components that are not native here is damaged, or from another version.
+        // Components that are not native here mean damage, or another version's cartridge.
         if (error.kind() == ErrorKind::argument) throw;
         throw Error(ErrorKind::cartridge, path + ": " + error.what());
     }
 }
 
-// The cartridge of a file. Error(cartridge), which names it; else as open_file.
+// Opens a cartridge file. Error(cartridge) names the file; other errors as for open_file.
 Cartridge open_cartridge(const std::string& path);
 
-// How much of a cartridge is checked before it is used.
+// How much of a cartridge to check before use.
 enum class Checks {
-    header,  // what opening checks in any case
-    memory,  // every checksum, index and search: no use of it can read outside it or loop without end
-    whole,   // also that each table which follows from others is what they make
+    header,  // only the checks of every opening
+    memory,  // Every checksum, index and search chain. No later use can read outside the file or loop without end.
+    whole,   // `memory`, and compares each derived table with its sources.
 };
 
-// Reads the cartridge whole, unless `checks` is `header`. Error(cartridge) names the first fault.
+// Reads the whole cartridge, unless `checks` is `header`. Error(cartridge) names the first fault.
 void verify_cartridge(const Cartridge& cartridge, Checks checks = Checks::whole);
 
 }  // namespace crayon

@@ -1,5 +1,5 @@
-// CRAYON's own cartridges, version 2: "CRAY", uint32 version, uint32 N, then base, check and values, each N int32,
-// all little-endian, nothing after.
+// CRAYON's cartridges, version 2: "CRAY", uint32 version, uint32 N, then the arrays base, check and values, each N
+// int32. All little-endian, without a trailer.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace crayon {
 
-// Error(cartridge) when the magic, the version or the size is wrong or the arrays fail verify_double_array.
+// Error(cartridge) if the magic, the version or the size is wrong, or if verify_double_array refuses the arrays.
 DoubleArray read_cartridge_v2(Bytes file);
 
 // The inverse of read_cartridge_v2, bit for bit.
 std::string write_cartridge_v2(const DoubleArray& trie);
 
-// Every (key, value) of a trie, keys sorted bytewise.
+// Every (key, value) of a trie, sorted by the bytes of the keys.
 std::vector<std::pair<std::string, int32_t>> list_double_array(const DoubleArrayView& trie);
 
 }  // namespace crayon

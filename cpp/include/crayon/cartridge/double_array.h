@@ -1,8 +1,10 @@
-// A double-array trie over byte strings (J. Aoe, "An Efficient Digital Search Algorithm by Using a Double-Array
-// Structure", 1989), in the layout of CRAYON's cartridges.
+// A double-array trie over byte strings, in the layout of CRAYON's cartridges. (J. Aoe, "An Efficient Digital Search
+// Algorithm by Using a Double-Array Structure", 1989.)
 //
-// Root is node 0 and base[0] == 1. Node c is the child of p by byte b iff c == base[p] + b and check[c] == p.
-// check is -1 on free slots (and on the root). values is the value of the string that ends at a node, -1 when none.
+// The root is node 0, and base[0] == 1. Node c is the child of p by byte b if and only if c == base[p] + b and check[c]
+// == p. In free slots and at the root, check is -1. values[c] is the value of the key that ends at node c, or -1.
+//
+// Example: the key "a" (0x61) with value 7 is node 98, because base[0] + 0x61 == 98: check[98] == 0, values[98] == 7.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +18,18 @@
 namespace crayon {
 
 struct DoubleArray {
-    std::vector<int32_t> base, check, values;  // of one length
+    std::vector<int32_t> base, check, values;  // of equal length
 };
 
-// Sorts keys bytewise, equal ones by value.
+// Sorts by the bytes of keys, then by value.
 void sort_keys(std::vector<std::pair<std::string_view, int32_t>>* keys);
 
-// Keys must be sorted bytewise, unique and not empty; values must be >= 0. Error(vocabulary) otherwise.
-// First-fit packing, parents with most children first, with a free list that is cached between placements.
+// Builds a trie. Keys must be sorted by bytes, unique and not empty, and values >= 0; Error(vocabulary) otherwise.
+// Packs first-fit, parents with most children first.
 DoubleArray build_double_array(const std::vector<std::pair<std::string_view, int32_t>>& keys);
 
-// The trie used in place from a mapped file. Every step checks its bounds, so that even arrays that were never verified
-// cannot make it read outside them.
+// A trie used in place in a mapped file. Every step checks bounds, so unverified arrays cannot cause a read outside
+// them.
 struct DoubleArrayView {
     const int32_t* base = nullptr;
     const int32_t* check = nullptr;
@@ -40,7 +42,7 @@ struct DoubleArrayView {
         if (next <= 0 || next >= size || check[next] != node) return -1;
         return int32_t(next);
     }
-    // The value of exactly `key`, or -1.
+    // The value of `key`, or -1.
     int32_t find(Bytes key) const {
         if (size == 0) return -1;
         int32_t node = 0;
@@ -48,7 +50,7 @@ struct DoubleArrayView {
             if ((node = step(node, b)) < 0) return -1;
         return values[node];
     }
-    // The longest key that is a prefix of `text`: {length, value}, or {0, -1}. `steps`: how many were taken for it.
+    // The longest key that is a prefix of `text`: {length, value}, or {0, -1}. `steps` gets the number of bytes walked.
     std::pair<size_t, int32_t> longest_match(Bytes text, size_t* steps) const {
         std::pair<size_t, int32_t> best{0, -1};
         size_t i = 0;
@@ -69,8 +71,8 @@ inline DoubleArrayView view_of(const DoubleArray& trie) {
     return {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
 }
 
-// Checks everything that a view relies on: equal lengths, base[0] == 1, every parent in range, no cycle (every used
-// node's chain of parents reaches the root), values in [-1, value_limit). Error(cartridge) names the first fault.
+// Checks all that a view relies on: equal lengths, base[0] == 1, every parent in range, values in [-1, value_limit),
+// and no cycle (every used node's chain of parents reaches the root). Error(cartridge) names the first fault.
 void verify_double_array(const DoubleArrayView& trie, int64_t value_limit);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// The certificate of a cartridge (docs/cartridge-format.md, section 18): JSON text that says with what it was compared.
+// The certificate of a cartridge (docs/cartridge-format.md, section 18): JSON text about comparisons that it passed.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace crayon {
 
-constexpr size_t kMaxCertificate = size_t(1) << 20;  // bytes; a real one has a few thousand
+constexpr size_t kMaxCertificate = size_t(1) << 20;  // In bytes. Real ones have a few thousand.
 
-// Nothing when there is none. Error(cartridge) when it is no JSON object of at most kMaxCertificate bytes.
+// Returns nothing without a certificate. Error(cartridge) if it is not a JSON object of at most kMaxCertificate bytes.
 std::optional<std::string> certificate_of(const Cartridge& cartridge);
 
-// The file with this certificate as its last section, in place of any that it had; nothing takes that out. All other
-// sections stay as they are, in their order, and their flags. Error(cartridge) for a file that verify_cartridge
-// refuses, Error(argument) for what is no certificate.
+// Returns the file with `certificate` as its last section, in place of an older one; without `certificate`, removes the
+// older one. All other sections keep their bytes, order and flags. Error(cartridge) if verify_cartridge refuses the
+// file; Error(argument) for an invalid certificate.
 std::string with_certificate(Bytes cartridge, std::optional<std::string_view> certificate);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// Whether a cartridge says what the compiler makes of a tokenizer.json, found without compiling.
+// Compares a cartridge with a tokenizer.json, without compiling it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace crayon {
 
-// One line that names the first difference; empty when there is none. Compared is what the compiler does not derive
-// from anything else (docs/cartridge-format.md, section 7): with verify_cartridge, which makes all the rest again, no
-// difference proves that the cartridge encodes as the tokenizer.json says. White space and the order of members do not
-// count. The metadata is not compared, but the flavor must be that of the `reference` that it names.
-// Errors for the tokenizer.json as those of compile_tokenizer_json; Error(cartridge) for one that was never verified
-// and cannot be read.
+// Returns one line that names the first difference, or "". Compares the tables that the compiler takes from the source
+// directly (docs/cartridge-format.md, section 7). verify_cartridge derives all others again. If both find no fault, the
+// cartridge encodes as the tokenizer.json says.
+//
+// White space and the order of members do not count. Metadata is not compared, but the flavor must be that of its
+// `reference`. Errors for the tokenizer.json are those of compile_tokenizer_json. Error(cartridge) if the cartridge was
+// not verified and cannot be read.
 std::string find_mismatch(const Cartridge& cartridge, std::string_view tokenizer_json);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// tokenizer.json -> version 3 cartridge.
+// Compiles a tokenizer.json to a version 3 cartridge.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 namespace crayon {
 
 struct CompileOptions {
-    std::string metadata = "{}";  // JSON object, stored as it is
+    std::string metadata = "{}";  // JSON object, stored unchanged
     Flavor flavor = Flavor::oniguruma;
     std::array<uint8_t, 32> source_digest{};  // SHA-256 of the tokenizer.json
 };
 
-// The bytes of the cartridge: a function of the arguments alone. Error(vocabulary) for a malformed source,
+// Returns the bytes of the cartridge, which depend on the arguments alone. Error(vocabulary) for a malformed source,
 // Error(unsupported) for a component that is not native.
 std::string compile_tokenizer_json(std::string_view tokenizer_json, const CompileOptions& options);
 

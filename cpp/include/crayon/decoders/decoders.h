@@ -1,4 +1,4 @@
-// The decoders of a tokenizer.json: from tokens' strings to text.
+// The decoders of a tokenizer.json: from the strings of tokens to text.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ class Decoder {
   public:
     virtual ~Decoder();
     // The reference's decode_chain: replaces the strings by others, whose concatenation is the text. Error(vocabulary)
-    // where they grow beyond all measure.
+    // if they grow too large.
     void decode(std::vector<std::string>* tokens) const;
-    // The same as a step of another; `before` is how many bytes the first step got.
+    // Runs as a step of another decoder. `before` is the number of bytes that the first step received.
     virtual void run(std::vector<std::string>* tokens, size_t before) const = 0;
-    // The same in one pass (fast_decode.h), for one text. Null where there is none.
+    // The same in one pass over one text (fast_decode.h). Null if this decoder has no such pass.
     virtual std::unique_ptr<TokenJoiner> joiner() const;
 };
 
-// From the component as tokenizer.json has it (not null). Errors as for make_normalizer.
+// Makes a decoder from its JSON in a tokenizer.json (not null). Errors as for make_normalizer.
 std::unique_ptr<Decoder> make_decoder(const json::Value& component);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// The engine: an immutable view of a cartridge that encodes and decodes. Any number of threads may use one at a time.
+// The engine: an immutable view of a cartridge that encodes and decodes. Any number of threads may share one.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ namespace crayon {
 
 struct EncodeOptions {
     bool add_special_tokens = true;
-    bool special_as_text = false;          // special added tokens in the text are plain text
-    bool offsets = true;                   // false: an Encoding's offsets are all (0, 0)
-    std::optional<Truncation> truncation;  // of Encodings; paths that give ids alone leave these two out
+    bool special_as_text = false;          // treats special added tokens in the text as plain text
+    bool offsets = true;                   // false: all offsets of an Encoding are (0, 0)
+    std::optional<Truncation> truncation;  // for Encodings; calls that return ids alone ignore these two
     std::optional<Padding> padding;
 };
 
@@ -33,7 +33,7 @@ struct Sequence {
     bool is_pretokenized = false;
 };
 
-// Ids as their holder has them.
+// A borrowed array of ids of any of three types.
 struct IdView {
     enum class Kind { int64, int32, uint32 };
 
@@ -43,7 +43,7 @@ struct IdView {
 
     IdView() = default;
     IdView(const void* d, size_t n, Kind k) : data(d), size(n), kind(k) {}
-    // Calls work(first, end) with pointers to the ids as they are.
+    // Calls work(first, end) with pointers of the ids' own type.
     template <typename Work>
     void with_array(Work&& work) const {
         const auto all = [&](const auto* first) { work(first, first + size); };
@@ -59,11 +59,11 @@ struct IdView {
     }
 };
 
-// What decoding gives. Bytes that are no text are one with U+FFFD for what is not UTF-8.
+// A decoded text. If `is_text` is false, the bytes may be invalid UTF-8; text() replaces those bytes by U+FFFD.
 struct DecodedText {
     std::string bytes;
-    bool is_text = true;    // the bytes are UTF-8 for sure
-    bool is_ascii = false;  // and nothing but ASCII
+    bool is_text = true;    // the bytes are surely UTF-8
+    bool is_ascii = false;  // the bytes are surely ASCII
 
     std::string text() const;
 };
@@ -76,28 +76,29 @@ struct MergeTables;
 
 class Engine {
   public:
-    // Maps a cartridge after these checks, which the file `verified` passed before. A file that this machine did not
-    // write needs those of memory once.
+    // Maps a cartridge and runs `checks`, unless the file is the one that passed them before (`verified`). A file from
+    // another machine needs Checks::memory once.
     static std::shared_ptr<const Engine> open(const std::string& path, Checks checks,
                                               const std::optional<FileIdentity>& verified = std::nullopt);
-    // A cartridge in memory, copied and checked.
+    // Copies and checks a cartridge in memory.
     static std::shared_ptr<const Engine> from_bytes(Bytes cartridge, Checks checks = Checks::whole);
-    // Another engine over the same cartridge, with other components (JSON like the section's) and other added tokens.
-    // Error(unsupported) for what is not native over this cartridge's tables, Error(vocabulary) for what is malformed.
+    // Another engine over the same cartridge, with other components (JSON as in the section) and added tokens.
+    // Error(unsupported) for components that are not native over this cartridge's tables, Error(vocabulary) for
+    // malformed ones.
     std::shared_ptr<const Engine> with_components(std::string_view components,
                                                   const std::vector<AddedTokenSpec>& added) const;
-    // Greedy mode: another engine over the same cartridge, with the same components and added tokens, that cuts text
-    // into longest matches. Its pre-tokenizer counts only for what it changes or removes. Special tokens of the model
-    // are no match: they come from added tokens alone. `unknown` is for the model's ids; Error(argument) if its id
-    // is beyond those of the cartridge. with_components() stays in greedy mode.
+    // An engine in greedy mode over the same cartridge, components and added tokens: it cuts text into longest matches.
+    // Of the pre-tokenizer it keeps changes and removals, not cuts. The model's special tokens never match; only added
+    // tokens give them. `unknown` applies to the model's ids; Error(argument) if its id is beyond the cartridge's.
+    // with_components() of the result stays in greedy mode.
     std::shared_ptr<const Engine> greedy(std::optional<UnknownIds> unknown = std::nullopt) const;
     ~Engine();
 
-    // A thread's working memory for this engine, taken from the engine's pool when it is first asked for, until the
-    // lease ends. Never waits, and finds what there is: in the child of a fork, too.
+    // A thread's working memory for this engine, until the lease ends. Taken from the engine's pool at first use. Never
+    // waits for a lock, so it also works in the child of a fork.
     class Lease {
       public:
-        // The threads of a call are numbered, and each finds the memory that it had in the call before.
+        // Each numbered thread of a call gets the memory that it had in the previous call.
         explicit Lease(const Engine& engine, size_t worker = 0);
         ~Lease();
         Lease(const Lease&) = delete;
@@ -112,66 +113,66 @@ class Engine {
 
     // Appends the ids of `text` (valid UTF-8) to `out`.
     void encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out) const;
-    // The same without the post-processor's special ids. A text that `continues` is the rest of one that was cut at a
+    // The same without the post-processor's special ids. `continues`: the text is the rest of one that was cut at a
     // seam (seams.h).
     void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out,
                           bool continues = false) const;
-    // The same with offsets, in characters of `text`, as `encode` with these options gives them; `has_tokens` says
-    // whether what is before a text that continues had any. Only when there is a single_frame().
+    // The same with offsets, in characters of `text`, as `encode` gives them with these options. `has_tokens` says
+    // whether the text before one that continues had tokens. Requires a frame, see single_frame().
     void encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens,
                               Scratch& scratch, IdBuffer* out, std::vector<Offset>* offsets) const;
-    // Appends the ids of any bytes: no added tokens, no normalizer, no post-processor. Lossless.
+    // Appends the ids of arbitrary bytes, without added tokens, normalizer and post-processor. Lossless.
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
-    // Appends what merging alone makes of one pretoken, by one of the ways that must agree. For tests and inspection.
+    // Appends the ids of one pretoken by merging alone, by one of the algorithms, which must agree. For tests and
+    // inspection.
     enum class MergeWay { usual, short_arrays, together, sweeps, heap };
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
-    // Where a pretoken is cut before it is merged. For tests and inspection.
+    // Where a pretoken is cut before merging. For tests and inspection.
     std::vector<size_t> cuts(Bytes pretoken) const;
-    // The whole record; `pair` may be null.
+    // The full Encoding. `pair` may be null.
     Encoding encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& scratch) const;
-    // The encoding of a text, or of a part of one, without special ids. A part ends at a seam that holds with offsets,
-    // and begins at one if it `continues`. Offsets count from the part's first character, words from its first word;
-    // `words` gets their number.
+    // The Encoding of a text, or of a part of one, without special ids. A part ends at a seam that holds with offsets;
+    // one that `continues` begins at such a seam. Offsets count from the part's first character, words from its first
+    // word. `words` gets the number of words.
     Encoding encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& scratch,
                          int32_t* words) const;
-    // What happens to encodings after the model: truncation, the post-processor, padding. `pair` may be null.
+    // Applies the steps after the model: truncation, post-processor, padding. `pair` may be null.
     Encoding post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
 
-    // Appends the bytes of the ids, which need not be whole characters. An id that the vocabulary does not have is left
-    // out if `skip_unknown`, else Error(token_id) names it. Error(unsupported) where decoding is not joining bytes.
+    // Appends the bytes of the ids, which need not be whole characters. Skips unknown ids if `skip_unknown`, else
+    // Error(token_id) names the first. Error(unsupported) if the decoder does more than join bytes.
     void decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
-    // The text of the ids, as the decoder makes it of their strings.
+    // Decodes ids to text with the decoder.
     void decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
-    // The same by the decoder's general way, of strings; appended. For tests, and not where bytes are joined.
+    // The same by the decoder's general path over strings; appends. For tests. Not for engines that join bytes.
     void decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
-    // Whether a text need not become the same ids every time: dropout.
+    // Whether one text can encode to different ids (dropout).
     bool is_random() const;
     bool is_greedy() const { return greedy_.has_value(); }
-    // The longest token of the model that `data` goes on with at `start`: {id, bytes}, or {-1, 0}. In greedy mode of
-    // those that text becomes, as `unknown` gives them.
+    // The longest token of the model that starts at `start` of `data`: {id, bytes}, or {-1, 0}. In greedy mode only
+    // tokens that text can become count, and `unknown` applies.
     std::pair<int64_t, size_t> longest_match(Bytes data, size_t start) const;
 
-    int64_t token_to_id(std::string_view token) const;  // -1 when there is none
+    int64_t token_to_id(std::string_view token) const;  // -1 if unknown
     bool has_id(int64_t id) const;
-    std::string id_to_token(uint32_t id) const;  // of an id that it has
+    std::string id_to_token(uint32_t id) const;  // of a known id
     std::string id_to_bytes(uint32_t id) const;
     std::vector<std::pair<std::string, uint32_t>> vocabulary(bool with_added) const;
     uint32_t vocabulary_size(bool with_added) const;
-    // The model's vocabulary as json::model_text writes it; nothing where tokens are bytes.
+    // The model's vocabulary as json::model_text writes it. Nothing if tokens are bytes.
     std::optional<std::string> vocabulary_json(bool pretty) const;
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
-    // The special ids that stand around a single sequence, and around a pair; null when these do not say all that the
-    // post-processor does to ids.
+    // The special ids around a single sequence and around a pair. Null if the post-processor does more to ids.
     const SingleFrame* single_frame() const;
     const PairFrame* pair_frame() const;
-    // Where texts can be cut for ids alone; made when it is first asked for.
+    // Where texts can be cut if only ids are needed. Built at first use.
     const Seams& seams(bool special_as_text) const;
 
     // JSON: the tokenizer.json without vocabulary, merges and added tokens.
     std::string_view components() const { return components_; }
-    // The hand-made scanner's family; none when the pre-tokenizer is run as it is written.
+    // The family of the specialized scanner. None if the pre-tokenizer's own steps run.
     std::optional<Family> family() const;
     const Cartridge& cartridge() const { return cartridge_; }
     const char* cpu_level() const;
@@ -180,7 +181,7 @@ class Engine {
     const Impl& impl() const { return *impl_; }
 
   private:
-    using Greedy = std::optional<UnknownIds>;  // nothing: exact mode
+    using Greedy = std::optional<UnknownIds>;  // empty: exact mode
     Engine(const Cartridge& cartridge, Greedy greedy);
     Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added,
            Greedy greedy);
@@ -188,14 +189,14 @@ class Engine {
     void finish();
     void join(const IdView& ids, bool skip_special_tokens, bool skip_unknown, TokenJoiner* joiner,
               TextBlock* out) const;
-    // Whether they are all ASCII.
+    // Returns whether all bytes are ASCII.
     bool join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     Cartridge cartridge_;
-    std::string own_components_;  // in place of the section's
+    std::string own_components_;  // replaces the section's
     std::string_view components_;
     Greedy greedy_;
-    std::unique_ptr<Impl> impl_;  // what is derived from the cartridge, in time that does not grow with its tables
+    std::unique_ptr<Impl> impl_;  // derived from the cartridge, in time independent of the tables' size
 };
 
 }  // namespace crayon

@@ -1,7 +1,7 @@
-// The memory that engines keep between calls, so that a thread knows the words it met: of the whole process.
+// The memory that the engines of this process keep between calls, with caches of the words they met.
 //
-// It has a limit (memory_limit.h), beyond which what was not used for longest goes. What was not used for a minute goes
-// as well, when the next call of any engine ends: no thread of ours runs between calls.
+// memory_limit.h sets its limit; beyond it, the least recently used memory is freed. Memory that is unused for a minute
+// is freed when the next call of any engine ends, because no thread runs between calls.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 namespace crayon {
 
 struct WorkingMemory {
-    size_t bytes;      // kept now, by nobody in use
-    size_t scratches;  // of so many threads
-    size_t limit;      // of bytes
-    uint64_t made;     // scratches since the process began
+    size_t bytes;      // kept now, not in use
+    size_t scratches;  // kept: one per thread
+    size_t limit;      // in bytes
+    uint64_t made;     // scratches created since the process began
 };
 WorkingMemory working_memory();
 
-// Frees all that is kept and not in use. Safe beside calls in other threads, which make theirs anew.
+// Frees all kept memory that is not in use. Safe beside calls in other threads, which allocate anew.
 void free_working_memory();
 
-// For tests: the limit (0: as above), and how long what is not used stays.
+// For tests: sets the limit (0: the default) and how long unused memory is kept.
 void set_working_memory(size_t limit, int64_t idle_milliseconds);
 constexpr int64_t kIdleMilliseconds = 60'000;
 

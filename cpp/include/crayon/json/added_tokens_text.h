@@ -1,4 +1,4 @@
-// The added tokens of a tokenizer.json as the tokenizers library writes them.
+// Writes the added tokens of a tokenizer.json as the tokenizers library does.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ struct AddedTokenText {
     std::array<bool, kFlags.size()> flags;
 };
 
-// Bytes that the tokens take at most.
+// The most bytes that write_added_tokens can write.
 size_t added_tokens_room(const std::vector<AddedTokenText>& tokens, bool pretty);
-// Writes the array and returns its end. With `pretty` it is indented as members of the document are.
+// Writes the array and returns its end. `pretty` indents it as a member of the document.
 char* write_added_tokens(char* out, const std::vector<AddedTokenText>& tokens, bool pretty);
 
 }  // namespace crayon::json

@@ -8,13 +8,13 @@
 namespace crayon::json {
 
 struct ModelText {
-    std::string vocab;                  // JSON: an object, of a Unigram an array
+    std::string vocab;                  // JSON: an object; for Unigram an array
     std::optional<std::string> merges;  // JSON: pairs
 };
 
-// Tokens stand in the order of their ids, merges as pairs. With `pretty` each begins on its own line, indented as
-// members of the member "model" are. Nothing when only the library knows what it makes of them: tokens that share an
-// id, names or merges that come twice, another shape. Error(vocabulary) for what is no JSON.
+// Writes tokens in order of id, and merges as pairs. `pretty` gives each its own line, indented as inside the member
+// "model". Returns nothing if only the library can tell the result: for shared ids, repeated names or merges, or
+// another structure. Error(vocabulary) for text that is not JSON.
 std::optional<ModelText> model_text(std::string_view tokenizer_json, bool pretty);
 
 }  // namespace crayon::json

@@ -1,4 +1,4 @@
-// Greedy tokenization: at each place of a text the longest token that the text goes on with.
+// Greedy tokenization: from left to right, the longest token that matches.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace crayon {
 
-// Ids from `first` on are given as `id`.
+// Replaces ids from `first` on by `id`.
 struct UnknownIds {
     uint32_t first = 0xFFFFFFFFu;
     uint32_t id = 0;
     uint32_t operator()(uint32_t token) const { return token < first ? token : id; }
 };
 
-// A view of a trie, which it must not outlive. Immutable.
+// A view of a trie, which must outlive it. Immutable.
 class LongestMatch {
   public:
     LongestMatch() = default;
-    // Keys with one of the values `never` do not match, as if the trie had them not.
+    // Keys whose value is in `never` do not match.
     explicit LongestMatch(const DoubleArrayView& trie, const std::vector<uint32_t>& never = {});
 
     // The longest key that `text` begins with: {bytes, value}, or {0, -1}.
     std::pair<size_t, int32_t> at(Bytes text) const;
 
-    // Cuts `text` from the left and appends the values. Returns where it ended: at the end, or where no key matches.
-    // The time is at most the text's size times that of the longest key.
+    // Cuts `text` from the left and appends the values. Returns where it stopped: at the end, or where no key matches.
+    // Time: at most the text's size times the longest key's.
     size_t cut(Bytes text, IdBuffer* out) const;
 
     bool is_never(int32_t value) const {
@@ -42,7 +42,7 @@ class LongestMatch {
     size_t cut_all(Bytes text, IdBuffer* out) const;
 
     DoubleArrayView trie_;
-    std::vector<uint64_t> never_;  // a bit for each value, up to the largest
+    std::vector<uint64_t> never_;  // one bit per value, up to the largest
 };
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// SentencePiece's normalization rules (precompiled_charsmap), listed: which texts they replace, and by what.
+// SentencePiece's normalization rules (precompiled_charsmap) as a list of keys and replacements.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace crayon {
 
 class CharsmapRules {
   public:
-    using Pair = std::pair<std::string_view, std::string_view>;  // a key, and the text that replaces it
+    using Pair = std::pair<std::string_view, std::string_view>;  // a key and its replacement
 
-    // Error(vocabulary) when the data is damaged.
+    // Error(vocabulary) if the data is damaged.
     explicit CharsmapRules(std::string charsmap);
     CharsmapRules(const CharsmapRules&) = delete;
 
@@ -25,20 +25,20 @@ class CharsmapRules {
     bool is_character(size_t i) const { return rules_[i].is_single; }
     Pair operator[](size_t i) const;
 
-    // The text after the rules: from left to right, the longest rule that fits.
+    // Applies the rules: from left to right, the longest key that matches.
     std::string apply(std::string_view text) const;
 
-    // For each beginning of a key of several characters: the last characters of such keys, in order. The beginnings
-    // stand in the order of the rules.
+    // For each proper prefix of two or more characters of a key: the sorted last characters of keys that extend it by
+    // one. Prefixes are in the order of the rules.
     struct Following {
         std::string_view start;
         std::vector<uint32_t> chars;
     };
-    // `orphan` becomes the first key that has a beginning of several characters which is no key; else it stays.
+    // `orphan` gets the first key with a prefix of several characters that is not a key itself; else it is unchanged.
     std::vector<Following> following(std::string_view* orphan) const;
 
-    // Where a normalizer differs from the rules: single characters, of all that exist, and keys of several characters
-    // with what replaces them. Each of them is normalized between zero characters, which no rule has.
+    // Where a normalizer differs from the rules: among all single characters, and among keys of several characters,
+    // with their replacements. Each is normalized between two NULs, which no rule contains.
     struct Differences {
         std::vector<uint32_t> chars;
         std::vector<Pair> sequences;
@@ -53,11 +53,11 @@ class CharsmapRules {
     };
 
     uint32_t unit(size_t place) const;
-    // Whether the units at `base` have one for the byte, which is at `base` XOR the byte.
+    // Whether the trie has a child of `base` for the byte, at unit `base` XOR the byte.
     bool has_child(size_t base, uint8_t label) const;
     void read_trie();
     void add_rule(std::string_view key, size_t value);
-    // False for a text that is no key.
+    // False if the text is not a key.
     bool find(std::string_view key, std::string_view* value) const;
     std::string_view value_at(size_t offset) const;
     void compare_chars(const Normalizer& normalizer, std::vector<uint32_t>* differing) const;
@@ -66,7 +66,7 @@ class CharsmapRules {
     std::string charsmap_;
     size_t units_ = 0;               // of the trie
     size_t outputs_ = 0;             // where the replacements begin
-    bool has_utf8_outputs_ = false;  // all of them together
+    bool has_utf8_outputs_ = false;  // all replacements are valid UTF-8
     std::string keys_;
     std::vector<Rule> rules_;
 };

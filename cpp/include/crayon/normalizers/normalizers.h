@@ -11,7 +11,7 @@
 
 namespace crayon {
 
-// What a normalizer does that does nothing else: U+2581 in front of a text, and U+2581 for each space.
+// A normalizer that only adds U+2581 in front of a text, or replaces each space by U+2581, or both.
 struct SpaceMarks {
     bool prepends, replaces;
 };
@@ -21,30 +21,31 @@ class Normalizer {
     virtual ~Normalizer() = default;
     // Changes `text` as the reference does. Immutable: any number of threads may call it.
     virtual void normalize(AlignedText* text) const = 0;
-    // True when `normalize` surely leaves the text as it is. False may be wrong. Much faster than normalizing.
+    // True if `normalize` surely leaves the text unchanged; false if unknown. Much faster than normalizing.
     virtual bool leaves(Bytes text) const = 0;
-    // True when `normalize` surely changes nothing but white space, a character for a character, to other white space.
+    // True if `normalize` surely changes only white space, one character to another white-space character.
     virtual bool keeps_words(Bytes text) const { return leaves(text); }
     virtual std::optional<SpaceMarks> space_marks() const { return std::nullopt; }
-    // Whether it is known that no text is an error.
+    // Whether no text can fail; false if unknown.
     virtual bool takes_any_text() const { return space_marks().has_value(); }
-    // Whether the parts of any text with this border become what the whole becomes, and its alignments, when the second
-    // one is normalized as a text that continues. The border is then what it is in the normalized text.
+    // Whether any text with this border normalizes to the concatenation of its normalized parts, with the same
+    // alignments. The second part is normalized as a text that `continues`. Updates the border to that of the
+    // normalized text.
     virtual bool divides(Border* border) const {
         (void)border;
         return false;
     }
-    // Whether a text that begins like this has alignments that depend on its beginning, up to its end; of an empty one,
-    // whether any may. Then it is not for cutting where offsets are wanted, whatever `divides` says.
+    // Whether the beginning of `text` can change alignments up to the text's end. For an empty text: whether any
+    // beginning can. Such a text must not be cut if offsets are wanted, whatever `divides` says.
     virtual bool shifts(Bytes text) const {
         (void)text;
         return false;
     }
 };
 
-// From the component as tokenizer.json has it ({"type": ..., ...}; not null). What it needs of `component` it copies.
-// Error(vocabulary) for what the reference refuses to load, Error(unsupported) for what is not native; the message
-// names the component.
+// Makes a normalizer from its JSON in a tokenizer.json ({"type": ..., ...}; not null), and copies all that it needs.
+// Error(vocabulary) if the reference refuses to load it, Error(unsupported) if it is not native. The message names the
+// component.
 std::unique_ptr<Normalizer> make_normalizer(const json::Value& component);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// What encoding one input gives: parallel arrays, one element per token, as tokenizers.Encoding has them.
+// The encoding of one input: parallel arrays with one element per token, as in tokenizers.Encoding.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ struct Offset {
 constexpr int32_t kNoWord = -1;
 constexpr int32_t kNoSequence = -1;
 
-// The string of tokens that show other text than their id's own: an added token that took white space along with it,
-// padding, a template's special token.
+// The string of tokens that differs from their id's: an added token with stripped white space, padding, or a template's
+// special token.
 struct TokenText {
     uint32_t index;  // of the first token in the encoding
     std::string text;
-    uint32_t count = 1;  // so many tokens, one after the other, have this text
+    uint32_t count = 1;  // number of consecutive tokens with this text
 };
 
-// The tokens [start, end) are of one input sequence.
+// The tokens [start, end) belong to one input sequence.
 struct SequenceRange {
     size_t sequence;
     uint32_t start;
@@ -36,41 +36,40 @@ struct SequenceRange {
 };
 
 struct Encoding {
-    std::vector<int32_t> ids;  // of padding, any 32 bits
+    std::vector<int32_t> ids;  // Padding may have any 32 bits.
     std::vector<uint32_t> type_ids;
     std::vector<Offset> offsets;
-    std::vector<int32_t> words;              // kNoWord for tokens that a post-processor added
-    std::vector<uint8_t> special;            // the special-tokens mask
-    std::vector<uint8_t> attention;          // all 1 until padded
-    std::vector<TokenText> texts;            // in order, disjoint; usually none
-    std::vector<SequenceRange> ranges;       // one per sequence; none: all tokens are of sequence 0
-    std::vector<Encoding> overflowing = {};  // what truncation cut off, in pieces
+    std::vector<int32_t> words;              // kNoWord for tokens that a post-processor added.
+    std::vector<uint8_t> special;            // The special-tokens mask.
+    std::vector<uint8_t> attention;          // All 1 until padded.
+    std::vector<TokenText> texts;            // In order, disjoint, usually none.
+    std::vector<SequenceRange> ranges;       // One per sequence; none: all tokens are of sequence 0.
+    std::vector<Encoding> overflowing = {};  // The parts that truncation cut off.
 
     size_t size() const { return ids.size(); }
 };
 
-// Says that all tokens are of `sequence`, besides what was said before.
+// Marks all tokens as part of `sequence`, in addition to earlier marks.
 void set_sequence(Encoding* encoding, size_t sequence);
 
-// Appends `from` to `to`; a sequence that both have is then where `from` has it. Overflowing ones are combined, each
-// with each. With `growing_offsets` those of `from` go on where the last token of `to` ends. The reference's
-// merge_with.
+// The reference's merge_with: appends `from` to `to`. A sequence in both is then where `from` has it. Overflowing
+// encodings are combined pairwise. `growing_offsets` shifts the offsets of `from` by the end of the last token of `to`.
 void append(Encoding* to, Encoding&& from, bool growing_offsets = false);
 
-// A part of one text, and how many characters and words of the text it has.
+// The encoding of a part of a text, with the part's size in characters and words.
 struct EncodingPart {
     Encoding encoding;
     uint32_t characters = 0;
     int32_t words = 0;
 };
-// The encoding of the text whose parts these are, in order. Leaves them empty.
+// Joins the encodings of consecutive parts of one text. Leaves the parts empty.
 Encoding join(std::vector<EncodingPart>* parts);
 
 size_t n_sequences(const Encoding& encoding);
-// Of each token, kNoSequence for tokens that no range has.
+// The sequence of each token; kNoSequence for tokens outside all ranges.
 std::vector<int32_t> sequence_ids(const Encoding& encoding);
 
-// The string of an id, where `texts` has none.
+// The string of an id that has none in `texts`.
 using TokenStringOf = std::function<std::string(uint32_t id)>;
 
 // Calls use(index, text) for every token, in order.
@@ -86,16 +85,16 @@ void for_each_text(const Encoding& encoding, StringOf&& string_of, Use&& use) {
     }
 }
 
-// Writes every token's string to `texts`, overflowing ones included, so that no vocabulary is needed any more.
+// Writes every token's string to `texts`, also in overflowing encodings, so that they need no vocabulary.
 void own_texts(Encoding* encoding, const TokenStringOf& string_of);
 
 // The JSON that tokenizers pickles.
 std::string to_json(const Encoding& encoding, const TokenStringOf& string_of);
-// The inverse; all texts are the encoding's own. Error(vocabulary) for what is no such JSON, or has arrays of unlike
-// length or numbers out of range.
+// The inverse; the encoding has all texts of its own. Error(vocabulary) for invalid JSON, arrays of unequal length, or
+// numbers out of range.
 Encoding encoding_from_json(std::string_view text);
 
-// Lookups, with the reference's answers on odd questions too: a sequence that does not exist is the whole encoding.
+// Lookups with the reference's answers. A sequence that does not exist means the whole encoding, as there.
 using IndexPair = std::pair<size_t, size_t>;
 std::optional<IndexPair> word_to_tokens(const Encoding& encoding, uint32_t word, size_t sequence);
 std::optional<Offset> word_to_chars(const Encoding& encoding, uint32_t word, size_t sequence);

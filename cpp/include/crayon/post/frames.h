@@ -1,4 +1,4 @@
-// What a post-processor does to ids alone: special ids at fixed places around the sequences.
+// A post-processor as far as ids are concerned: special ids at fixed places around the sequences.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline void append_ids(const std::vector<SpecialId>& specials, IdBuffer* out) {
     for (const SpecialId& special : specials) out->push(special.id);
 }
 
-// before A after; `types` and the special ids hold with special tokens, `bare_type` without.
+// before A after; `types` and the special ids apply with special tokens, `bare_type` without
 struct SingleFrame {
     std::vector<SpecialId> before, after;
     uint32_t type_id = 0, bare_type_id = 0;

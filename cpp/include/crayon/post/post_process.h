@@ -1,4 +1,4 @@
-// What happens to encodings after the model, as tokenizers' post-processors do it.
+// The steps of tokenizers' post-processors on encodings, after the model.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct TemplatePiece {
     uint32_t sequence = 0;  // 0 (A) or 1 (B), when is_sequence
     uint32_t type_id = 0;
     std::vector<int32_t> ids;        // of the special token, when not is_sequence
-    std::vector<std::string> texts;  // their strings; none: the vocabulary's
+    std::vector<std::string> texts;  // their strings; empty: the vocabulary's
 };
 
 struct PostProcessStep {
@@ -33,31 +33,30 @@ struct PostProcessStep {
 };
 
 struct PostProcessor {
-    std::vector<PostProcessStep> steps;  // run in order; none: the reference's default processing
+    std::vector<PostProcessStep> steps;  // in order; empty: the reference's default processing
 };
 
-// White-space characters at the start and at the end of an id's string ('Ġ' or char::is_whitespace), for every id that
-// an encoding can hold. Steps that trim offsets ask for it, of tokens whose text is not their own.
+// The white-space characters ('Ġ' or char::is_whitespace) at the start and the end of an id's string. Must answer for
+// every id in an encoding. Steps that trim offsets use it for tokens without a text of their own.
 struct WhiteEnds;
 using TrimInfo = std::function<WhiteEnds(uint32_t id)>;
 
-// The reference's `post_process`: `pair` may be null. The inputs are consumed; what they have been through before
-// stays. A step works on the list of encodings that the step before left, as in the reference, where a template makes
-// one of each of its pieces. Error(vocabulary) where the reference panics: a template for other than one or two
-// encodings, or one that names a sequence that is not there.
+// The reference's `post_process`; `pair` may be null. Consumes the inputs. As in the reference, a step works on the
+// list of encodings that the previous step returned, and a template returns one for each of its pieces.
+// Error(vocabulary) where the reference panics: a template for more than two encodings, or one with a missing sequence.
 Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Encoding&& first, Encoding* pair,
                       bool add_special_tokens);
 
 // How many special tokens `post_process` adds.
 size_t count_added_tokens(const PostProcessor& processor, bool is_pair);
 
-// What `post_process` does to ids alone; none when that is no such frame (a template without a sequence, or with one
-// twice, or with B before A; or special tokens that another step takes for plain ones).
+// The effect of `post_process` on ids, if it is a frame. Nothing for a template that lacks a sequence, repeats one, or
+// puts B before A, or if a step treats another step's special tokens as plain ones.
 std::optional<SingleFrame> single_frame_of(const PostProcessor& processor);
 std::optional<PairFrame> pair_frame_of(const PostProcessor& processor);
 
-// Drops the strings of special tokens that `string_of` gives as well, so that encodings need not hold them.
-// `string_of` gives none for an id that the vocabulary does not have.
+// Drops the strings of special tokens that equal the vocabulary's (`string_of`), so that encodings need not hold them.
+// `string_of` returns none for an unknown id.
 void forget_known_texts(PostProcessor* processor,
                         const std::function<std::optional<std::string>(uint32_t id)>& string_of);
 

@@ -1,4 +1,4 @@
-// Truncation and padding of encodings, as tokenizers does them.
+// Truncation and padding of encodings, as in tokenizers.
 #pragma once
 
 #include <cstddef>
@@ -30,19 +30,19 @@ struct Padding {
     std::string pad_token = "[PAD]";
 };
 
-// tokenizers' truncate_encodings, before post-processing: `pair` may be null; `added` special tokens will be added.
-// Error(argument) where the reference raises.
+// tokenizers' truncate_encodings, before post-processing. `pair` may be null; `added` is the number of special tokens
+// to come. Error(argument) where the reference raises.
 void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t added);
 
-// tokenizers' Encoding::truncate and Encoding::pad, overflowing ones included. Error(argument) where it raises.
+// tokenizers' Encoding::truncate and Encoding::pad, overflowing encodings included. Error(argument) where it raises.
 void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side);
 void pad(Encoding* encoding, size_t length, const Padding& padding);
 
-// How many tokens each of a batch must have, when the longest has so many. Error(argument) when they are more than
-// 2^32-1, which the reference asks memory for until it ends.
+// The number of tokens for each encoding of a batch, if the longest has `longest`. Error(argument) above 2^32 - 1,
+// where the reference runs out of memory.
 size_t padded_length(size_t longest, const Padding& padding);
 
-// tokenizers' pad_encodings: all of a batch, to the length that `padding` says.
+// tokenizers' pad_encodings: pads a whole batch as `padding` says.
 void pad(std::vector<Encoding>* encodings, const Padding& padding);
 
 }  // namespace crayon

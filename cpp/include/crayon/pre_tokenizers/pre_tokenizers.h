@@ -14,14 +14,14 @@
 
 namespace crayon {
 
-// A text between added tokens, cut into pieces: in order, not empty, and disjoint. What lies between them was removed;
-// where nothing was, they touch each other.
+// A text between added tokens, cut into pieces: in order, not empty, disjoint. Pieces touch each other unless the text
+// between them was removed.
 struct PieceList {
     AlignedText text;
-    std::vector<Piece> pieces;  // to begin with one, the whole text; none when that is empty
-    size_t base = 0;            // where in the original text the alignments' 0 is, in bytes
-    bool continues = false;     // other text stands before the original text
-    // Working memory of pre-tokenizers: a step that changes the text writes the new one here and swaps.
+    std::vector<Piece> pieces;  // Initially one piece, the whole text; none if it is empty.
+    size_t base = 0;            // The byte of the original text that alignment 0 refers to.
+    bool continues = false;     // Whether other text precedes the original text.
+    // Working memory: a step that changes the text writes the new one here and swaps.
     AlignedText spare_text;
     std::vector<Piece> spare_pieces;
 };
@@ -31,27 +31,29 @@ class PreTokenizer {
     virtual ~PreTokenizer() = default;
     // Cuts each piece as the reference does, and may change the text. Immutable: any number of threads may call it.
     virtual void split(PieceList* list) const = 0;
-    // True when `split` gives the right pieces only of a text with alignments (it looks at where a piece comes from).
+    // Whether `split` needs alignments for the right pieces (it looks at a piece's origin).
     virtual bool needs_alignments() const { return false; }
-    // True when it does so behind a step that changes the text: then even a text that no normalizer changed needs them.
+    // Whether `split` looks at origins after a step that changed the text. Then even unnormalized text needs
+    // alignments.
     virtual bool needs_own_alignments() const { return false; }
-    // True when it may change the text.
+    // Whether `split` may change the text.
     virtual bool rewrites() const { return false; }
-    // What is known of some: white_split cuts at white space and drops it, all of it alike; white_runs does so, and
-    // besides cuts by other characters; space_marks puts U+2581 before each piece, unless it begins so, and for each
-    // space, and cuts before it.
+    // A known shape that allows shortcuts.
+    // white_split: cuts at white space and drops it, whichever it is.
+    // white_runs: the same, and also cuts at other characters.
+    // space_marks: puts U+2581 before each piece unless it begins so, replaces spaces by U+2581, and cuts before each.
     enum class Shape { other, white_split, white_runs, space_marks };
     virtual Shape shape() const { return Shape::other; }
-    // Of white_split and then space_marks the first, else null.
+    // The first step of a white_split followed by space_marks; else null.
     virtual const PreTokenizer* words_to_mark() const { return nullptr; }
-    // Whether the pieces are the same when one white character of the text takes the place of another.
+    // Whether replacing one white-space character of the text by another keeps the pieces.
     bool drops_white() const {
         return shape() == Shape::white_split || shape() == Shape::white_runs || words_to_mark() != nullptr;
     }
-    // Adds what a text must have, any of them, to be cut or changed; false where that is not known.
+    // Adds strings or characters of which a text must have one to be cut or changed. False if unknown.
     virtual bool add_needed(std::vector<Regex::Needed>*) const { return false; }
-    // What it does to any text with this border when that is cut there, and the second part is split as one that
-    // continues. The border is then what it is in the text that it leaves; behind `apart` that does not matter.
+    // How `split` treats the place of this border, if the text is cut there and the second part is split as one that
+    // `continues`. Updates the border to that of the changed text; after `apart` its value does not matter.
     virtual Division divides(Border* border) const {
         (void)border;
         return Division::none;
@@ -59,18 +61,18 @@ class PreTokenizer {
 };
 
 struct PreTokenizerOptions {
-    // The ByteLevel that comes last, at the end of a Sequence too, leaves bytes as they are in place of spelling them
-    // in its alphabet: the model works on bytes. A ByteLevel anywhere else spells.
+    // The last ByteLevel, also at the end of a Sequence, leaves bytes unspelled, because the model works on bytes. A
+    // ByteLevel elsewhere spells them in its alphabet.
     bool raw_bytes = false;
     Flavor flavor = Flavor::oniguruma;
-    CpuLevel level = CpuLevel::scalar;  // for the hand-made scanners (pattern_families.h)
+    CpuLevel level = CpuLevel::scalar;  // for the specialized scanners (pattern_families.h)
 };
 
-// From the component as tokenizer.json has it (not null). What it needs of `component` it copies. Errors as for
+// Makes a pre-tokenizer from its JSON in a tokenizer.json (not null), and copies all that it needs. Errors as for
 // make_normalizer.
 std::unique_ptr<PreTokenizer> make_pre_tokenizer(const json::Value& component, const PreTokenizerOptions& options);
 
-// True when the component is a ByteLevel or a Sequence that ends (at any depth) in one, and has no other ByteLevel.
+// True if the component is a ByteLevel or a Sequence that ends (at any depth) in one, and has no other ByteLevel.
 bool ends_in_byte_level(const json::Value& component);
 
 }  // namespace crayon

@@ -1,5 +1,5 @@
-// Regular expressions in the syntax of Oniguruma (Ruby syntax, UTF-8), with its matches and the character tables that
-// tokenizers 0.23 has: for tokenizer.json patterns that have no scanner of their own. Backtracking, within a budget.
+// Regular expressions in Oniguruma's Ruby syntax for UTF-8, with its matches and the character tables of tokenizers
+// 0.23. For tokenizer.json patterns without a specialized scanner. Backtracks within a budget.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,30 @@ class Regex {
         size_t start, end;  // bytes
     };
 
-    // Error(vocabulary) for what Oniguruma refuses, Error(unsupported) for syntax that is not native; the message
-    // quotes the pattern and names the construct. Equal patterns that one thread compiles are one program, as long as
-    // there is one.
+    // Error(vocabulary) if Oniguruma refuses the pattern, Error(unsupported) for syntax that is not native. The message
+    // quotes the pattern and names the construct. Regexes that one thread compiles from equal patterns share one
+    // program.
     static Regex compile(std::string_view pattern);
-    // A pattern that matches these bytes and nothing else.
+    // A pattern that matches exactly these bytes.
     static Regex literal(std::string_view text);
     Regex(Regex&&) noexcept;
     Regex& operator=(Regex&&) noexcept;
     ~Regex();
 
-    // The leftmost match in `text` (valid UTF-8, whole: look-behind sees what is before `from`) that starts at `from`
-    // or later. False when there is none. Error(argument) when backtracking took more steps than the budget.
+    // Finds the leftmost match that starts at `from` or later. `text` is the whole valid UTF-8: look-behind reads
+    // before `from`. Returns false without a match. Error(argument) if backtracking exceeds the budget.
     bool find(Bytes text, size_t from, Match* match) const;
 
-    // What every text has in which there is a match: a string or, when that is empty, one of these bytes; if
-    // `at_start`, as its first byte.
+    // A requirement that every matching text fulfils. It contains `text`; if that is empty, one of `bytes`. With
+    // `at_start` its first byte is one of them.
     struct Needed {
         std::string text, bytes;
         bool at_start = false;
     };
-    // The least likely that is known, if any is.
+    // The requirement that filters out most texts. None if no requirement is known.
     std::optional<Needed> needed() const;
 
-    // All matches, one after the other, as tokenizers' find_iter over Oniguruma gives them (empty ones, too).
+    // All matches, also empty ones, as tokenizers' find_iter over Oniguruma gives them.
     void find_all(Bytes text, std::vector<Match>* matches) const;
 
   private:

@@ -1,7 +1,7 @@
-// Pretokenizer scanners: where a published `Split` pattern cuts a text.
+// Pretoken scanners: where a published `Split` pattern cuts a text.
 //
-// A scanner works on bytes. Valid UTF-8 is cut exactly as the reference's regular expression cuts it; a byte that is
-// not part of a valid UTF-8 sequence counts as one character that is neither letter, number nor white space.
+// A scanner works on bytes. It cuts valid UTF-8 exactly where the reference's regular expression does. A byte outside
+// valid UTF-8 counts as a character that is neither letter, number nor white space.
 #pragma once
 
 #include <cstddef>
@@ -30,27 +30,27 @@ constexpr uint32_t kFamilyCount = 7;
 const char* family_name(Family family);
 bool family_of_name(std::string_view name, Family* family);
 
-// Finds the family of a `Split` regex by its exact text as published. Returns false when the pattern is not known.
+// Finds the family of a `Split` regex by its exact published text. Returns false for other patterns.
 bool family_of_pattern(std::string_view regex, Flavor flavor, Family* family);
 
-// The pattern that means this family to Oniguruma, for writing a tokenizer.json; "" for Family::whole. (The regex crate
-// reads it the same.)
+// Oniguruma's pattern for this family, for writing a tokenizer.json; "" for Family::whole. Rust's regex crate reads it
+// alike.
 const char* canonical_pattern(Family family);
 
-// Whether this is a published pattern that has no scanner, and that both engines read alike: the matcher of Oniguruma's
-// patterns serves both flavors.
+// Whether this is a published pattern without a scanner that both regex engines read alike. The matcher for Oniguruma's
+// patterns then serves both flavors.
 bool is_read_alike(std::string_view regex);
 
 // Every pattern that family_of_pattern knows for a flavor.
 std::vector<std::string_view> known_patterns(Flavor flavor);
 
-// Cuts `text` from `pos` (a pretoken start) and stores the end offsets of up to `capacity` consecutive pretokens.
-// Returns how many were stored: fewer than `capacity` only when the end of the text was reached. Scanning can go on at
-// ends[count - 1]: no pattern looks behind a pretoken's start. `size` must be the true end of the segment, because
-// patterns look ahead to it. Never reads outside text[0, size).
+// Cuts `text` from `pos`, the start of a pretoken, and stores the end offsets of up to `capacity` consecutive
+// pretokens. Returns their number, which is less than `capacity` only at the end of the text. Continue at ends[count -
+// 1]: no pattern looks behind a pretoken's start. `size` must be the segment's true end, because patterns look ahead to
+// it. Never reads outside text[0, size).
 using ScanFunction = size_t (*)(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity);
 
-// The scanner for a family on an instruction set; the set must be one that this CPU has.
+// The scanner of a family for an instruction set that this CPU has.
 ScanFunction find_scanner(Family family, Flavor flavor, CpuLevel level);
 
 }  // namespace crayon

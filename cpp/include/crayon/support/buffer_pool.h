@@ -1,5 +1,5 @@
-// A pool of blocks of memory. A block belongs to one lease at a time, and only the end of that lease gives it back:
-// what is handed out is never handed out again while anybody holds it.
+// A pool of memory blocks. One lease at a time owns a block, and the block returns to the pool only when that lease
+// ends.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,9 @@ class BufferPool {
         void* data = nullptr;
         size_t capacity = 0;
     };
-    // Shared by the pool and its leases, which may outlive it. Never waits for the lock: a child of fork() would wait
-    // for ever on one that a thread of its parent held. Whoever does not get it does without the pool.
+    // Shared by the pool and its leases, which may outlive the pool. Only tries the lock: in the child of a fork(), a
+    // lock that another thread of the parent held would never be released. Without the lock, a caller allocates or
+    // frees directly.
     class Shelf {
       public:
         Shelf(size_t blocks, size_t largest) : blocks_(blocks), largest_(largest) { free_.reserve(blocks); }
@@ -50,10 +51,10 @@ class BufferPool {
     };
 
   public:
-    // Keeps at most so many blocks, of at most `largest` bytes.
+    // Keeps at most `blocks` blocks of at most `largest` bytes.
     BufferPool(size_t blocks, size_t largest) : shelf_(std::make_shared<Shelf>(blocks, largest)) {}
 
-    // The right to one block, which can be moved but not shared.
+    // Exclusive use of one block. Movable, not copyable.
     class Lease {
       public:
         Lease() = default;
@@ -69,15 +70,14 @@ class BufferPool {
 
         void* data() const { return block_.data; }
         size_t capacity() const { return block_.capacity; }
-        // Room for so many bytes. What was written stays.
+        // Grows the block to `bytes`, keeping its contents.
         void reserve(size_t bytes) {
             if (bytes <= block_.capacity) return;
             void* larger = std::realloc(block_.data, bytes);
             if (larger == nullptr) throw std::bad_alloc();
             block_ = {larger, bytes};
         }
-        // For a container that grows by itself, with std::realloc: it takes the memory, and gives back what it has
-        // then.
+        // For a container that grows with std::realloc: it takes the memory, and returns its final block with adopt().
         void* release() { return std::exchange(block_, Block()).data; }
         void adopt(void* data, size_t capacity) {
             std::free(block_.data);
@@ -91,7 +91,7 @@ class BufferPool {
         Block block_;
     };
 
-    // A block that nobody else holds; it may have no memory yet.
+    // A lease of a free block, which may have no memory yet.
     Lease lease() { return Lease(shelf_, shelf_->take()); }
 
   private:

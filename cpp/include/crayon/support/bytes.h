@@ -1,4 +1,4 @@
-// A borrowed run of bytes: C++17 has no std::span.
+// A borrowed range of bytes: C++17 lacks std::span.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Choice of the instruction set at run time.
+// Selects the instruction set at run time.
 #pragma once
 
 #include <string_view>
@@ -6,17 +6,17 @@
 
 namespace crayon {
 
-// The x86-64 levels are sets of extensions: avx2 is AVX2, BMI1, BMI2, LZCNT and POPCNT, avx512 is those and AVX-512 F,
-// BW, VL, DQ, VBMI and VBMI2. neon is what every AArch64 has.
+// Each x86-64 level is a set of extensions. avx2: AVX2, BMI1, BMI2, LZCNT, POPCNT. avx512: the same, and AVX-512 F, BW,
+// VL, DQ, VBMI, VBMI2. Every AArch64 has neon.
 enum class CpuLevel { scalar = 0, avx2 = 1, avx512 = 2, neon = 3 };
 
 const char* cpu_level_name(CpuLevel level);
 
-// The levels that this build and this CPU can both run, worst first.
+// The levels that this build and this CPU support, slowest first.
 std::vector<CpuLevel> available_cpu_levels();
 
-// The best available level, or the one that CRAYON_CPU names ("scalar", "avx2", "avx512", "neon"). An unknown name, or
-// a level that this machine cannot run, raises Error(argument). Read once per call: engines ask when they are opened.
+// The fastest available level, or the one that CRAYON_CPU names ("scalar", "avx2", "avx512", "neon"). Error(argument)
+// for an unknown name or an unavailable level. Reads the variable on each call; engines call it when they open.
 CpuLevel selected_cpu_level();
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// What marks a function that the kernels of a GPU call, too.
+// Marks functions that GPU kernels call as well as the CPU.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__HIPCC__)

@@ -1,4 +1,4 @@
-// The errors that the engine library raises. The bindings map each kind to one Python class.
+// The errors of the engine library. The bindings map each kind to one Python class.
 #pragma once
 
 #include <stdexcept>
@@ -7,12 +7,12 @@
 namespace crayon {
 
 enum class ErrorKind {
-    cartridge,    // a .dat that is damaged, of a wrong version, or out of its own bounds
-    vocabulary,   // a tokenizer.json or rank file that is malformed or contradicts itself
-    unsupported,  // a well-formed tokenizer.json with a component that is not compiled
-    utf8,         // text that had to be UTF-8 and is not
-    token_id,     // an id that the vocabulary does not have
-    argument,     // a call that cannot be meant
+    cartridge,    // A .dat that is damaged, of another version, or refers outside itself.
+    vocabulary,   // A malformed or contradictory tokenizer.json or rank file.
+    unsupported,  // A well-formed tokenizer.json with a component that is not native.
+    utf8,         // Text that is not UTF-8.
+    token_id,     // An id outside the vocabulary.
+    argument,     // An invalid argument.
 };
 
 class Error : public std::runtime_error {

@@ -1,4 +1,4 @@
-// A file or directory that is held open, when its name may be gone or another file's.
+// A file or directory that is held open, even if its name disappears or another file takes it.
 #pragma once
 
 #include <cstdint>
@@ -6,25 +6,26 @@
 
 namespace crayon {
 
-// A descriptor of a regular file, to read it; the caller's to close. std::system_error where nothing can be opened, and
-// for a pipe or a device, which could block or never end.
+// Opens a regular file for reading. The caller closes the descriptor. std::system_error if it cannot be opened, or is a
+// pipe or device, which could block or never end.
 int open_regular(const std::string& path);
 
 class HeldFile {
   public:
     enum class Kind { file, directory };
 
-    // std::system_error for anything but a regular file, or a directory.
+    // std::system_error unless it is a regular file or, for Kind::directory, a directory.
     HeldFile(const std::string& path, Kind kind);
     ~HeldFile();
     HeldFile(const HeldFile&) = delete;
     HeldFile& operator=(const HeldFile&) = delete;
 
     int descriptor() const { return descriptor_; }
-    // A program that closes all descriptors closes this one, and another file may have the number after that.
+    // Whether the descriptor still refers to this file. A program that closes all descriptors closes this one, too, and
+    // its number may then be another file's.
     bool is_ours() const;
 
-    // How many there are in this process.
+    // The number of held files in this process.
     static int64_t count();
 
   private:

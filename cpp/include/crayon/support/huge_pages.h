@@ -1,5 +1,5 @@
-// Large pages for memory that is written from end to end, or all over: with pages of 4 KiB, the first writes to them
-// cost as much as encoding does.
+// Large pages for memory that is written completely or at random. With 4 KiB pages, page faults cost as much as
+// encoding.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace crayon {
 
 constexpr size_t kHugePage = size_t(1) << 21;
 
-// Says so to the system, of the whole large pages between p and p + bytes. It may not care.
+// Requests large pages for the range, as far as whole large pages are inside it. The system may ignore this.
 inline void advise_huge_pages(void* p, size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     const uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + kHugePage - 1) & ~uintptr_t(kHugePage - 1);
@@ -26,7 +26,7 @@ inline void advise_huge_pages(void* p, size_t bytes) {
 #endif
 }
 
-// Memory in large pages, freed by std::free(). Null for less than one large page, and if none are available.
+// Memory in large pages; free it with std::free(). Null for less than one large page, or if none is available.
 inline void* huge_memory(size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes < kHugePage) return nullptr;

@@ -1,4 +1,4 @@
-// A growing array of ids that does not initialise what it reserves, and can give its memory away.
+// A growing array of ids that leaves reserved memory uninitialized and can hand its memory over.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ template <typename Id>
 class GrowingIds {
   public:
     GrowingIds() = default;
-    // Takes over memory of std::malloc.
+    // Takes ownership of memory from std::malloc.
     GrowingIds(Id* data, size_t capacity) : data_(data), capacity_(capacity) {}
     ~GrowingIds() { std::free(data_); }
     GrowingIds(GrowingIds&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
@@ -37,7 +37,7 @@ class GrowingIds {
     size_t capacity() const { return capacity_; }
     Id* end() { return data_ + size_; }
 
-    // Room for `more` ids past the end; write them at end() and call advance().
+    // Makes room for `more` ids past the end. Write them at end(), then call advance().
     void reserve_more(size_t more) {
         if (capacity_ - size_ < more) grow(size_ + more);
     }
@@ -54,14 +54,14 @@ class GrowingIds {
         size_ += n;
     }
     void clear() { size_ = 0; }
-    // Frees the memory when there is room for more than `limit` ids.
+    // Frees the memory if its capacity exceeds `limit` ids.
     void trim(size_t limit) {
         if (capacity_ > limit) {
             std::free(data_);
             release();
         }
     }
-    // Leaves the memory to the next result.
+    // Returns the memory to kept_blocks.h for the next result.
     void keep() {
         const size_t bytes = capacity_ * sizeof *data_;
         keep_block(release(), bytes);
@@ -92,7 +92,7 @@ class GrowingIds {
         if (larger != nullptr)
             capacity = kept / sizeof *data_;
         else
-            larger = huge_memory(capacity * sizeof *data_);  // null for what is small
+            larger = huge_memory(capacity * sizeof *data_);  // null for small sizes
         if (larger != nullptr) {
             if (size_ > 0) std::memcpy(larger, data_, size_ * sizeof *data_);
             std::free(data_);

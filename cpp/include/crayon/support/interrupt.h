@@ -1,4 +1,4 @@
-// How a call of many tasks learns that it is to stop: the thread that called looks now and then.
+// Interrupts long calls: the calling thread polls for a reason to stop.
 #pragma once
 
 #include <atomic>
@@ -6,10 +6,10 @@
 
 namespace crayon {
 
-// Throws when the call is to stop; null where nothing stops one. For the whole process.
+// Throws if the call should stop; null if nothing can interrupt calls. One for the whole process.
 inline std::atomic<void (*)()> interrupt_check{nullptr};
 
-// Between two looks; also the longest sleep of a thread that should look.
+// Time between two polls, and the longest sleep of a thread that has to poll.
 constexpr auto kLookAfter = std::chrono::milliseconds(50);
 
 class InterruptWatch {

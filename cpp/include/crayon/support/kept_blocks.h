@@ -1,5 +1,5 @@
-// The memory of a large result that is gone, kept for the next one: the system clears new pages, which costs as much as
-// a third of encoding into them does.
+// Keeps the memory of a large freed result for the next one. The system clears new pages, which costs up to a third of
+// the time of encoding into them.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,12 @@ namespace crayon {
 
 constexpr size_t kMostKeptBytes = size_t(1) << 25;  // of one block
 
-// No lock, which the child of a fork could find taken for ever. A block says its size in its first bytes.
+// Lock-free, because a lock could stay taken for ever in the child of a fork. A block stores its size in its first
+// bytes.
 inline std::atomic<void*> kept_blocks[2];
 inline std::atomic<size_t> kept_block_bytes{0};
 
-// Keeps memory of std::malloc, or frees it.
+// Keeps a block from std::malloc, or frees it.
 inline void keep_block(void* block, size_t bytes) {
     if (bytes >= kHugePage && bytes <= kMostKeptBytes) {
         std::memcpy(block, &bytes, sizeof bytes);
@@ -41,7 +42,7 @@ inline void* take_kept_block(std::atomic<void*>& place, size_t* bytes) {
     return block;
 }
 
-// A block of at least as many bytes, and no more than twice as many; null when none is kept.
+// A kept block of `least` to about twice `least` bytes; null if none fits.
 inline void* take_kept_block(size_t least, size_t* bytes) {
     if (least < kHugePage || least > kMostKeptBytes) return nullptr;
     for (std::atomic<void*>& place : kept_blocks) {

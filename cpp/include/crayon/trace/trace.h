@@ -1,6 +1,6 @@
-// What an engine in exact mode does to one text, step by step, for people to look at: the plain textbook way over the
-// engine's own tables, which ends in the engine's ids; beside it longest match, which is greedy mode. Slow, and
-// bounded: see the limits.
+// Shows how an engine in exact mode encodes one text, step by step. Runs the textbook algorithms over the engine's own
+// tables, and arrives at the engine's ids. Also traces longest match, which is greedy mode. Slow, with the limits
+// below.
 #pragma once
 
 #include <cstddef>
@@ -15,43 +15,43 @@
 
 namespace crayon {
 
-// The plain way costs the square of a piece's length, so longer pieces have no derivation.
+// Textbook merging takes time quadratic in a piece's length, so longer pieces have no derivation.
 constexpr size_t kTracePieceBytes = 4096;
-// Walks are many records for each token, so only the beginning of a longer run is walked.
+// A walk takes many records per token, so only the first bytes of a longer run are walked.
 constexpr size_t kTraceRunBytes = size_t(1) << 16;
-// The same for a vocabulary whose tokens make walks long.
+// The same limit in steps, for vocabularies with long walks.
 constexpr size_t kTraceSteps = size_t(1) << 20;
 
-// A piece (pretoken) of a segment's text: bytes [start, end) of that, [original_start, original_end) of the input.
+// A piece (pretoken): bytes [start, end) of a segment's text, [original_start, original_end) of the input.
 struct TracePiece {
     size_t start, end;
     size_t original_start, original_end;
 };
 
-// A stretch of the input: an added token that was found in it, or text for the model.
+// A segment of the input: an added token, or text for the model.
 struct TraceSegment {
     std::optional<uint32_t> added;  // the token's id
     size_t start, end;              // bytes of the input
-    std::string normalized;         // the stretch as the normalizer leaves it
-    std::string text;               // the same as the pre-tokenizer leaves it, in the text's own bytes
+    std::string normalized;         // the segment after the normalizer
+    std::string text;               // the same after the pre-tokenizer, in plain bytes
     std::vector<TracePiece> pieces;
-    // What greedy mode takes in place of the pieces: those that touch each other are one.
+    // Greedy mode's pieces: those of `pieces` that touch are joined.
     std::vector<Piece> runs;
 };
 
-// How Engine::encode_inner_ids takes a text (UTF-8) apart.
+// The segments of a text (UTF-8) as in Engine::encode_inner_ids.
 std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool special_as_text);
-// How Engine::encode_raw does. Error(unsupported) where that is.
+// The segments of Engine::encode_raw. Error(unsupported) where that raises it.
 std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data);
 
 struct TraceToken {
-    enum class Kind { token, byte, unknown };  // byte: in place of a part of a character that has no token
+    enum class Kind { token, byte, unknown };  // byte: replaces a part of a character that has no token
     uint32_t id;
     size_t start, end;  // bytes of the piece
     Kind kind;
 };
 
-// Symbols `position` and the next one become one.
+// Joins the symbols at `position` and `position` + 1.
 struct TraceMerge {
     uint32_t rank;
     size_t position;
@@ -60,17 +60,17 @@ struct TraceMerge {
 
 struct TraceStep {
     uint8_t byte;
-    int32_t node;  // of the trie; -1: no token goes on like this
-    int32_t id;    // of the token that ends here, -1 when none does that could be the match
+    int32_t node;  // of the trie; -1: no token continues so
+    int32_t id;    // of the token that ends here; -1: no token that can match ends here
 };
 
 // One search for the longest token that begins at `start`.
 struct TraceWalk {
-    size_t start, end;              // the bytes that were matched, or given up
-    size_t prefix = 0, suffix = 0;  // so many steps, first and last, are of affixes that the text does not have
-    std::vector<TraceStep> steps;   // up to where it stops
+    size_t start, end;              // The bytes that matched, or were given up.
+    size_t prefix = 0, suffix = 0;  // Steps at the start and the end over affixes that are not in the text.
+    std::vector<TraceStep> steps;   // up to the last one tried
     std::vector<TraceToken> tokens;
-    bool joins_unknown = false;  // no token of its own: one with the unknown token before
+    bool joins_unknown = false;  // the token joins the unknown token before it
 };
 
 // A token on the best path of a Unigram model.
@@ -82,28 +82,28 @@ struct TracePathStep {
 struct PieceTrace {
     enum class Shortcut {
         none,
-        whole_token,  // the piece is a token, and the model takes those before it thinks of merges (ignore_merges)
-        word_table,   // the piece is looked up with the ids that merging gives
+        whole_token,  // the piece is a token, which the model takes without merging (ignore_merges)
+        word_table,   // the word table has the piece, with the ids that merging gives
     };
-    bool is_too_long = false;  // nothing but `tokens`, as the engine gives them
-    bool is_random = false;    // the engine skips merges at random, which is not shown
+    bool is_too_long = false;  // only `tokens` is filled, by the engine
+    bool is_random = false;    // the engine skips random merges, which the trace does not show
     Shortcut shortcut = Shortcut::none;
-    std::vector<TraceToken> symbols;  // BPE: what merging begins with
-    size_t dropped = 0;               // BPE: bytes of characters that have no token, nor is there an unknown token
-    std::vector<TraceMerge> merges;   // BPE: in order, also where a shortcut makes them needless
+    std::vector<TraceToken> symbols;  // BPE: the symbols before merging
+    size_t dropped = 0;  // BPE: bytes of dropped characters: without a token, in a vocabulary without an unknown token
+    std::vector<TraceMerge> merges;   // BPE: in order, also if a shortcut replaces them
     std::vector<TraceWalk> walks;     // WordPiece, and byte-level tables of longest match
     std::vector<TracePathStep> path;  // Unigram
     double score = 0;                 // Unigram: of the path
-    std::vector<TraceToken> tokens;   // what the piece becomes
+    std::vector<TraceToken> tokens;   // the tokens of the piece
 };
 
-// How one piece becomes tokens. `piece` must be UTF-8 where the vocabulary is of text, and not empty.
+// Traces one piece, not empty. It must be UTF-8 if the vocabulary is of text.
 PieceTrace trace_piece(const Engine& engine, Bytes piece);
 
-// How greedy mode cuts one run, at most kTraceRunBytes of it: the longest match, from the left.
+// Traces greedy mode's longest match over one run, up to kTraceRunBytes.
 std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run);
 
-// The type of the model, as a tokenizer.json calls it.
+// The type of the model, as a tokenizer.json names it.
 const char* trace_model_type(const Engine& engine);
 
 }  // namespace crayon

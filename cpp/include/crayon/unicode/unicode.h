@@ -1,5 +1,5 @@
-// Character properties as the references see them. The tables were measured from the references over every code point
-// (tools/unicode/), because each library carries its own Unicode version.
+// Character properties as the references see them. tools/unicode/ measured the tables from the references over every
+// code point, because each library carries its own Unicode version.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace crayon {
 
-// One class per code point, enough for every published pretokenizer pattern.
+// One class per code point, enough for every published pre-tokenizer pattern.
 enum class CharClass : uint8_t {
     other = 0,    // punctuation, symbols, controls, unassigned
     upper = 1,    // \p{Lu} \p{Lt}
@@ -24,26 +24,26 @@ enum class CharClass : uint8_t {
 
 CharClass char_class(Flavor flavor, uint32_t code_point);
 
-// Rust's regex \w and \s, which `single_word`, `lstrip` and `rstrip` of added tokens use.
+// Rust's regex \w and \s, for `single_word`, `lstrip` and `rstrip` of added tokens.
 bool is_word_char(uint32_t code_point);
 bool is_white_space(uint32_t code_point);
 
 struct Decoded {
-    uint32_t code_point;  // meaningless when !valid
-    uint32_t size;        // bytes consumed: 1 when !valid
+    uint32_t code_point;  // undefined unless valid
+    uint32_t size;        // bytes consumed; 1 unless valid
     bool valid;
 };
 
 // Decodes one character at p < end: shortest form only, no surrogates, at most U+10FFFF (Unicode 15, table 3-7).
 Decoded decode_utf8(const uint8_t* p, const uint8_t* end);
 
-// The same from the other side: the character that ends at `p` (begin < p).
+// Decodes backwards: the character that ends at `p` (begin < p).
 Decoded decode_utf8_before(const uint8_t* begin, const uint8_t* p);
 
-// Offset of the first byte that is not valid UTF-8, or `size` when all of it is. Fast on ASCII.
+// The offset of the first byte that is not valid UTF-8, or `size`. Fast on ASCII.
 size_t utf8_error(const uint8_t* text, size_t size);
 
-// text[0,size) with every maximal invalid subpart replaced by U+FFFD, as Rust's String::from_utf8_lossy and Python's
+// text[0, size) with every maximal invalid subpart replaced by U+FFFD, as Rust's String::from_utf8_lossy and Python's
 // errors="replace" do.
 std::string utf8_lossy(const uint8_t* text, size_t size);
 
