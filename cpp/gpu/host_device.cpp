@@ -100,8 +100,7 @@ Status HostDevice::begin(HostCall call) {
         return Status::lost;
     }
     if (failure.status == Status::ok || number < failure.first || number > failure.last) return Status::ok;
-    last_error() =
-        std::string("call ") + std::to_string(number) + " of " + name_of(call) + " was made to fail by a test";
+    last_error() = std::string("call ") + std::to_string(number) + " of " + name_of(call) + " fails for a test";
     is_lost_ = failure.status == Status::lost;
     return failure.status;
 }

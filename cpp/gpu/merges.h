@@ -31,7 +31,7 @@ CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t
 }
 
 // The order of merges: by rank, then by the place of the left symbol, which is below 2^kBits. For kBits = 5:
-//    rrrrrrrr_rrrrrrrr_rrrrrrrr_rrr_____ rank
+//    rrrrrrrr rrrrrrrr rrrrrrrr rrr_____ rank
 //    ________ ________ ________ ___ppppp place
 template <uint32_t kBits>
 CRAYON_DEVICE inline uint32_t merge_key(uint32_t rank, uint32_t place) {

@@ -16,7 +16,7 @@ CRAYON_DEVICE inline void set_bit(uint32_t* bitmap, uint32_t at) {
 }
 
 // Loads eight unaligned bytes of text; bytes behind the end are zero. A GPU only has aligned loads, so this takes two,
-// and reads up to 15 bytes behind the text.
+// and reads up to 15 bytes behind the text. At 3, bytes 3 to 7 come from the first load and 8 to 10 from the second.
 CRAYON_DEVICE inline uint64_t load_eight(const uint8_t* text, uint32_t at) {
     const uint64_t* const words = reinterpret_cast<const uint64_t*>(text) + at / 8;
     const uint32_t shift = at % 8 * 8;

@@ -104,8 +104,8 @@ struct Work {
 
     // Bitmaps over the text and one more place, in words of 32 bits, followed by zeros (bitmap_words in planes.h).
     uint32_t* segments;     // Starts of documents and added tokens, ends of added tokens; and the end.
-    uint32_t* documents;    // Starts of documents, and the end.
-    uint32_t* added;        // Starts of added tokens.
+    uint32_t* documents;    // Starts of documents, and the end
+    uint32_t* added;        // starts of added tokens
     uint32_t* boundaries;   // Starts of pretokens.
     Planes* planes;         // Planes of each chunk, and one more that is zero.
     uint8_t* chunk_sets;    // Sets of the classes of each chunk's characters.

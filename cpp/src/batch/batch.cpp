@@ -13,8 +13,9 @@
 namespace crayon {
 namespace {
 
-// Room for the ids of the bytes that are left, if they are like those that are done: growing step by step copies, and
-// takes new pages each time. What is not needed is never touched, and what is not to be had may not be needed.
+// Reserves room for the ids of the remaining bytes, estimated from the finished ones. Growing step by step would copy,
+// and touch new pages each time. Unused reserved memory is never touched. A failed reservation is ignored, because the
+// room may not be needed.
 void reserve_rest(IdBuffer* ids, size_t done, size_t left) {
     if (done == 0) return;
     const double for_byte = std::min(0.5, double(ids->size()) / double(done));
@@ -24,7 +25,7 @@ void reserve_rest(IdBuffer* ids, size_t done, size_t left) {
     }
 }
 
-// After a guess that was much too large.
+// Frees room that a much too large estimate reserved.
 void give_back_rest(IdBuffer* ids) {
     constexpr size_t kLarge = size_t(1) << 18;
     if (ids->capacity() > kLarge && ids->capacity() / 2 > ids->size()) ids->shrink_to_fit();
@@ -121,8 +122,8 @@ std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextVi
 
 void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
                  const OnReady& on_ready) {
-    // Enough to take a lock for; and where another thread is busy under that lock, which makes each taking long, all
-    // that there can be room for.
+    // Enough ids to be worth taking a lock. If another thread makes each taking of that lock slow, wait for all that
+    // the list can hold.
     constexpr size_t kTogether = 8, kSeldom = 256;
     size_t together = kTogether;
     std::vector<ReadyIds> ready;
@@ -138,7 +139,7 @@ void encode_each(const Engine& engine, const std::vector<TextView>& texts, const
 
 namespace {
 
-// A text of which several tasks encode a part each.
+// A text that several tasks encode in parts.
 struct CutText {
     size_t input;
     std::vector<EncodingPart> parts;
@@ -147,7 +148,7 @@ struct CutText {
 struct EncodingTask {
     size_t begin, end;          // inputs
     size_t text = 0, part = 0;  // or a part of a CutText,
-    size_t from = 0, to = 0;    // its bytes
+    size_t from = 0, to = 0;    // and its bytes
     bool is_part = false;
 };
 
@@ -158,7 +159,7 @@ size_t size_of(const Input& input) {
     return size;
 }
 
-// Inputs in order, many small ones to a task, and a large text at its seams in several.
+// Tasks in input order: several small inputs per task, and a large text cut at its seams.
 std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::vector<Input>& inputs,
                                               const EncodeOptions& options, size_t threads, std::vector<CutText>* cut) {
     std::vector<EncodingTask> tasks;
@@ -210,7 +211,7 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
             const Bytes text = inputs[task.begin].first.parts[0].slice(task.from, task.to);
             EncodingPart& part = cut[task.text].parts[task.part];
             part.encoding = engine.encode_part(text, options, task.from > 0, scratch, &part.words);
-            if (options.offsets)  // all offsets are (0, 0) otherwise
+            if (options.offsets)  // otherwise all offsets are (0, 0)
                 for (const uint8_t byte : text) part.characters += (byte & 0xC0) != 0x80;
             return;
         }

@@ -11,8 +11,8 @@
 namespace crayon {
 namespace {
 
-// How many tokens truncation leaves of each sequence: tokenizers' truncate_encodings, for its lengths alone. False
-// where that fails. `second` is null for one sequence.
+// The lengths that tokenizers' truncate_encodings leaves of each sequence. Returns false where it fails. `second` is
+// null for a single sequence.
 bool truncate_sizes(const Truncation& truncation, size_t added, size_t* first, size_t* second) {
     if (added > truncation.max_length) return false;
     const size_t most = truncation.max_length - added;
@@ -62,7 +62,7 @@ class RowEncoder {
         added_ = frame.before.size() + frame.after.size() + (is_pair ? frame.between.size() : 0);
     }
 
-    // False when truncation fails. `first_size` becomes the number of tokens of the first sequence.
+    // Returns false if truncation fails. `first_size` gets the number of tokens of the first sequence.
     bool encode(Bytes first, const Bytes* second, Scratch& scratch, IdBuffer* out, uint32_t* first_size) {
         append_ids(frame_.before, out);
         is_cut_ = false;
@@ -70,7 +70,7 @@ class RowEncoder {
         if (second != nullptr) {
             pair_ids_.clear();
             n_second = encode_kept(*second, scratch, &pair_ids_);
-            // Which of two is the longer decides who gets an odd token.
+            // The longer sequence gets an odd token, so both must be encoded whole.
             if (is_cut_ && options_.truncation->strategy == Truncation::Strategy::longest_first && n_first > most() &&
                 n_second > most() && most() % 2 != 0) {
                 out->shrink_by(n_first);
@@ -97,7 +97,7 @@ class RowEncoder {
     size_t encoded_bytes() const { return encoded_bytes_; }
 
   private:
-    // The ids that truncation leaves of all sequences together.
+    // The most ids that truncation leaves of all sequences together.
     size_t most() const {
         const size_t length = options_.truncation->max_length;
         return length > added_ ? length - added_ : 0;
@@ -113,9 +113,9 @@ class RowEncoder {
         encoded_bytes_ += to - from;
     }
 
-    // Appends the ids of a text, or of a part of it that has more of them than truncation leaves and that begins, or
-    // ends, where it does; returns how many. Truncation then leaves the same: how long the rest is makes no difference
-    // to it, but in one case (above).
+    // Appends the ids of a text or of a part of it, and returns their number. A part starts, or ends, where the text
+    // does, and has more ids than truncation leaves. Truncation then gives the same result, because the length of the
+    // rest does not matter to it, except in the case above.
     size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
         if (!options_.truncation) return encode_all(text, scratch, out);
         size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));
@@ -156,11 +156,11 @@ class RowEncoder {
     bool is_pair_;
     size_t added_;
     IdBuffer pair_ids_;
-    bool is_cut_ = false;  // not all of a text was encoded
+    bool is_cut_ = false;  // only a part of a text was encoded
     size_t encoded_bytes_ = 0;
 };
 
-// The frame that the options ask for; nothing when the post-processor is none.
+// The frame that the options ask for. Nothing if the post-processor is not a frame.
 std::optional<PairFrame> choose_frame(const Engine& engine, bool is_pair, bool add_special_tokens) {
     PairFrame out;
     if (is_pair) {

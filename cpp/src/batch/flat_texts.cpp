@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// Work at the speed of memory, for which a thread pays.
+// Units that make a thread worthwhile for work at the speed of memory.
 constexpr size_t kGroupUnits = size_t(1) << 20;
 
 }  // namespace
@@ -63,7 +63,7 @@ void FlatTextWriter::write(uint8_t* to) const {
 }
 
 std::vector<uint64_t> checked_offsets(const int64_t* offsets, size_t n, size_t size) {
-    if (n == 0) throw Error(ErrorKind::argument, "offsets is empty, expected one more than there are texts");
+    if (n == 0) throw Error(ErrorKind::argument, "offsets is empty, expected one more value than texts");
     std::vector<uint64_t> checked(n);
     int64_t before = 0;
     for (size_t i = 0; i < n; ++i) {

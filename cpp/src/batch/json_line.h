@@ -1,4 +1,4 @@
-// One line of JSON, checked whole and searched for the strings of columns. Each instruction set has its own reader.
+// Validates one line of JSON and finds the strings of columns. Each instruction set has its own reader.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace crayon {
 
-// What stands between the quotes, as the line has it up to its first escape, and unescaped from there on.
+// The content of a string: unchanged up to its first escape, unescaped from there on.
 struct JsonString {
-    const uint8_t* begin;  // null when there is none yet
+    const uint8_t* begin;  // null: not found yet
     const uint8_t* plain_end;
     const uint8_t* rest;  // in the line's room
     size_t rest_size;
@@ -23,15 +23,15 @@ struct JsonLine {
     const uint8_t* end;
     const Bytes* columns;
     size_t n_columns;
-    JsonString* strings;  // of the columns, in their order
-    uint8_t* room;        // for what is unescaped: of the line's size, and kRoom more
+    JsonString* strings;  // of the columns, in order
+    uint8_t* room;        // for unescaped text: the line's size and kRoom more
     bool is_ascii;
 
     static constexpr size_t kRoom = 64;
 };
 
-// False when the line is unsure (json_lines.h). Writes to nothing but the strings, the room and is_ascii; whether the
-// line is UTF-8 is not looked at.
+// Returns false if the line is unsure (json_lines.h). Writes only the strings, the room and is_ascii. Does not check
+// UTF-8.
 using JsonLineReader = bool (*)(JsonLine* line);
 
 JsonLineReader json_line_reader();
@@ -39,10 +39,10 @@ JsonLineReader json_line_reader();
 JsonLineReader avx2_json_line_reader();
 #endif
 
-// What follows is each file's own: it is compiled for different instruction sets.
+// Each file needs its own copy of the rest, compiled for its instruction set.
 namespace {
 
-// What a byte stands for: as the letter of an escape (0 when it is none), and as a hexadecimal digit (0xFF).
+// Each byte as the letter of an escape (0 if it is none) and as a hexadecimal digit (0xFF if it is none).
 struct JsonBytes {
     uint8_t escaped[256] = {}, digit[256] = {};
 
@@ -58,9 +58,9 @@ struct JsonBytes {
 };
 constexpr JsonBytes kJsonBytes;
 
-// Finder::find(p, end, line) is the first byte of a string that is not plain: '"', '\\' or less than 0x20; `end` when
-// there is none. It says in the line when it meets a byte that is not ASCII. Finder::copy(p, end, &to, line) is the
-// same, and copies what is before; past that it may write some more, which JsonLine::kRoom has room for.
+// Finder::find(p, end, line) returns the first byte of a string that needs attention: '"', '\\' or a byte below 0x20;
+// else `end`. It records in the line if it passes non-ASCII bytes. Finder::copy(p, end, &to, line) does the same and
+// copies the bytes before the result. It may write beyond them, into JsonLine::kRoom.
 template <typename Finder>
 class JsonLineParser {
   public:
@@ -89,7 +89,7 @@ class JsonLineParser {
 
   private:
     static constexpr int kMaxDepth = 64;
-    // Python refuses whole numbers of more digits than a setting, which may be as low as 640.
+    // Python refuses integers with more digits than a setting, which may be as low as 640.
     static constexpr ptrdiff_t kMaxNumber = 600;
 
     void space() {
@@ -128,7 +128,7 @@ class JsonLineParser {
                (string.rest_size == 0 || std::memcmp(name.data + plain, string.rest, string.rest_size) == 0);
     }
 
-    // A string that is wanted.
+    // Reads the string of a column.
     bool text(JsonString* out, bool allows_half_pairs) {
         if (!take('"')) return false;
         uint8_t* to = line_.room;
@@ -153,7 +153,7 @@ class JsonLineParser {
         return true;
     }
 
-    // Any other string.
+    // Skips any other string.
     bool string(bool* has_escape) {
         if (!take('"')) return false;
         for (;;) {
@@ -171,7 +171,7 @@ class JsonLineParser {
         return true;
     }
 
-    // One escape, or the two of a surrogate pair.
+    // Reads one escape, or both of a surrogate pair.
     bool escape(uint32_t* out) {
         if (end_ - p_ < 2) return false;
         const uint8_t letter = p_[1];
@@ -297,7 +297,7 @@ class JsonLineParser {
     const uint8_t* const end_;
 };
 
-// Eight bytes at a time, and the last few one by one.
+// Eight bytes at a time; the last ones singly.
 struct JsonWordFinder {
     static const uint8_t* find(const uint8_t* p, const uint8_t* end, JsonLine* line) {
         return pass<false>(p, end, nullptr, line);
@@ -315,7 +315,7 @@ struct JsonWordFinder {
             uint64_t word;
             std::memcpy(&word, p, 8);
             const uint64_t quote = word ^ (kOnes * '"'), backslash = word ^ (kOnes * '\\');
-            // The high bit of each byte that is less than the one taken away; above such a byte perhaps of others, too.
+            // Sets the high bit of each byte that is less than the subtrahend, and perhaps of bytes above it.
             const uint64_t found =
                 ((word - kOnes * 0x20) & ~word) | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash);
             if ((found & kHighs) != 0) break;

@@ -13,7 +13,7 @@
 namespace crayon {
 namespace {
 
-// Lines for which a thread pays.
+// Bytes of lines that make a thread worthwhile.
 constexpr size_t kLinesBytes = size_t(1) << 18;
 
 JsonLineReader best_reader() {
@@ -29,7 +29,7 @@ bool is_blank(const uint8_t* p, const uint8_t* end) {
     return p == end;
 }
 
-// Where the line that has block[at] ends, with its "\n".
+// The end of the line that contains block[at], behind its "\n".
 size_t line_end(const uint8_t* block, size_t at, size_t size) {
     const void* const found = std::memchr(block + at, '\n', size - at);
     return found == nullptr ? size : size_t(static_cast<const uint8_t*>(found) - block) + 1;
@@ -40,7 +40,7 @@ class LineTask {
     LineTask(uint8_t* block, const std::vector<Bytes>& columns, JsonLineReader reader, JsonLines* out)
         : block_(block), columns_(columns), reader_(reader), strings_(columns.size()), out_(*out) {}
 
-    // Lines [from, to), of which the last is whole.
+    // Reads lines [from, to); the last one is whole.
     void read(size_t from, size_t to) {
         while (from < to) {
             const size_t end = line_end(block_, from, to);
@@ -99,7 +99,7 @@ JsonLineReader json_line_reader() {
 }
 
 JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::string>& columns, size_t threads) {
-    // Cut before any thread begins: what it writes may look like the end of a line.
+    // Cut all lines before any thread starts, because unescaped strings may contain line ends.
     std::vector<size_t> cuts{0};
     while (cuts.back() < size) {
         const size_t least = cuts.back() + kLinesBytes;

@@ -1,4 +1,4 @@
-// Strings of JSON, 32 bytes at a time.
+// Finds the ends of JSON strings 32 bytes at a time.
 #include "batch/json_line.h"
 
 #if CRAYON_X86_64

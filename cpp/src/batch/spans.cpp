@@ -14,7 +14,7 @@
 namespace crayon {
 namespace {
 
-// Work at the speed of memory, for which a thread pays.
+// Bytes that make a thread worthwhile for work at the speed of memory.
 constexpr size_t kReadBytes = size_t(1) << 20;
 
 [[noreturn]] void too_large(int64_t id, const std::string& of, uint64_t largest) {
@@ -22,10 +22,10 @@ constexpr size_t kReadBytes = size_t(1) << 20;
                                          std::to_string(largest));
 }
 
-// Ids are seldom more than this share of the bytes. What is reserved and not written to costs nothing.
+// Texts seldom have more ids than bytes / kBytesPerId. Reserved memory that is not written costs nothing.
 constexpr size_t kBytesPerId = 3;
 
-// Takes the ids of texts, in order and in parts, into arrays of another type.
+// Copies the ids of texts, which arrive in order and in parts, into arrays of another type.
 template <typename Id>
 class SpanTaker {
   public:
@@ -93,7 +93,7 @@ class SpanTaker {
     SpanIds<Id>& out_;
 };
 
-// Ranges of about kReadBytes for threads: texts from starts[i] to starts[i + 1].
+// Ranges of about kReadBytes for threads: texts starts[i] to starts[i + 1].
 std::vector<size_t> reading_tasks(const std::vector<TextView>& texts) {
     std::vector<size_t> starts{0};
     size_t bytes = 0;
@@ -106,7 +106,7 @@ std::vector<size_t> reading_tasks(const std::vector<TextView>& texts) {
     return starts;
 }
 
-// Where a separator begins in data[from, to), also those that overlap others or reach past `to`.
+// The starts of separators in data[from, to), including overlapping ones and ones that extend past `to`.
 std::vector<size_t> find_separators(Bytes data, Bytes separator, size_t from, size_t to) {
     std::vector<size_t> found;
     if (data.size < separator.size) return found;
@@ -184,7 +184,7 @@ SpanList split_spans(Bytes data, Bytes separator, size_t threads) {
     size_t begin = 0;
     for (const std::vector<size_t>& some : found) {
         for (const size_t at : some) {
-            if (at < begin) continue;  // it overlaps the one before
+            if (at < begin) continue;  // overlaps the previous one
             out.begins.push_back(int64_t(begin));
             out.ends.push_back(int64_t(at));
             begin = at + separator.size;

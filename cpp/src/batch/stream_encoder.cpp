@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kKeptBlocks = 8, kLargestBlock = size_t(64) << 20;
 
-// Whether more bytes can make a character of these, which do not begin with a valid one.
+// Whether more bytes can complete these to a character. They do not begin with a whole one.
 bool is_cut(Bytes rest) {
     uint8_t bytes[4] = {};
     if (rest.size >= sizeof bytes || rest.empty()) return false;
     std::copy(rest.begin(), rest.end(), bytes);
-    // With the least and the greatest bytes that may follow: the ranges that a second byte may have differ.
+    // Tries the least and the greatest continuation bytes, because the valid range of the second byte varies.
     for (const uint8_t next : {uint8_t(0x80), uint8_t(0x90), uint8_t(0xBF)}) {
         for (size_t size = rest.size + 1; size <= sizeof bytes; ++size) {
             std::fill(bytes + rest.size, bytes + size, next);
@@ -29,7 +29,7 @@ bool is_cut(Bytes rest) {
     return false;
 }
 
-// Characters of a text to its bytes.
+// Maps characters of a text to bytes.
 class CharacterStarts {
   public:
     explicit CharacterStarts(Bytes text) {
@@ -44,10 +44,10 @@ class CharacterStarts {
     }
 
   private:
-    std::vector<uint32_t> starts_;  // none: a character is a byte
+    std::vector<uint32_t> starts_;  // empty: every character is one byte
 };
 
-// The offsets of special tokens, which are 0 whatever the position.
+// Marks the offsets of special tokens, which stay 0 at any position.
 constexpr uint32_t kNowhere = 0xFFFFFFFFu;
 
 void append(const std::vector<SpecialId>& specials, IdBuffer* ids, std::vector<Offset>* offsets) {
@@ -80,8 +80,7 @@ size_t StreamEncoder::whole_characters(Bytes window, bool is_last) const {
 }
 
 StreamChunk StreamEncoder::encode(Bytes window, bool is_last) {
-    if (is_done_)
-        throw Error(ErrorKind::argument, "the stream has ended: there is nothing to encode after its last part");
+    if (is_done_) throw Error(ErrorKind::argument, "the stream has ended: encode nothing after its last window");
     StreamChunk chunk;
     const size_t size = whole_characters(window, is_last);
     const Bytes text = window.slice(0, is_last ? size : seams_->last(window.slice(0, size), is_begun_));
@@ -122,7 +121,7 @@ void StreamEncoder::encode_text(Bytes text, bool is_last, IdBuffer* ids, std::ve
     options.add_special_tokens = options_.add_special_tokens;
     options.special_as_text = options_.special_as_text;
     if (frame == nullptr) {
-        // There are no seams then: this is the whole text.
+        // Without seams this window is the whole text.
         if (offsets == nullptr) return engine.encode_ids(text, options, *scratch, ids);
         const Encoding whole = engine.encode({{text}, false}, nullptr, options, *scratch);
         ids->append(whole.ids.data(), whole.size());

@@ -1,4 +1,4 @@
-// Inputs grouped into tasks that are worth a thread's while, and threads that work them off.
+// Groups inputs into tasks that are large enough for a thread, and runs them in threads.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace crayon {
 
-// Work that is handed out at a time.
+// Bytes of a task.
 constexpr size_t kTaskBytes = size_t(1) << 16;
 
 struct Task {
@@ -41,15 +41,15 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// A long task calls this now and then. It throws when the work is to stop.
+// Long tasks call it now and then. It throws if the work should stop.
 using Poll = std::function<void()>;
 
-// Runs work(task, worker, poll) for tasks [0, n), in order of their beginning, on up to `threads` threads, of which
-// this is one; workers are numbered from 0, which is this thread. In this thread it calls
-// - finish(begin, end) for ready tasks in order: as soon as `together` are ready in a row, which finish may change, or
-//   there is nothing else to do. No thread waits for it, so that it may wait for a lock (the GIL);
-// - watch(), often: between its tasks, when they poll, and while it waits for the others.
-// Rethrows what watch() threw, else the error of the first task that failed.
+// Runs work(task, worker, poll) for tasks [0, n), started in order, on up to `threads` threads. This thread is one of
+// them, as worker 0. It also calls
+// - finish(begin, end) for ready tasks in order: when `together` consecutive ones are ready, or when this thread is
+// idle. It may change `together`, and may wait for a lock (the GIL), because no thread waits for it.
+// - watch() often: between this thread's tasks, when they poll, and while it waits for other threads.
+// Rethrows what watch() threw, or else the error of the first failed task.
 template <typename Work, typename Finish, typename Watch>
 void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work, Finish&& finish, Watch&& watch) {
     struct Stopped {};
@@ -58,8 +58,8 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     std::mutex mutex;
     std::condition_variable changed;
     const std::unique_ptr<std::atomic<bool>[]> ready(new std::atomic<bool>[n]());
-    std::atomic<size_t> awaited{n};     // by this thread, which sleeps
-    size_t failed_at = n, n_ended = 0;  // helpers that have ended
+    std::atomic<size_t> awaited{n};     // this thread sleeps until it is ready
+    size_t failed_at = n, n_ended = 0;  // helper threads that have ended
     std::exception_ptr failure, alarm;
     const auto fail = [&](size_t i) {
         const std::lock_guard<std::mutex> lock(mutex);
@@ -67,7 +67,7 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
             failed_at = i;
             failure = std::current_exception();
         }
-        next = n;  // tasks before this one were all taken already
+        next = n;  // all earlier tasks have been taken
         changed.notify_one();
     };
     const auto help = [&](size_t worker) {
@@ -96,7 +96,7 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     try {
         for (size_t i = 1; i < std::min(threads, n); ++i) helpers.emplace_back(help, i);
     } catch (const std::exception&) {
-        // No more threads to be had, or no memory for them: go on with those there are.
+        // No more threads or memory available: continue with the existing threads.
     }
     const auto look = [&] {
         try {
@@ -139,7 +139,7 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     } catch (...) {
         fail(i);
     }
-    // After a failure the others end what they have begun, if watch() lets them.
+    // After a failure, helpers finish their current tasks, unless watch() throws.
     const auto is_over = [&] {
         std::unique_lock<std::mutex> lock(mutex);
         return changed.wait_for(lock, kLookAfter, [&] { return n_ended == helpers.size(); });
@@ -153,15 +153,14 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     if (failure) std::rethrow_exception(failure);
 }
 
-// Without an order in which anything is finished.
+// Runs tasks without an ordered finish.
 template <typename Work, typename Watch>
 void run_watched(size_t n, size_t threads, Work&& work, Watch&& watch) {
     run_in_order(
         n, threads, n, work, [](size_t, size_t) {}, watch);
 }
 
-// With working memory of an engine: work(task, scratch), or work(task) where none is needed. Stops where the
-// interrupt_check throws.
+// Runs work(task, scratch) with working memory of an engine, or work(task). Stops if interrupt_check throws.
 template <typename Work, typename Finish>
 void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const size_t& together, Work&& work,
                         Finish&& finish) {
@@ -185,7 +184,7 @@ void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
     run_tasks_in_order(engine, n, threads, n, work, [](size_t, size_t) {});
 }
 
-// Puts the tasks' ids one after the other, and makes splits that count within a task count over all.
+// Concatenates the tasks' ids, and turns splits within a task into splits over all.
 inline void join_parts(const std::vector<Task>& tasks, std::vector<IdBuffer>* parts, IdBuffer* ids,
                        std::vector<int64_t>* splits) {
     if (parts->size() == 1) {

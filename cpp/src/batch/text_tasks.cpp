@@ -23,7 +23,7 @@ size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t
 
 namespace {
 
-// `seams_for(text)` is null for texts that are not to be cut.
+// `seams_for(text)` returns null for a text that should not be cut.
 template <typename SeamsFor>
 std::vector<TextTask> cut_texts(const std::vector<TextView>& texts, SeamsFor&& seams_for) {
     std::vector<TextTask> tasks;
@@ -64,7 +64,7 @@ size_t bytes_of(const std::vector<TextView>& texts) {
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads) {
     return cut_texts(texts, [&](const TextView& text) -> const Seams* {
-        // Cutting is for more threads, and for texts that would be copied whole.
+        // Cut only for several threads, or if uncut texts would be converted whole.
         if (threads == 1 && text.width == 0) return nullptr;
         return &engine.seams(options.special_as_text);
     });
@@ -77,7 +77,7 @@ std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<Text
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out) {
-    // Parts begin and end between characters, so that the first part with an invalid byte has the text's first one.
+    // Parts begin and end between characters, so the first part with an invalid byte has the text's first one.
     const auto read = [&](size_t i, size_t from, size_t to) {
         const Bytes text = reader->read(texts[i], from, to);
         if (utf8_error == nullptr || texts[i].width != 0) return text;
@@ -94,7 +94,7 @@ void encode_task(const Engine& engine, const std::vector<TextView>& texts, const
         }
         return;
     }
-    const SingleFrame* const frame = engine.single_frame();  // not null: there are seams
+    const SingleFrame* const frame = engine.single_frame();  // not null, because the text has seams
     const Bytes text = read(task.begin, task.from, task.to);
     if (options.add_special_tokens && task.from == 0) append_ids(frame->before, &out->ids);
     engine.encode_inner_ids(text, options.special_as_text, scratch, &out->ids, task.from > 0);

@@ -1,4 +1,4 @@
-// Texts cut into tasks for threads: many small texts to a task, and a large text, where it has seams, into several.
+// Divides texts into tasks for threads: several small texts per task, and a large text into parts at its seams.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ class Seams;
 
 struct TextTask {
     size_t begin, end;        // texts
-    size_t from = 0, to = 0;  // units of the one text, of which this is a part
-    bool is_part = false;     // else whole texts
+    size_t from = 0, to = 0;  // units of a single text, for a part
+    bool is_part = false;     // otherwise whole texts
     bool is_last = true;      // the text ends with this part
 };
 
@@ -23,20 +23,20 @@ constexpr size_t kPartUnits = size_t(1) << 18;
 
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads);
-// The same for counting words: large texts are cut in any case, at the seams of words.
+// The same for counting words: always cuts large texts, at seams of words.
 std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
 
-// The last unit before `to` where the text can be cut, looked for in its neighbourhood alone; `from` if there is none.
-// The bytes of the text need not be UTF-8.
+// The last unit before `to`, and near it, at which the text can be cut; else `from`. The bytes of the text need not be
+// UTF-8.
 size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader);
 
-// The ids of a task, text by text: those of text i end at ends[i - task.begin].
+// The ids of a task's texts: those of text i end at ends[i - task.begin].
 struct TextIds {
     IdBuffer ids;
     std::vector<size_t> ends;
 };
 
-// visit(text, its ids, how many, whether the text ends with them) for all that n tasks made.
+// Calls visit(text, ids, count, whether they complete the text) for the results of n tasks.
 template <typename Visit>
 void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, size_t n, Visit&& visit) {
     for (size_t t = 0; t < n; ++t) {
@@ -49,23 +49,23 @@ void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, 
     }
 }
 
-// Appends the ids of a task's texts, or of its part of one. With `utf8_error` texts of bytes (width 0) are
-// checked: Error(utf8).
+// Appends the ids of a task's texts, or of its part of a text. With `utf8_error`, checks texts of bytes (width 0):
+// Error(utf8).
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out);
 
 size_t bytes_of(const std::vector<TextView>& texts);
 
-// Encodes all texts, and calls finish(tasks, their ids, count) in this thread, for some tasks in order after the
-// others. See run_tasks_in_order.
+// Encodes all texts, and calls finish(tasks, ids, count) in this thread for finished tasks in order. See
+// run_tasks_in_order.
 template <typename Finish>
 void encode_texts(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                   size_t threads, const size_t& together, Finish&& finish, Utf8Error utf8_error = nullptr) {
     threads = thread_count(threads, bytes_of(texts));
     const std::vector<TextTask> tasks = make_text_tasks(engine, texts, options, threads);
     std::vector<std::unique_ptr<TextIds>> done(tasks.size());
-    std::vector<std::unique_ptr<TextIds>> spare;  // memory that is warm already
+    std::vector<std::unique_ptr<TextIds>> spare;  // memory for reuse
     std::vector<std::unique_ptr<Utf8Reader>> readers;
     std::mutex mutex;
     const auto work = [&](size_t t, Scratch& scratch) {

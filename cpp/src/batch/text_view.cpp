@@ -7,17 +7,18 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kKept = size_t(1) << 20;  // more is given back with the next text
+constexpr size_t kKept = size_t(1) << 20;  // larger memory is freed with the next text
 
-// Fewer units than this are written before their instruction set is found.
+// Shorter texts are written without the instruction set's writer.
 constexpr size_t kManyUnits = 96;
 
-// Writes at most 4 bytes a unit (2 of width 1, 3 of width 2). Null for what is no code point, or a surrogate.
+// Writes at most 4 bytes per unit (2 for width 1, 3 for width 2). Returns null for a surrogate or an invalid code
+// point.
 template <typename Unit>
 uint8_t* write_by_units(const Unit* p, const Unit* end, uint8_t* to) {
     while (p < end) {
         if (end - p >= 8) {
-            // Most text has long stretches of ASCII, and is not slower where it has none.
+            // Most text has long runs of ASCII; other text is not slower.
             Unit any = 0;
             for (int i = 0; i < 8; ++i) any = Unit(any | p[i]);
             if (any < 0x80) {
@@ -85,7 +86,7 @@ size_t utf8_size(const TextView& text, size_t from, size_t to) {
 }
 
 void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
-    if (to == from) return;  // there may be no memory
+    if (to == from) return;  // the memory may be null
     if (text.width == 0) {
         std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
     } else if (write_units(text, from, to, to - from < kManyUnits ? kNoUtf8Writers : best_utf8_writers(), memory) ==
@@ -97,7 +98,7 @@ void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
 Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
     if (text.width == 0) return {static_cast<const uint8_t*>(text.data) + from, to - from};
     const size_t most = (to - from) * (text.width == 4 ? 4 : text.width + 1);
-    // Not null, even for nothing: that would say that it is no text.
+    // Not null even for empty text, because null means an error.
     if (memory_ == nullptr || most > capacity_ || capacity_ > kKept) {
         capacity_ = most > 4096 ? most : 4096;
         memory_.reset();

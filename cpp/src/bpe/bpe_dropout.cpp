@@ -20,7 +20,7 @@ DropoutMerger::DropoutMerger()
     try {
         std::random_device device;
         state_ ^= uint64_t(device()) << 32 | device();
-    } catch (const std::exception&) {  // no source of randomness: the clock has to do
+    } catch (const std::exception&) {  // no random device: use the clock
     }
 }
 

@@ -1,5 +1,5 @@
-// Merging that skips merges at random (I. Provilkov et al., "BPE-Dropout", 2020), as the reference does it: a skipped
-// merge waits until one that is not skipped has been taken from the queue.
+// Merging with dropout (I. Provilkov et al., "BPE-Dropout", 2020), as in the reference: a skipped merge returns to the
+// queue after the next merge that is applied.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ class DropoutMerger {
   public:
     DropoutMerger();
 
-    // Merges n symbols, and adds up the sizes of those that become one, in place; returns how many are left.
+    // Merges n symbols in place, adding up the sizes of merged ones. Returns how many are left.
     size_t merge(const MergeTables& tables, float dropout, uint32_t* symbols, uint32_t* sizes, size_t n);
 
-    // Gives back what an unusually large input made grow.
+    // Frees memory that an unusually large input took.
     void trim();
 
   private:

@@ -11,7 +11,7 @@ bool is_tail(uint8_t byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-// How many bytes the character with this first one has, 0 if there is none.
+// The number of bytes of a character with this first byte; 0 if it begins none.
 uint32_t size_of(uint8_t lead) {
     if (lead < 0x80) return 1;
     if (lead < 0xC0 || lead >= 0xF8) return 0;
@@ -24,13 +24,13 @@ uint32_t number_of(const uint8_t* p, uint32_t size) {
     return number;
 }
 
-// Part of a string beside a border: a whole character, or as much of one as the string has.
+// The part of a string next to a border: a whole character, or a part that the string's end cuts.
 struct Part {
-    uint32_t size;  // 0: no character can be there
+    uint32_t size;  // 0: no character fits
     bool whole;
 };
 
-// What ends at `end` of a string that begins at `begin`.
+// The part that ends at `end`, in a string that begins at `begin`.
 Part part_before(const uint8_t* begin, const uint8_t* end) {
     uint32_t tails = 0;
     while (tails < 4 && end - begin > tails && is_tail(end[-1 - int(tails)])) ++tails;
@@ -39,7 +39,7 @@ Part part_before(const uint8_t* begin, const uint8_t* end) {
     return {size_of(end[-1 - int(tails)]) == tails + 1 ? tails + 1 : 0, true};
 }
 
-// What begins at `begin` of a string that ends at `end`.
+// The part that begins at `begin`, in a string that ends at `end`.
 Part part_after(const uint8_t* begin, const uint8_t* end) {
     const uint32_t size = size_of(*begin), here = uint32_t(std::min<ptrdiff_t>(size, end - begin));
     for (uint32_t i = 1; i < here; ++i)
@@ -53,7 +53,7 @@ ByteCuts::ByteCuts(Array<uint64_t> section) : parts_(section.data), filter_(sect
     while ((uint64_t(1) << (64 - shift_)) < section.size - kPartWords) --shift_;
 }
 
-// A part of a character is at the border, so on the other side of it the string ends or begins.
+// One side of the border is a part of a character, so the merged string begins or ends in the other character.
 bool ByteCuts::joins_part(Char left, Char right) const {
     if (has(begin_key(left.bytes, right.bytes & 0xFF)) && joins_begin(left.bytes, right)) return true;
     if (left.size == 1 || !has(end_key(left.bytes >> (8 * (left.size - 1)), right.bytes & 0xFF))) return false;

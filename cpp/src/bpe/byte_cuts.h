@@ -1,17 +1,17 @@
-// Where a pretoken of byte-level BPE can be cut before it is merged: between two characters that no merge joins.
+// Where a pretoken of byte-level BPE can be cut before merging: between two characters that no merge joins.
 //
-// Proof that the parts' encodings, joined, are the whole's. A border is cut only if no string that a merge makes has
-// bytes on both sides of it there. Merging begins with single bytes, which lie on one side, and the first merge to take
-// from both sides would make such a string; so none does. Every other merge works on one side alone, and neither needs
-// nor changes anything of the other; on each side the next merge is always the one of lowest rank, the leftmost of
-// equals, among that side's own. So each side takes the steps that it takes alone.
+// Proof that the encodings of the parts, concatenated, are the encoding of the whole. A border is cut only if no string
+// that a merge makes crosses it with these bytes on both sides. Merging begins with single bytes, each on one side. The
+// first merge across the border would make such a string. Every other merge works on one side, and neither needs nor
+// changes the other side. On each side the next merge is always that side's own: the lowest rank, leftmost among
+// equals.
 //
-// Only the characters before and after are looked at, and the set is a filter. A missed cut only costs time, and no
-// wrong cut is ever made. Byte vocabularies have tokens that begin or end inside a character, so a part of a string
-// beside a border may also be the end or the beginning of a character.
+// The test only looks at the characters before and after, in a filter. False positives cost a cut, which costs time; no
+// wrong cut is ever made. Byte vocabularies have tokens that begin or end inside a character, so the strings next to a
+// border may also be parts of a character.
 //
-// A character here is a lead byte with as many continuation bytes (80 to BF) as it asks for, whatever they encode:
-// enough for the proof, which is about bytes. Next to anything else no cut is made, nor between two of ASCII.
+// Here a character is a lead byte with the continuation bytes (80 to BF) that it requires, whatever they encode. The
+// proof is about bytes, so that suffices. No cut is made next to other bytes, or between two ASCII characters.
 #pragma once
 
 #include <algorithm>
@@ -33,12 +33,12 @@ class ByteCuts {
     };
 
   public:
-    // One bit for each last byte of a character (below C0) and each first byte of the next one, at last * 256 + first:
-    // that there are keys of a part of a character between such two. For most scripts there are none.
+    // One bit for each pair of a character's last byte (below C0) and the next one's first byte, at last * 256 + first.
+    // It is set if keys with a part of a character exist for such a pair. Most scripts have none.
     static constexpr size_t kPartWords = kByteCutsPartWords;
 
     ByteCuts() = default;
-    // Of a section that has the size of one.
+    // `section` must have a valid size.
     explicit ByteCuts(Array<uint64_t> section);
 
     // Walks over the characters of p[0, size), which is not empty.
@@ -47,7 +47,7 @@ class ByteCuts {
         Walk(const ByteCuts& cuts, const uint8_t* p, size_t size)
             : cuts_(cuts), p_(p), size_(size), left_(char_at(p, 0, size)) {}
 
-        // The next border that can be cut, `size` in the end.
+        // The next border that can be cut; `size` at the end.
         size_t next() {
             while (true) {
                 if (left_.bytes < 0x80) {
@@ -73,16 +73,16 @@ class ByteCuts {
 
   private:
     friend class ByteCutsBuilder;
-    static constexpr uint32_t kNoChar = 0xFFFFFFFFu;  // no character is of these bytes
-    static constexpr uint32_t kMark = 0xFFFFFF00u;    // nor is a part of one of these and another
+    static constexpr uint32_t kNoChar = 0xFFFFFFFFu;  // not the bytes of any character
+    static constexpr uint32_t kMark = 0xFFFFFF00u;    // nor of a part of one and another
 
-    // What is no character is passed over by the byte.
+    // Bytes that form no character are skipped one by one.
     static Char char_at(const uint8_t* p, size_t at, size_t size) {
         uint32_t word;
         if (size - at >= 4) {
             std::memcpy(&word, p + at, 4);
         } else {
-            // Zeros beyond the end are no continuation bytes.
+            // Pads with zeros, which are not continuation bytes.
             word = p[at];
             if (size - at > 1) word |= uint32_t(p[at + 1]) << 8;
             if (size - at > 2) word |= uint32_t(p[at + 2]) << 16;
@@ -94,11 +94,12 @@ class ByteCuts {
         return {kNoChar, 1};
     }
 
-    // Keys: the bytes before the border and those after it. A lead byte says how many belong to it, so the begin of a
-    // character, its end and a whole one are never the same number.
+    // A key has the bytes before and after the border. A lead byte tells the number of bytes, so a character's
+    // beginning, its end and a whole character are never the same number.
     static uint64_t key(uint32_t left, uint32_t right) { return uint64_t(left) << 32 | right; }
-    // That there are keys of the character `left` and the begin of one with this first byte; of the end of one with
-    // this last byte and anything with this first byte.
+    // Marks that keys exist for the character `left` and the beginning of one with this first byte.
+    // The end_key marks that keys exist for the end of a character with this last byte and any character with this
+    // first byte.
     static uint64_t begin_key(uint32_t left, uint32_t first) { return key(left, kMark | first); }
     static uint64_t end_key(uint32_t last, uint32_t first) { return key(kMark | last, kMark | first); }
     static size_t part_bit(uint32_t last, uint32_t first) { return last << 8 | first; }
@@ -109,7 +110,7 @@ class ByteCuts {
     };
     static Place place(uint64_t key, uint32_t shift) {
         const uint64_t hash = key_hash(key);
-        // No shift by all 64 bits, when there is one word.
+        // Two shifts, because a shift by 64 is undefined if the filter has one word.
         return {hash >> 1 >> (shift - 1),
                 uint64_t(1) << (hash >> (shift - 6) & 63) | uint64_t(1) << (hash >> (shift - 12) & 63)};
     }
@@ -132,10 +133,10 @@ class ByteCuts {
     uint32_t shift_ = 64;
 };
 
-// The section, of the strings that merges make.
+// Builds the section from the strings that merges make.
 std::vector<uint64_t> build_byte_cuts(const std::vector<std::string_view>& strings);
 
-// The same, of the ids that merges make, any number of times each.
+// Builds the section from the ids that merges make; ids may repeat.
 template <typename BytesOf>
 std::vector<uint64_t> build_byte_cuts(std::vector<uint32_t> products, BytesOf bytes_of) {
     std::sort(products.begin(), products.end());

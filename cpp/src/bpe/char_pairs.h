@@ -1,6 +1,8 @@
-// Which pairs of neighbouring characters a merge can join: those inside the strings that merges make. Between any
-// others a text can be cut before it is merged, and a cut that is missing costs time alone, so the set may say "joins"
-// too often, never too seldom.
+// The pairs of neighbouring characters that a merge can join: those inside the strings that merges make. A text can be
+// cut between any other pair before it is merged. A missing cut only costs time, so the set may have false positives,
+// but no false negatives.
+//
+// Example: if merges make only "ab" and "abc", the pairs are ab and bc, and "abcab" can be cut between c and a.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +14,8 @@
 
 namespace crayon {
 
-// The section: a bit for each pair of ASCII characters at a * 128 + b; a word of flags; then a power of two of words in
-// which each other pair has the bit pair_hash(a << 21 | b).
+// The section: a bit for each pair of ASCII characters at a * 128 + b. Then a word of flags. Then a power of two of
+// words, in which each other pair sets the bit pair_hash(a << 21 | b).
 struct CharPairs {
     static constexpr size_t kAsciiWords = 128 * 128 / 64;
     static constexpr size_t kFixedWords = kAsciiWords + 1;
@@ -23,7 +25,7 @@ struct CharPairs {
     uint32_t shift = 0;
 
     CharPairs() = default;
-    // Of a section that was verified.
+    // `section` must have been verified.
     explicit CharPairs(Bytes section);
 
     bool is_text_only() const { return words[kAsciiWords] & kTextOnly; }
@@ -32,17 +34,17 @@ struct CharPairs {
         return words[bit >> 6] >> (bit & 63) & 1;
     }
     bool joins(uint32_t a, uint32_t b) const { return (a | b) < 128 ? joins_ascii(a, b) : joins_others(a, b); }
-    // Of two that are not both ASCII.
+    // For two characters that are not both ASCII.
     bool joins_others(uint32_t a, uint32_t b) const {
         const uint64_t bit = pair_hash(pair_key(a, b), shift);
         return words[kFixedWords + (bit >> 6)] >> (bit & 63) & 1;
     }
 };
 
-// Of the strings that merges make, which are UTF-8.
+// Builds the section from the strings that merges make, in UTF-8.
 std::vector<uint64_t> build_char_pairs(const std::vector<std::string_view>& strings, bool text_only);
 
-// Whether a section has the size of one.
+// Whether a section can have this size.
 bool is_char_pairs_size(size_t bytes);
 
 }  // namespace crayon

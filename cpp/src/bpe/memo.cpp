@@ -15,14 +15,14 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kProbes = 8;                          // buckets that a word may be in, from the one of its hash on
+constexpr size_t kProbes = 8;                          // Buckets to probe for a word.
 constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
-constexpr uint64_t kManyBuckets = uint64_t(1) << 16;   // 4 MiB: from there on, tables grow in smaller steps
-constexpr size_t kChunkWords = size_t(1) << 19;        // of records: 2 MiB
+constexpr uint64_t kManyBuckets = uint64_t(1) << 16;   // 4 MiB: from here on, tables grow in smaller steps
+constexpr size_t kChunkWords = size_t(1) << 19;        // records: 2 MiB
 constexpr size_t kMostChunks = 1024;
-constexpr size_t kFreely = size_t(64) << 20;  // bytes; beyond, growing has to pay
-constexpr size_t kLeast = size_t(1) << 20;    // bytes of a generation that may begin another one
-constexpr size_t kMostOfAll = kMostChunks * kChunkWords * sizeof(uint32_t) / 2;  // fewer than the chunks have
+constexpr size_t kFreely = size_t(64) << 20;  // In bytes; beyond this, growth must pay off.
+constexpr size_t kLeast = size_t(1) << 20;    // In bytes; a smaller generation is not replaced.
+constexpr size_t kMostOfAll = kMostChunks * kChunkWords * sizeof(uint32_t) / 2;  // Fewer bytes than the chunks have.
 constexpr uint32_t kTold = 32;    // calls of keep() between two updates of the shared counters
 constexpr uint64_t kClaimed = 1;  // key[1] of a slot while a thread writes it
 
@@ -92,7 +92,7 @@ struct MemoTable {
     ZeroedMemory memory;
     Slot* slots;
     uint64_t mask;
-    alignas(64) std::atomic<uint64_t> used{0};  // not beside what every look-up reads
+    alignas(64) std::atomic<uint64_t> used{0};  // in another cache line than fields that every lookup reads
     std::atomic<uint64_t> found{0};
     MemoTable* smaller = nullptr;  // the table that this one replaced; other threads may still read it
 };
@@ -140,13 +140,13 @@ class MemoGeneration {
             release(it);
         }
     }
-    // Removes a hold. Whoever removes the last one frees the memory.
+    // Removes a hold. The last removal frees the memory.
     static void release(MemoGeneration* it) {
         if (it->holds_.fetch_sub(1) != 1) return;
         uint64_t none = 0;
         if (!it->holds_.compare_exchange_strong(none, kFreeing)) return;
         it->free_memory();
-        // hold() of another thread may have added a hold for a moment, so this adds and does not store.
+        // Adds instead of storing, because hold() of another thread may have added a hold for a moment.
         it->holds_.fetch_add(kFree - kFreeing);
     }
     static void release(std::atomic<MemoGeneration*>& place) {
@@ -160,13 +160,13 @@ class MemoGeneration {
         return bytes_of_tables_.load(std::memory_order_relaxed) + 4 * head_.load(std::memory_order_relaxed);
     }
 
-    // Returns room for a record of `words` 32-bit words and sets `place`; null if there is none.
+    // Returns room for a record of `words` 32-bit words and sets `place`; null if the generation is full.
     uint32_t* reserve(size_t words, uint64_t* place) {
         for (int tries = 0; tries < 2; ++tries) {
             const uint64_t at = head_.fetch_add(words, std::memory_order_relaxed);
             const uint64_t chunk = at / kChunkWords;
             if (chunk >= kMostChunks) return nullptr;
-            if (at % kChunkWords + words > kChunkWords) continue;  // no record goes over an end
+            if (at % kChunkWords + words > kChunkWords) continue;  // a record must not cross the end of a chunk
             uint32_t* const memory = chunk_at(chunk);
             if (memory == nullptr) return nullptr;
             *place = at;
@@ -200,7 +200,7 @@ class MemoGeneration {
             }
         }
         larger->smaller = table;
-        if (start_table(larger.get(), table)) (void)larger.release();  // else another thread was first
+        if (start_table(larger.get(), table)) (void)larger.release();  // otherwise another thread was first
         return true;
     }
     // Frees the tables that `table` replaced. No thread may read them.
@@ -209,7 +209,7 @@ class MemoGeneration {
     std::atomic<MemoGeneration*> older{nullptr};
 
   private:
-    // Of holds_: no generation at all, and one whose memory is being freed.
+    // Values of holds_: unused, and being freed.
     static constexpr uint64_t kFree = uint64_t(1) << 40, kFreeing = uint64_t(1) << 32;
 
     bool start_table(MemoTable* table, MemoTable* before) {
@@ -221,7 +221,7 @@ class MemoGeneration {
         uint32_t* memory = chunks_[chunk].load(std::memory_order_acquire);
         if (memory != nullptr) return memory;
         constexpr size_t kBytes = kChunkWords * sizeof(uint32_t);
-        void* block = chunk > 0 ? huge_memory(kBytes) : nullptr;  // the first may stay nearly empty
+        void* block = chunk > 0 ? huge_memory(kBytes) : nullptr;  // the first chunk may stay nearly empty
         if (block == nullptr) block = std::malloc(kBytes);
         if (block == nullptr) return nullptr;
         if (chunks_[chunk].compare_exchange_strong(memory, static_cast<uint32_t*>(block), std::memory_order_acq_rel))
@@ -250,7 +250,7 @@ class MemoGeneration {
     MemoGeneration* next_ = nullptr;
     std::atomic<MemoTable*> table_{nullptr};
     std::atomic<size_t> bytes_of_tables_{0};
-    alignas(64) std::atomic<uint64_t> head_{0};  // where the next record begins, in words
+    alignas(64) std::atomic<uint64_t> head_{0};  // start of the next record, in words
     std::atomic<uint32_t*> chunks_[kMostChunks] = {};
 };
 
@@ -417,7 +417,7 @@ void MemoReader::count_kept() {
     if (is_full && bytes <= most && generation.grow(table, pays ? most : std::min(most, kFreely))) {
         MemoTable* const larger = generation.table();
         newer_.table = larger;
-        // Two holds are the memo's and this reader's. A reader that comes later loads `larger`.
+        // The memo and this reader have the two holds. A later reader loads `larger`.
         if (generation.holds() == 2 && memo_->newest_.load() == &generation) generation.free_smaller_tables(larger);
         return;
     }

@@ -1,9 +1,9 @@
-// A cache that all threads of an engine share: words of up to kLongest bytes and their ids. A thread looks up here the
-// words that its own WordCache does not hold, and adds the words that it merged. So the engine merges a word once.
+// A cache that all threads of an engine share: words of up to kLongest bytes and their ids. A thread looks here for
+// words that its own WordCache lacks, and adds the words that it merged. So the engine merges a word once.
 //
 // Threads publish entries without locks, since a child of fork() would wait forever for a lock that another thread of
-// its parent held. A published entry never changes. When a generation is full, the memo begins a new one. Readers look
-// in both and move the words that they find to the new one, until that is full, too.
+// its parent held. A published entry never changes. When a generation is full, the memo begins a new one. Readers
+// search both, and move found words to the new one until it is full, too.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@ namespace crayon {
 class MemoGeneration;
 struct MemoTable;
 
-// In place of an entry's number of ids.
-constexpr uint32_t kRecorded = 15;  // more than kWordIds, or of a longer word: record_of() finds them
+// Kinds of entries, in place of the number of ids.
+constexpr uint32_t kRecorded = 15;  // more than kWordIds ids, or a longer word: see record_of()
 constexpr uint32_t kUncached = 14;  // re-encoded when its ids are written
-constexpr uint32_t kTask = 13;      // the first word says which task makes it; not outside of one block's making
+constexpr uint32_t kTask = 13;      // the first id is the index of the task that makes it; only while a block is made
 
 inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
     return {{key.lo, key.hi | uint64_t(kind) << 60}, {uint32_t(value), uint32_t(value >> 32), 0, 0}};
@@ -49,14 +49,14 @@ class Memo {
 // One thread's view of a memo. A reference that it returns is valid until the next refresh() or rest().
 class MemoReader {
   public:
-    // A record: the number of ids and of bytes (0 where the key is the word itself), the bytes, the ids.
+    // A record: the number of ids and of bytes (0 if the key is the word itself), the bytes, the ids.
     struct Record {
         uint32_t sizes;
         size_t count() const { return sizes >> 16; }
         size_t bytes() const { return sizes & 0xFFFF; }
         const uint8_t* word() const { return reinterpret_cast<const uint8_t*>(this + 1); }
         const uint32_t* ids() const { return &sizes + 1 + (bytes() + 3) / 4; }
-        // Writes them, and up to three words more; returns how many.
+        // Writes the ids and up to three more words. Returns the number of ids.
         size_t copy(uint32_t* out) const {
             for (size_t i = 0; i < count(); i += 4) std::memcpy(out + i, ids() + i, 16);
             return count();
@@ -69,8 +69,8 @@ class MemoReader {
     MemoReader(const MemoReader&) = delete;
     MemoReader& operator=(const MemoReader&) = delete;
 
-    // Before each block of words: switches to the generations that other threads began. Returns true if entries that
-    // this reader returned may name freed records; has_record() tells which.
+    // Switches to generations that other threads began; call it before each block of words. Returns true if entries
+    // that this reader returned may name freed records; has_record() tells which.
     bool refresh();
     // Releases all memory until the next refresh().
     void rest();
@@ -99,7 +99,7 @@ class MemoReader {
   private:
     struct Hold {  // on one generation
         MemoGeneration* generation = nullptr;
-        uint32_t number = 0;  // of the generation; 0 is none
+        uint32_t number = 0;  // of the generation; 0: none
         const MemoTable* table = nullptr;
     };
     bool change();

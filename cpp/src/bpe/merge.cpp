@@ -20,9 +20,9 @@ uint32_t log2_of(uint64_t power) {
     return bits;
 }
 
-// After this many preemptions the sweeps give way to the plain heap, which no vocabulary can make quadratic.
+// After this many preemptions a plain heap replaces the sweeps, because no vocabulary can make it quadratic.
 constexpr int kMaxPreemptions = 8;
-// Working memory above this many elements is returned by trim().
+// trim() frees working memory above this many elements.
 constexpr size_t kKeep = size_t(1) << 18;
 
 template <typename T>
@@ -64,25 +64,28 @@ void MergeTables::choose_batch(CpuLevel level) {
 #endif
 }
 
-// Two facts make windows exact. (1) In an encoding, any two neighbours alone encode to themselves: no merge of the
-// whole crossed a token's border, so the pair's own merging follows the same steps. (2) A sequence of tokens in which
-// that holds for all neighbours is the encoding of its bytes: the first merge of the whole to cross a border would have
-// crossed it in the pair, too. So where the encodings of two overlapping windows have a token in common, the left one
-// up to it and the right one from it on are the encoding of both. (The same property is the basis of the `bpe` crate of
-// github.com/github/rust-gems.) If they have none, the overlap grows, in the end to all that was done.
+// Two facts make windows exact.
+// (1) In an encoding, any two neighbours alone encode to themselves: no merge of the whole crossed a token's border, so
+// the pair's own merging follows the same steps.
+// (2) A sequence of tokens in which (1) holds for all neighbours is the encoding of its bytes. The first merge of the
+// whole to cross a border would have crossed it in the pair, too.
+//
+// So where the encodings of two overlapping windows share a token, the left one up to it and the right one from it on
+// encode both. (The `bpe` crate of github.com/github/rust-gems uses the same property.) If they share none, the overlap
+// grows, at most to the whole left window.
 size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     if (bytes.size <= kWindow) return merge_whole(tables, bytes, out);
     const auto size_of = [&](uint32_t id) -> size_t { return tables.token_offsets[id + 1] - tables.token_offsets[id]; };
     size_t end = kWindow, overlap = kOverlap;
     size_t n = merge_whole(tables, bytes.slice(0, end), out);
-    Bytes merged;  // what window_ has the m ids of
+    Bytes merged;  // the bytes of the m ids in window_
     size_t m = 0;
     while (end < bytes.size) {
         size_t left = n, start = end;  // out[left] begins at byte `start`
         while (left > 0 && end - start < overlap) start -= size_of(out[--left]);
         const size_t stop = std::min(bytes.size, end + std::max(kWindow, 2 * overlap) - overlap);
         const Bytes window = bytes.slice(start, stop);
-        if (window.view() != merged.view()) {  // long runs of a letter, or of a few, come round
+        if (window.view() != merged.view()) {  // windows repeat in long runs of a few letters
             window_.resize(window.size);
             m = merge_whole(tables, window, window_.data());
             merged = window;
@@ -153,8 +156,8 @@ size_t Merger::finish(uint32_t* out) const {
     return n;
 }
 
-// Merges position `at` with its successor and ranks the two pairs that this makes. A position that was merged away
-// keeps rank kNoRank, so whatever still waits for it is seen to be stale.
+// Merges position `at` with its successor and ranks the two new pairs. A merged position keeps rank kNoRank, so entries
+// that still refer to it are recognized as stale.
 void Merger::apply(const MergeTables& tables, uint32_t at) {
     const uint32_t gone = next_[at], after = next_[gone], before = previous_[at];
     symbol_[at] = tables.products[rank_[at]];
@@ -165,13 +168,13 @@ void Merger::apply(const MergeTables& tables, uint32_t at) {
     if (before != kNone) rank_[before] = tables.rank(symbol_[before], symbol_[at]);
 }
 
-// All pairs of one rank are merged in one sweep from left to right. That is the order of a queue by (rank, position) as
-// long as no merge of the sweep makes a pair of lower rank; when one does, the rest of the sweep waits again.
+// All pairs of one rank are merged in one sweep from left to right. This equals the order of a queue by (rank,
+// position), unless a merge of the sweep makes a pair of lower rank. Then the rest of the sweep waits again.
 size_t Merger::merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     start(tables, bytes);
     try {
         if (!sweep(tables)) heap(tables);
-    } catch (...) {  // out of memory: what waits must not meet the next pretoken
+    } catch (...) {  // out of memory: waiting positions must not reach the next pretoken
         waiting_.clear();
         ranks_ = RankSet();
         throw;
@@ -183,7 +186,7 @@ bool Merger::sweep(const MergeTables& tables) {
     if (waiting_.size() < tables.n_merges) waiting_.resize(tables.n_merges, kNone);
     ranks_.resize(tables.n_merges);
     nodes_.clear();
-    uint32_t least_new = kNone;  // the least rank that began to wait since it was last looked at
+    uint32_t least_new = kNone;  // the least rank that began to wait since the last check
     const auto wait = [&](uint32_t position) {
         const uint32_t rank = rank_[position];
         if (waiting_[rank] == kNone) ranks_.insert(rank);
@@ -231,7 +234,7 @@ size_t Merger::merge_heap(const MergeTables& tables, Bytes bytes, uint32_t* out)
     return finish(out);
 }
 
-// A binary heap of (rank, position); entries whose pair has changed since are skipped.
+// A binary heap of (rank, position). Entries whose pair has changed are skipped.
 void Merger::heap(const MergeTables& tables) {
     const auto least_first = std::greater<uint64_t>();
     const auto entry = [&](uint32_t position) { return uint64_t(rank_[position]) << 32 | position; };

@@ -1,5 +1,5 @@
-// Merging many short pretokens together: several at a time, a step of each in turn, so that one does not wait for
-// another's memory, and without branches on what the tables say. A lone pretoken gains little.
+// Merges many short pretokens together, one step of each in turn. So their memory accesses overlap, and no branch
+// depends on a table. A single pretoken gains little.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct MergeTask {
 
     WordKey word;   // 1 to 15 bytes
     uint32_t* out;  // room for kRoom ids
-    size_t count;   // set: of ids; what is behind them in `out` means nothing
+    size_t count;   // set to the number of ids; `out` behind them is undefined
 };
 
-// Each way gives what merge_short gives.
+// All give the result of merge_short.
 using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
 // These need MergeTables::reachable_slots.

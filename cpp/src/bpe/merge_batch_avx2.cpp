@@ -1,4 +1,4 @@
-// Merging pretokens together with AVX2: sixteen lanes in two registers.
+// Merges pretokens together with AVX2: sixteen lanes in two registers.
 #include "bpe/merge.h"
 #include "bpe/merge_batch.h"
 #include "support/target.h"
@@ -46,7 +46,7 @@ class Lanes {
         }
     }
 
-    // Four at a time, whether there are so many or not.
+    // Always writes four ids at a time, also beyond the last one.
     static void write_ids(const uint32_t* ids, uint32_t which, uint32_t* out) {
         const uint32_t count = uint32_t(_mm_popcnt_u32(which));
         uint32_t n = 0;

@@ -1,11 +1,11 @@
-// Merging pretokens together with AVX-512 (F): sixteen lanes in one register.
+// Merges pretokens together with AVX-512 (F): sixteen lanes in one register.
 #include "bpe/merge.h"
 #include "bpe/merge_batch.h"
 #include "support/target.h"
 
 #if CRAYON_X86_64
 
-// GCC's own header says "undefined" by initializing a variable with itself, and GCC 12 warns of it (its bug 105593).
+// GCC's own header initializes a variable with itself to mean "undefined", and GCC 12 warns about it (its bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -48,7 +48,7 @@ class Lanes {
     }
 
   private:
-    // From 16 to 31, or -1, it is none.
+    // Numbers from 16 to 31, and -1, select no lane.
     static __mmask16 lane(uint32_t number) { return __mmask16(1u << (number & 31)); }
 
     __m512i lanes_;

@@ -1,4 +1,4 @@
-// Merging few symbols, whose ranks and places fit one vector of words.
+// Merges few symbols, whose ranks and places fit one vector of words.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@ constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
 static_assert(kMaxMerges < INT32_MAX >> kFewBits, "a rank leaves room for a place");
 constexpr int32_t kNoKey = INT32_MAX;
 
-// What orders merges: the rank, then the place of the left symbol. kNoKey when there is no merge.
+// The order of merges: by rank, then by the place of the left symbol; rank 5 at place 2 is 5 << kFewBits | 2. kNoKey if
+// the pair does not merge.
 inline int32_t few_key(uint32_t rank, size_t place) {
     return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | place);
 }
 
-// In place, for symbols that stay where they are. `keys`: few_key of each with the next; kSlots of them, so that the
-// least is found without a branch. `rank_of` says what later pairs have.
+// Merges in place; symbols keep their slots. `keys` has few_key of each symbol with its successor, kSlots of them, so
+// that the least is found without a branch. `rank_of` returns the rank of a new pair.
 template <size_t kSlots, typename RankOf>
 size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
     uint8_t next[kSlots + 1], previous[kSlots + 1];
@@ -44,7 +45,7 @@ size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, 
     return count;
 }
 
-// Up to kFewSymbols; as many keys. Returns how many symbols are left.
+// Merges up to kFewSymbols symbols, with as many keys. Returns how many are left.
 template <typename RankOf>
 size_t merge_few(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
     return n <= kFewSymbols / 2 ? merge_slots<kFewSymbols / 2>(products, rank_of, symbols, keys, n)

@@ -1,10 +1,12 @@
-// Merging pretokens of up to 15 bytes, sixteen lanes for each: for the instruction sets that have so many in a register
-// or two. Lane i holds the rank of the pair that begins at byte i, with i below it, so that the least of all lanes is
-// the next merge; all ones where there is none.
+// Merges pretokens of up to 15 bytes, with sixteen lanes for each, on instruction sets that have these in one or two
+// registers. Lane i holds the rank of the pair that begins at byte i, with i in the low bits, so the least lane is the
+// next merge. All ones mean no merge. In bits:
+//    rrrrrrrr rrrrrrrr rrrrrrrr rrrr____ rank
+//    ________ ________ ________ ____iiii byte where the pair begins
 //
-// A round does one merge of each of several pretokens, in passes over them: what is least, and its product; the two
-// pairs that the product is in, and their pilots; what they rank. So a pass waits for the memory of all of them at
-// once, and for no branch that depends on it: those that have no merge left are told apart by a mask.
+// A round does one merge in each of several pretokens, in passes over them: find the least lane and its product; hash
+// the two pairs that the product forms; look up their ranks. A pass waits for the memory of all pretokens at once,
+// without branches on it. A mask tells which pretokens have finished.
 #pragma once
 
 #include <immintrin.h>
@@ -17,13 +19,13 @@
 
 namespace crayon {
 
-// `Lanes` has sixteen lanes:
-//   static constexpr size_t kTogether             pretokens in turn, up to 32
-//   Lanes(tables, __m128i bytes, uint32_t pairs)  of the first `pairs` bytes, with those that follow them
-//   uint32_t least()
-//   void change(gone, here, here_rank, there, there_rank)   lanes, and what they get; `gone` all ones; from 16 on none
-//   static void load_ids(tables, __m128i bytes, uint32_t* ids)
-//   static void write_ids(const uint32_t* ids, uint32_t which, uint32_t* out)    those of a mask, in order
+// `Lanes` provides sixteen lanes:
+//  - static constexpr size_t kTogether: pretokens in turn, up to 32
+//  - Lanes(tables, __m128i bytes, uint32_t pairs): the ranks of the pairs at the first `pairs` bytes
+//  - uint32_t least(): the least lane
+//  - void change(gone, here, here_rank, there, there_rank): sets lanes, `gone` to all ones; none from 16 on
+//  - static void load_ids(tables, __m128i bytes, uint32_t* ids): loads the ids of single bytes
+//  - static void write_ids(const uint32_t* ids, uint32_t which, uint32_t* out): writes the ids of a mask, in order
 template <typename Lanes>
 class MergeLanes {
   public:
@@ -33,15 +35,15 @@ class MergeLanes {
 
   private:
     static constexpr uint32_t kNone = 0xFFFFFFFFu;
-    static constexpr uint32_t kNoToken = kMaxIds;  // no pair has it
+    static constexpr uint32_t kNoToken = kMaxIds;  // in no pair
 
     struct Word {
         Lanes lanes;
-        uint32_t ids[1 + 17];  // of the tokens, at 1 + the byte where each begins; around them what is none
-        uint32_t begins;       // a bit for each byte where a token begins, and one for the end
+        uint32_t ids[1 + 17];  // tokens, at 1 + the byte where each begins; kNoToken around them
+        uint32_t begins;       // one bit for each start of a token, and one for the end
         MergeTask* task;
-        // Of the merge under way: the byte where it begins, its product, the byte where the token before begins (-1:
-        // none) and the one that is none any more; the two pairs, and where they are among the merges.
+        // The current merge: its place, its product, the place of the token before it (-1: none), and the place that
+        // vanishes. Also the two new pairs, and their slots.
         uint32_t at, product, before, gone;
         uint64_t pairs[2];
         uint32_t places[2];
@@ -59,7 +61,7 @@ class MergeLanes {
         for (;;) {
             uint32_t ended = 0;
             for (size_t i = 0; i < running_; ++i) ended |= choose(order_[i]) << i;
-            // From the last one on: what takes its place was looked at already.
+            // From the last one down: the pretoken that replaces it was examined already.
             while (ended != 0) {
                 const size_t i = 31 - _lzcnt_u32(ended);
                 const uint32_t bit = uint32_t(1) << i;
@@ -90,7 +92,7 @@ class MergeLanes {
         w->ids[1 + size] = kNoToken;
     }
 
-    // The next merge; 1 when there is none left.
+    // Chooses the next merge. Returns 1 if none is left.
     uint32_t choose(Word* w) const {
         const uint32_t least = w->lanes.least(), none = uint32_t(least == kNone);
         w->at = least & 15;
@@ -114,7 +116,7 @@ class MergeLanes {
             const uint64_t slot = t_.reachable_slots[w->places[i]];
             uint32_t missing = uint32_t(slot >> kRankBits == w->pairs[i]) - 1;
 #if defined(__GNUC__)
-            asm("" : "+r"(missing));  // else it becomes a branch, which is taken as often as not
+            asm("" : "+r"(missing));  // otherwise it becomes a branch, taken half of the time
 #endif
             return (uint32_t(slot & kMaxMerges) << 4 | place) | missing;
         };

@@ -1,5 +1,7 @@
-// Merging in arrays small enough for the first-level cache: the least rank is found by a scan, the gap closed by a
-// move.
+// Merges in arrays that fit the first-level cache: a scan finds the least rank, a move closes the gap.
+//
+// Example: the symbols l o w with the ranks 0 (l+o) and none (o+w). After one merge, they are lo w with the rank of
+// lo+w.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +12,8 @@
 
 namespace crayon {
 
-// In place, until `stop` symbols (at least one) are left or nothing merges; returns how many are left. `ranks`: of each
-// symbol with the next, kept up to date.
+// Merges in place until `stop` (at least one) symbols are left or nothing merges. Returns how many are left. `ranks`
+// has the rank of each symbol with its successor, and is kept up to date.
 inline size_t merge_scan(const MergeTables& tables, uint32_t* symbols, uint32_t* ranks, size_t n, size_t stop) {
     while (n > stop) {
         size_t best = 0;

@@ -1,4 +1,4 @@
-// Merging symbols that are not bytes, by the same sweeps and windows as in merge.cpp.
+// Merges symbols that are not bytes, by the sweeps and windows of merge.cpp.
 #include <algorithm>
 
 #include "bpe/merge.h"
@@ -21,7 +21,7 @@ size_t Merger::merge_window(const MergeTables& tables, const uint32_t* symbols, 
     }
     try {
         if (!sweep(tables)) heap(tables);
-    } catch (...) {  // out of memory: what waits must not meet the next pretoken
+    } catch (...) {  // out of memory: waiting positions must not reach the next pretoken
         waiting_.clear();
         ranks_ = RankSet();
         throw;
@@ -34,12 +34,12 @@ size_t Merger::merge_window(const MergeTables& tables, const uint32_t* symbols, 
     return count;
 }
 
-// Windows are exact for the reasons given at Merger::merge, where nothing depends on symbols being bytes.
+// Windows are exact by the argument at Merger::merge, which does not depend on symbols being bytes.
 size_t Merger::merge_symbols(const MergeTables& tables, const uint32_t* symbols, size_t size, uint32_t* out,
                              uint32_t* starts) {
     size_t end = std::min(size, kWindow), overlap = kOverlap;
     size_t n = merge_window(tables, symbols, end, out, starts);
-    const uint32_t *merged = symbols, *merged_end = symbols;  // what window_ has the m ids of
+    const uint32_t *merged = symbols, *merged_end = symbols;  // the symbols of the m ids in window_
     size_t m = 0;
     while (end < size) {
         size_t left = n, start = end;
@@ -55,7 +55,7 @@ size_t Merger::merge_symbols(const MergeTables& tables, const uint32_t* symbols,
         }
         size_t right = 0;
         if (left > 0) {
-            // A token of both that begins and ends at the same symbols.
+            // A token that begins and ends at the same symbols in both.
             const auto end_of = [](const uint32_t* all, size_t i, size_t count, size_t last) -> size_t {
                 return i + 1 < count ? all[i + 1] : last;
             };

@@ -12,7 +12,7 @@ namespace {
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Indices = std::unordered_map<std::string_view, uint32_t>;
 
-// The pairs of parts of a piece, those with a longer left part first. False when a part is a character that is no
+// The pairs of parts of a piece, longer left parts first. Returns false if a part is a single character without a
 // piece.
 bool find_cuts(const Indices& indices, Bytes piece, Pairs* pairs) {
     const size_t first = piece.empty() ? 0 : char_size(piece, 0);
@@ -64,7 +64,7 @@ std::optional<PieceMerges> merges_by_score(const std::vector<std::string_view>& 
         for (; i < made.size() && made[i].score == made[first].score; ++i)
             merges.pairs.insert(merges.pairs.end(), made[i].pairs.begin(), made[i].pairs.end());
         if (i - first > 1) {
-            if (made[first].score == 0) return std::nullopt;  // zeros of both signs are two scores
+            if (made[first].score == 0) return std::nullopt;  // zeros of both signs count as two scores
             merges.equal.emplace_back(begin, merges.pairs.size());
         } else if (is_entangled(made[first].pairs)) {
             merges.entangled.emplace_back(begin, merges.pairs.size());

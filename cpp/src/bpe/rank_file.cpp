@@ -23,7 +23,7 @@ std::array<int8_t, 256> digit_values() {
     return values;
 }
 
-// Decodes a text of whole groups of four, the last one padded; false for any other.
+// Decodes whole groups of four, the last one padded. Returns false for other texts.
 bool decode_base64(std::string_view text, std::string* out) {
     static const std::array<int8_t, 256> values = digit_values();
     out->clear();

@@ -12,8 +12,8 @@ namespace crayon {
 
 namespace {
 
-// Polynomial hashes (mod 2^64) of all prefixes of one token give the hash of any of its substrings in constant time.
-// A hit is compared byte for byte, so a collision costs time, never a wrong answer.
+// Polynomial hashes (mod 2^64) of a token's prefixes give the hash of any substring in constant time. Hits are compared
+// byte by byte, so a collision costs time, never a wrong answer.
 constexpr uint64_t multiplier = 0x9E3779B97F4A7C15u;
 
 inline uint64_t extend(uint64_t hash, char c) {
@@ -73,20 +73,20 @@ class TokenTable {
 
     static constexpr int kFilterBits = 21;
     const std::vector<std::string_view>& tokens_;
-    // Most texts that are asked for are no tokens. These say so of many, and stay in the processor's cache.
+    // Most substrings are not tokens. This filter rejects most of them, and stays in the processor's cache.
     std::vector<uint64_t> filter_ = std::vector<uint64_t>(size_t(1) << (kFilterBits - 6));
     std::vector<uint32_t> pairs_ = std::vector<uint32_t>(1 << 16, none);  // tokens of two bytes
     std::vector<Slot> slots_;
-    int shift_ = 60;  // of a 64-bit hash to an index below the capacity
+    int shift_ = 60;  // from a 64-bit hash to an index below the capacity
 };
 
-// Merges one token's bytes as tiktoken does, O(n log n) in its length: of a short one by looking through its parts for
-// the lowest rank, which is faster than a heap. The buffers are kept between tokens.
+// Merges one token's bytes as tiktoken does, in O(n log n). Scans the parts of a short token for the lowest rank, which
+// is faster than a heap. Keeps its buffers between tokens.
 class LastMerge {
   public:
     LastMerge(TokenTable& table, const uint32_t* byte_ids) : table_(table), byte_ids_(byte_ids) {}
 
-    // The two parts of `token` just before the merge that makes it whole; false when merging ends in more parts.
+    // The two parts of `token` before its last merge. Returns false if merging ends with more than one part.
     bool find(std::string_view token, uint32_t& left, uint32_t& right) {
         token_ = token;
         const uint32_t size = uint32_t(token.size());
@@ -106,7 +106,7 @@ class LastMerge {
             const auto [rank, begin, end] = heap_.front();
             std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
             heap_.pop_back();
-            // A pair is still there iff a part begins at `begin` and the part after it ends at `end`: borders only
+            // A pair still exists if a part begins at `begin` and the next one ends at `end`, because borders only
             // vanish.
             Part& first = parts_[begin];
             if (first.end == gone || first.end >= end || parts_[first.end].end != end) continue;
@@ -137,7 +137,7 @@ class LastMerge {
     };
 
     bool find_in_short(uint32_t& left, uint32_t& right) const {
-        uint32_t begins[kShort + 1], ids[kShort], ranks[kShort];  // a rank is that of a part with the one after it
+        uint32_t begins[kShort + 1], ids[kShort], ranks[kShort];  // a rank is that of a part with its successor
         uint32_t n = uint32_t(token_.size());
         for (uint32_t i = 0; i < n; ++i) {
             begins[i] = i;
@@ -179,7 +179,8 @@ class LastMerge {
     std::string_view token_;
     std::vector<Part> parts_;  // by the offset of their first byte
     std::vector<uint64_t> prefix_hash_, power_;
-    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> heap_;  // rank, begin, end: lowest rank first, then leftmost
+    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> heap_;  // (rank, begin, end): lowest rank first, then
+                                                                  // leftmost
 };
 
 }  // namespace

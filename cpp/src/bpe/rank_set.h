@@ -1,5 +1,7 @@
-// A set of merge ranks that gives its least: a tree of 64-bit words, each bit of which says that a word below is not
-// empty. Insertion and removal touch four words, whatever the set holds (P. van Emde Boas's idea with a fan of 64).
+// A set of merge ranks with fast access to the least: a tree of 64-bit words, in which each bit says that a word below
+// is not empty. Insertion and removal touch four words (P. van Emde Boas's idea with a fan-out of 64).
+//
+// Example: rank 70 is bit 6 of word 1 on the lowest level, and bit 1 of word 0 on the next.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +14,7 @@ namespace crayon {
 
 class RankSet {
   public:
-    // Room for ranks below n. The set must be empty.
+    // Makes room for ranks below n. The set must be empty.
     void resize(size_t n) {
         for (auto& level : levels_) {
             n = (n + 63) / 64;
@@ -26,14 +28,14 @@ class RankSet {
             rank >>= 6;
         }
     }
-    // Removes and returns the least; the set must not be empty.
+    // Removes and returns the least rank. The set must not be empty.
     uint32_t pop_least() {
         uint32_t at = 0;
         for (int level = kLevels - 1; level >= 0; --level) at = at << 6 | lowest_set_bit(levels_[level][at]);
         uint32_t rank = at;
         for (auto& level : levels_) {
             uint64_t& word = level[rank >> 6];
-            word &= word - 1;  // what is removed is its lowest bit
+            word &= word - 1;  // clears the lowest bit
             if (word != 0) break;
             rank >>= 6;
         }

@@ -9,7 +9,7 @@ namespace crayon {
 namespace {
 
 constexpr size_t kPairsToPilot = 4;
-constexpr uint32_t kPilots = 1u << 16;  // values that a pilot can have
+constexpr uint32_t kPilots = 1u << 16;  // number of values of a pilot
 constexpr size_t kMostPairsToPilot = 64;
 
 uint64_t key_of(uint64_t slot) {
@@ -26,7 +26,7 @@ class Builder {
         out_.slots.assign(size_t(1) << slot_bits, kEmptyPair);
         out_.pilots.assign(size_t(1) << pilot_bits, 0);
         slot_shift_ = 32 - slot_bits;
-        // The pairs of pilot p are by_pilot_[begin_[p]] up to [begin_[p + 1]].
+        // The pairs of pilot p are by_pilot_[begin_[p]] to by_pilot_[begin_[p + 1]].
         const uint32_t shift = 64 - pilot_bits;
         begin_.assign(out_.pilots.size() + 1, 0);
         for (const uint64_t pair : pairs) ++begin_[key_hash(key_of(pair)) >> shift];
@@ -37,7 +37,7 @@ class Builder {
         for (const uint64_t pair : pairs) by_pilot_[next[key_hash(key_of(pair)) >> shift]++] = pair;
     }
 
-    // Those with most pairs first, while there is room.
+    // Places the largest pilots first, while the table has free slots.
     ReachableMerges build() {
         if (out_.slots.size() > size_t(1) << kRankBits) return {};
         std::vector<uint32_t> order(out_.pilots.size());

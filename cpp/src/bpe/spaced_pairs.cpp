@@ -20,8 +20,12 @@ uint16_t pair_at(const uint8_t* p) {
     return pair;
 }
 
-// By the high half of a character's first byte: how far its bytes are to be moved, which bits are the last byte's, and
-// which the whole's.
+// How to read a character, by the high half of its first byte: the shift of its four bytes, the mask of its last byte's
+// bits, and the mask of the whole.
+//    0xxxxxxx                             kAscii
+//    110xxxxx 10xxxxxx                    {16, 0x3F, 0x7FF}
+//    1110xxxx 10xxxxxx 10xxxxxx           {8, 0x3F, 0xFFFF}
+//    11110xxx 10xxxxxx 10xxxxxx 10xxxxxx  {0, 0x3F, 0x1FFFFF}
 struct CharShape {
     uint32_t shift, low, mask;
 };
@@ -43,7 +47,7 @@ constexpr CharShape kCharShapes[16] = {kAscii,
                                        {8, 0x3F, 0xFFFF},
                                        {0, 0x3F, 0x1FFFFF}};
 
-// Without branches; four bytes are read.
+// Without branches. Reads four bytes.
 uint32_t code_point_at(const uint8_t* p) {
     const CharShape& shape = kCharShapes[p[0] >> 4];
     const uint32_t bytes =
@@ -86,7 +90,7 @@ PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p) {
 }
 
 uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
-    // The byte before, the last bytes of a text, and what is read behind a character.
+    // For the byte before, the last bytes of a text, and zeros to read behind its last character.
     uint8_t room[1 + kBytes + 3] = {};
     const uint8_t* p = text.data + at;
     if (text.size - at < kBytes + 3) {
@@ -96,10 +100,10 @@ uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) c
     const uint64_t valid = ~uint64_t(0) >> (kBytes - size);
     const PairMasks masks = masks_(ascii_.data(), p);
     const uint64_t high = masks.high;
-    const uint64_t behind = (high << 1 | uint64_t(p[-1] >> 7)) & ~high;  // ASCII behind what is not
+    const uint64_t behind = (high << 1 | uint64_t(p[-1] >> 7)) & ~high;  // ASCII behind a non-ASCII byte
     uint64_t cuts = ~masks.joined & ~(high | behind) & valid;
     uint32_t known = p[-1] < 0x80 ? p[-1] : *last;
-    // What is not ASCII, and what follows it, one by one: at least one of the two is not.
+    // Handles pairs with a non-ASCII character one by one.
     for (uint64_t left = ((high & ~masks.continuations) | behind) & valid; left != 0; left &= left - 1) {
         const size_t i = lowest_set_bit(left);
         const uint8_t byte_before = p[ptrdiff_t(i) - 1];

@@ -1,4 +1,4 @@
-// Which neighbours hang together in a text whose spaces are to become U+2581, and where it can be cut.
+// Which neighbouring characters merging can join, in a text whose spaces become U+2581, and where it can be cut.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Char {
     uint32_t size;
 };
 
-// The character at `at` of text that is UTF-8.
+// The character at `at` of a UTF-8 text.
 inline Char char_at(Bytes text, size_t at) {
     const uint8_t* const p = text.data + at;
     const size_t size = char_size(text, at);
@@ -33,8 +33,7 @@ inline Char char_at(Bytes text, size_t at) {
     }
 }
 
-// Of 64 bytes: those that hang together with the byte before, where both are ASCII; those that are not ASCII; those in
-// the middle of a character.
+// For 64 bytes: ASCII bytes that can join the ASCII byte before them, bytes that are not ASCII, and continuation bytes.
 struct PairMasks {
     uint64_t joined, high, continuations;
 };
@@ -46,8 +45,8 @@ class SpacedPairs {
 
     bool joins(uint32_t before, uint32_t after) const { return pairs_.joins(spelled(before), spelled(after)); }
 
-    // A bit for each of the up to 64 bytes from `at` (not 0) on before which the text can be cut. `last` is the
-    // character before them, then the last one that begins in them.
+    // One bit for each of up to 64 bytes from `at` (not 0): whether the text can be cut before it. `last` is the
+    // character before them, and gets the last one that begins in them.
     uint64_t cuts(Bytes text, size_t at, size_t size, uint32_t* last) const;
 
   private:
@@ -61,11 +60,11 @@ class SpacedPairs {
     PairMasks (*masks_)(const uint8_t* ascii, const uint8_t* p) = nullptr;
 };
 
-// What `masks_` is, of the bytes from p[-1] to p[63], and what it finds ASCII pairs in: here 1 where two bytes, as they
-// lie in a text, loaded as one number, hang together.
+// Implementations of `masks_` for the bytes p[-1] to p[63], and the layouts of their tables of ASCII pairs. Scalar: 1
+// at the index of a pair that can be joined; the index is the two bytes of the text, loaded as one number.
 constexpr size_t kAsciiPairs = 128 << 8;
 PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p);
-// Here the bit before % 8 of byte before / 8 * 128 + after.
+// AVX-512: bit before % 8 of the byte at before / 8 * 128 + after.
 constexpr size_t kAsciiPlanes = 16 * 128;
 PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p);
 

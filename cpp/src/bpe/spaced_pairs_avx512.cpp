@@ -1,4 +1,4 @@
-// Which ASCII bytes hang together, with AVX-512 (BW, VBMI).
+// Finds ASCII bytes that merging can join to their predecessor, with AVX-512 (BW, VBMI).
 #include "bpe/spaced_pairs.h"
 #include "support/target.h"
 
@@ -11,7 +11,7 @@ namespace crayon {
 PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p) {
     const __m512i after = _mm512_loadu_si512(p), before = _mm512_loadu_si512(p - 1);
     const __m512i eighth = _mm512_and_si512(_mm512_srli_epi16(before, 3), _mm512_set1_epi8(0x0F));
-    // Of each byte those before it with which it hangs together, of the eight that the one before is among.
+    // For each byte, the predecessors that it can join, among the eight around its actual one.
     __m512i found = _mm512_setzero_si512();
     for (int i = 0; i < 16; ++i) {
         const __mmask64 here = _mm512_cmpeq_epi8_mask(eighth, _mm512_set1_epi8(char(i)));

@@ -1,5 +1,5 @@
-// Pretokens, or pieces of a model, on their way to ids, a block at a time: their keys, and what a thread's cache has of
-// them, in passes without branches that depend on the text, so that the cache misses of one block overlap.
+// Looks pretokens, or pieces of a model, up in a thread's cache, a block at a time. Passes without branches on the text
+// make keys and search the cache, so that the cache misses of a block overlap.
 #pragma once
 
 #include <cassert>
@@ -20,8 +20,9 @@
 
 namespace crayon {
 
-// By the size of a word, 16 standing for all that is longer: which of 16 bytes are its own, and what is the key's last
-// byte. Empty and oversized pretokens get a key that matches no entry: it has no size, but is not zero as in an empty
+// How to make a key from 16 bytes, by the size of the word; index 16 is for longer words. `lo` and `hi` mask the word's
+// own bytes, `size` sets the last byte to the size. The key of "the" is 74 68 65 00 00 00 00 00 and 00 00 00 00 00 00
+// 00 03. Empty and longer words get a key that matches no entry: its size is 0, but it is not all zero, as in an empty
 // entry.
 struct alignas(32) KeyShape {
     uint64_t lo, hi, size;
@@ -38,7 +39,7 @@ constexpr KeyShape kKeyShapes[kWordKeyBytes + 2] = {
     key_shape(6),  key_shape(7),  key_shape(8),  key_shape(9),  key_shape(10), key_shape(11),
     key_shape(12), key_shape(13), key_shape(14), key_shape(15), kNoShape};
 
-// Of 16 readable bytes that begin with the word.
+// The key of a word at the start of 16 readable bytes.
 inline WordKey key_at(const uint8_t* p, size_t size) {
     const KeyShape& shape = kKeyShapes[size <= kWordKeyBytes ? size : 16];
     uint64_t half[2];
@@ -46,7 +47,7 @@ inline WordKey key_at(const uint8_t* p, size_t size) {
     return {half[0] & shape.lo, (half[1] & shape.hi) | shape.size};
 }
 
-// Which entries of a bucket have the key: 1 or 0, by arithmetic, because compilers make a branch of a comparison.
+// Which entries of a bucket have the key, as 1 or 0. By arithmetic, because compilers turn a comparison into a branch.
 struct KeyMatch {
     uint64_t newer, older;
 };
@@ -78,13 +79,13 @@ struct WordBlock {
     alignas(16) WordKey keys[kBlock];
     uint32_t buckets[kBlock];          // of the cache
     const WordEntry* entries[kBlock];  // in the cache, or in `made`
-    uint32_t missed[kBlock];           // indexes of those that the cache did not have
-    // Entries for the missed. What an earlier block left here is as true as ever: a word that is missed twice in short
-    // succession is made once.
+    uint32_t missed[kBlock];           // indices of words that the cache lacks
+    // Entries of missed words. Those of an earlier block stay valid: a word that misses twice in short succession is
+    // made once.
     WordEntry made[kBlock] = {};
-    uint16_t recent[kRecent] = {};  // by hash: one of `made`
+    uint16_t recent[kRecent] = {};  // by hash: index into `made`
 
-    // Keys of `n` words of `text`, in order; and the lines of the cache that may have them on their way.
+    // Makes the keys of `n` words of `text`, in order, and prefetches their cache lines.
     template <typename Words>
     void make_keys(Bytes text, size_t n, Words words, const WordCache& cache, const WordKernels& kernels) {
         assert(are_in_order(words, n) && (n == 0 || words.end(n - 1) <= text.size));
@@ -97,7 +98,7 @@ struct WordBlock {
             buckets[i] = uint32_t(bucket);
             prefetch(in + bucket);
         };
-        // Those that begin in the text's last 16 bytes are read from a copy that can be read beyond.
+        // Words in the text's last 16 bytes are read from a padded copy.
         size_t n_inside = n;
         while (n_inside > 0 && text.size - words.start(n_inside - 1) < 16) --n_inside;
         for (size_t i = some_keys(text, n_inside, words, {in->entries, shift}, kernels); i < n_inside; ++i)
@@ -109,8 +110,8 @@ struct WordBlock {
         for (size_t i = n_inside; i < n; ++i) add(i, last + (words.start(i) - begin));
     }
 
-    // Finds them in the cache; returns how many were not there. No branches: which of the two entries of a bucket it
-    // is, or whether either matches, is hard to guess. So misses get an entry, too.
+    // Finds the words in the cache. Returns how many are missing. Without branches, because hits and positions in a
+    // bucket are hard to predict; so misses get an entry, too.
     size_t look_up(size_t n, const WordCache& cache, const WordKernels& kernels) {
         const WordCache::Bucket* const in = cache.buckets();
         if (kernels.look_up != nullptr) return kernels.look_up(n, in->entries, keys, buckets, entries, missed);
@@ -125,7 +126,7 @@ struct WordBlock {
         return n_missed;
     }
 
-    // Before a block: takes up what other threads have begun, and forgets what names records that are gone.
+    // Call it before each block: takes over generations of other threads, and drops entries that name freed records.
     void refresh(MemoReader& memo, WordCache& cache) {
         if (!memo.refresh()) return;
         cache.drop_unless(memo);
@@ -133,7 +134,7 @@ struct WordBlock {
             if (word_ids(entry) == kRecorded && !memo.has_record(entry)) entry = {};
     }
 
-    // Puts what was made into the cache. Only when the block is written: an insertion may take the place of an entry
+    // Puts new entries into the cache. Call it after the block is written, because an insertion may replace an entry
     // that was found.
     void keep_made(size_t n_missed, WordCache* cache) {
         for (size_t j = 0; j < n_missed; ++j)

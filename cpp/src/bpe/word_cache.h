@@ -1,6 +1,5 @@
-// A thread's cache of short pretokens, single tokens included: two entries to a cache line, the newer first, full keys.
-// Natural text repeats few words often: here these lie in the core's own cache, which the cartridge's table is too
-// large for.
+// A thread's cache of short pretokens, also single tokens: two entries per cache line, the newer first, with full keys.
+// Natural text repeats few words often. They fit the core's own cache, for which the cartridge's table is too large.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,8 @@ namespace crayon {
 
 class WordCache {
   public:
-    // Small at first, so that a thread's first text costs little; larger each time that half as many entries as there
-    // is room for were lost to newer ones.
+    // Starts small, so that a thread's first text is cheap. Grows whenever the entries lost to newer ones reach half
+    // its capacity.
     static constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
     static constexpr uint64_t kMostBuckets = uint64_t(1) << 17;   // 8 MiB
 
@@ -33,13 +32,13 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
-    // By one key; null where it is not.
+    // The entry of a key; null if missing.
     const WordEntry* find(uint64_t at, WordKey key) const {
         for (const WordEntry& entry : buckets_[at].entries)
             if (word_matches(entry, key)) return &entry;
         return nullptr;
     }
-    // Puts an entry that was missed into its bucket, in place of the older one.
+    // Inserts a missed entry into its bucket, in place of the older one.
     void insert(uint64_t at, const WordEntry& entry) {
         WordEntry* const bucket = buckets_[at].entries;
         const WordKey key = key_of(entry);
@@ -48,7 +47,7 @@ class WordCache {
         bucket[1] = bucket[0];
         bucket[0] = entry;
     }
-    // Forgets entries that name records that are gone.
+    // Drops entries that name freed records.
     void drop_unless(const MemoReader& memo) {
         for (Bucket* bucket = buckets_; bucket < buckets_ + size_; ++bucket)
             for (WordEntry& entry : bucket->entries)
@@ -78,8 +77,8 @@ class WordCache {
         const Bucket* const old = buckets_;
         const uint64_t n = size_;
         lost_ = 0;
-        // Once more in small pages, and to the size of a large page: many pages of 4 KiB cost more than they save. Then
-        // twice as large each time: the first touch of all large pages at once would be felt.
+        // First grows to four times the size in small pages, then to one large page, because many 4 KiB pages cost more
+        // than they save. Then doubles: touching all large pages at once would cause a noticeable delay.
         constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
         const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : 2 * n;
         ZeroedMemory larger = allocate(more);
@@ -92,12 +91,12 @@ class WordCache {
         kept.retire();
     }
 
-    uint64_t most_;  // buckets, 4 * kFirstBuckets or more
+    uint64_t most_;  // in buckets, 4 * kFirstBuckets or more
     ZeroedMemory memory_;
     Bucket* buckets_ = nullptr;
     uint64_t size_ = 0;
     uint32_t shift_ = 0;
-    uint64_t lost_ = 0;  // entries since it last grew
+    uint64_t lost_ = 0;  // entries lost since it last grew
 };
 
 }  // namespace crayon

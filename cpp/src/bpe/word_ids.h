@@ -1,8 +1,8 @@
 // From words to ids: the one loop of byte-level BPE, longest match and the models on text.
 //
-// Blocks of words go through passes without branches that depend on the text, so that the cache misses of one block
-// overlap: make keys and ask for lines of the thread's cache; look up; write ids. What the cache did not have is made
-// in between: from the memo, from the cartridge's word table, or by merging many together.
+// Blocks of words pass through loops without branches on the text, so that the cache misses of a block overlap: make
+// keys and prefetch lines of the thread's cache; look up; write ids. Words that the cache lacks are made in between:
+// from the memo, from the cartridge's word table, or by merging many together.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace crayon {
 
-// How a model makes the ids of a word that no cache holds: `make(word, out)` appends them.
+// How a model makes the ids of an uncached word: `make(word, out)` appends them.
 template <typename Make>
 struct WordMaker {
     const Make& make;
-    bool is_id_per_byte = false;  // no word becomes more ids than it has bytes
-    Array<WordEntry> table = {};  // the cartridge's; or none
-    // What merges words of up to kWordKeyBytes together, all or those of ASCII; or null.
+    bool is_id_per_byte = false;  // a word has at most one id per byte
+    Array<WordEntry> table = {};  // the cartridge's, or empty
+    // Tables to merge words of up to kWordKeyBytes together, all words or only ASCII ones; or null.
     const MergeTables* merges = nullptr;
     bool merges_all = false;
 
@@ -38,18 +38,18 @@ template <typename Make>
 WordMaker(const Make&, bool = false, Array<WordEntry> = {}, const MergeTables* = nullptr, bool = false)
     -> WordMaker<Make>;
 
-// The words that a thread has seen, and their ids. Its cache has words of up to 15 bytes, with up to 4 ids in the
-// entry. The memo, which all threads of an engine share, has words of up to Memo::kLongest bytes and kMostIds ids; the
-// cache's entries of words with more than 4 ids name records of the memo.
+// The words that a thread has seen, and their ids. Its cache has words of up to 15 bytes. Their entries hold up to 4
+// ids; entries with more ids name records of the memo. The memo, which all threads of an engine share, has words of up
+// to Memo::kLongest bytes and kMostIds ids.
 class WordIds {
   public:
     static constexpr size_t kBlock = 256;  // words looked up together
 
-    // Without a memo it forgets what its cache has no room for.
+    // Without a memo it forgets words that its cache cannot hold.
     WordIds(const WordKernels& kernels, Memo* memo) : kernels_(kernels), memo_(memo) {}
 
-    // Appends the ids of up to kBlock words of `text`, each of which starts behind the one before it. Calls
-    // `on_word(i, number of ids)` for each.
+    // Appends the ids of up to kBlock words of `text`; each starts behind the previous one. Calls `on_word(i, number of
+    // ids)` for each.
     template <typename Words, typename Maker, typename OnWord>
     void encode(Bytes text, size_t n, Words words, const Maker& maker, IdBuffer* out, OnWord&& on_word) {
         auto& b = block_;
@@ -58,7 +58,7 @@ class WordIds {
         b.make_keys(text, n, words, cache_, kernels_);
         const size_t n_missed = b.look_up(n, cache_, kernels_);
         if (n_missed > 0) resolve_misses(n_missed, word_at, maker);
-        // An entry's four ids are written, however many matter: cheaper than a branch on their number.
+        // Always writes the entry's four ids: cheaper than a branch on their number.
         const auto reserve = [&](size_t i) {
             out->reserve_more(maker.is_id_per_byte ? words.end(n - 1) - words.start(i) + kWordIds : (n - i) * kWordIds);
             return out->end();
@@ -90,15 +90,15 @@ class WordIds {
         }
     }
 
-    // Holds nothing of the memo until it is used again.
+    // Releases the memo until the next use.
     void rest() { memo_.rest(); }
     size_t bytes() const { return sizeof *this + cache_.bytes() + made_.capacity() * sizeof(int32_t); }
 
   private:
     static constexpr size_t kMostIds = 4 * Memo::kLongest;
 
-    // Makes entries for what the cache did not have. A word that is made alone is kUncached until then, so that an
-    // error of one word leaves no entry that names a task.
+    // Makes entries for missed words. A word that is made alone is kUncached until then, so that an error in one word
+    // leaves no entry that names a task.
     template <typename WordAt, typename Maker>
     void resolve_misses(size_t n_missed, WordAt word_at, const Maker& maker) {
         auto& b = block_;
@@ -106,7 +106,7 @@ class WordIds {
         const uint64_t bucket_mask = maker.table.size / 2 - 1;
         size_t n_new = 0, n_tasks = 0, n_waiting = 0, n_left = 0;
         made_.clear();
-        made_.reserve_more(n_missed * MergeTask::kRoom);  // so that nothing fails while an entry waits for its task
+        made_.reserve_more(n_missed * MergeTask::kRoom);  // nothing may fail while an entry waits for its task
         for (size_t j = 0; j < n_missed; ++j) {
             const Bytes word = word_at(b.missed[j]);
             if (word.size - 1 >= Memo::kLongest) continue;
@@ -176,7 +176,7 @@ class WordIds {
         if (!is_long(word)) recent_of(j) = uint16_t(j);
     }
 
-    // Sets made[j] of a word with these ids, and keeps them.
+    // Sets made[j] to a word with these ids, and caches it.
     void set_made(size_t j, Bytes word, const uint32_t* ids, size_t count) {
         WordEntry& made = block_.made[j];
         if (!is_long(word) && count <= kWordIds) {
@@ -192,7 +192,7 @@ class WordIds {
         if (is_long(word)) hold_few(&made);
     }
 
-    // The entry of a long word holds its ids itself where it has the room.
+    // Moves the ids of a long word into its entry if they fit.
     void hold_few(WordEntry* made) const {
         if (word_ids(*made) != kRecorded) return;
         const MemoReader::Record& record = memo_.record_of(*made);
@@ -203,7 +203,7 @@ class WordIds {
     WordKey key_of(size_t j) const { return block_.keys[block_.missed[j]]; }
     uint16_t& recent_of(size_t j) { return block_.recent[hashes_[j] % block_.kRecent]; }
 
-    // Writes what an entry does not hold itself; returns the number of ids.
+    // Writes ids that an entry does not hold itself. Returns their number.
     template <typename Maker>
     size_t write_kept(Bytes word, const WordEntry& entry, const Maker& maker, IdBuffer* out) {
         const size_t before = out->size();
@@ -221,13 +221,12 @@ class WordIds {
     MemoReader memo_;
     WordCache cache_;
     WordBlock<kBlock> block_;
-    // Of the words that the cache did not have, in their order: hashes. Then the places of those that the memo does not
-    // have either, of those that tasks make, and of those that are made one by one.
+    // Hashes of missed words, in order. Then indices of words: not in the memo, made by tasks, and made one by one.
     uint64_t hashes_[kBlock];
     uint32_t new_[kBlock], waiting_[kBlock], left_[kBlock];
     MergeTask tasks_[kBlock];
-    uint32_t merged_[kBlock][MergeTask::kRoom];  // what they write
-    IdBuffer made_;                              // what is made one by one
+    uint32_t merged_[kBlock][MergeTask::kRoom];  // the tasks' output
+    IdBuffer made_;                              // ids of words that are made one by one
 };
 
 }  // namespace crayon

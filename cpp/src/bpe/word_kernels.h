@@ -1,4 +1,4 @@
-// What an instruction set speeds up in the passes over a block of words (word_block.h).
+// Replacements of the passes over a block of words (word_block.h) for an instruction set.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace crayon {
 
-// Words of a text, each of which begins where the one before it ends.
+// Words of a text; each begins where the previous one ends.
 struct TouchingWords {
-    const size_t* ends;  // that of the word before the first one too
+    const size_t* ends;  // including the end of the word before the first one
     size_t start(size_t i) const { return ends[i]; }
     size_t end(size_t i) const { return ends[i + 1]; }
 };
 
-// Words wherever they are.
+// Words at any places.
 struct PieceWords {
     const Piece* pieces;
     size_t start(size_t i) const { return pieces[i].start; }
     size_t end(size_t i) const { return pieces[i].end; }
 };
 
-// Whether words come one behind the other, as all that works on a block of them relies on.
+// Whether words are in order and disjoint, as all passes require.
 template <typename Words>
 bool are_in_order(Words words, size_t n) {
     for (size_t i = 0; i < n; ++i)
@@ -32,16 +32,16 @@ bool are_in_order(Words words, size_t n) {
     return true;
 }
 
-// The buckets of a WordCache: a key's is hash(key) >> shift.
+// The buckets of a WordCache: a key's bucket is hash(key) >> shift.
 struct WordBuckets {
-    const WordEntry* entries;  // two to a bucket
+    const WordEntry* entries;  // two per bucket
     uint32_t shift;
 };
 
-// Null: the plain way.
+// Null: use the plain pass.
 struct WordKernels {
-    // The keys and buckets of the first words, with the lines of the buckets on their way; returns of how many, a part
-    // of `n`. Each of the n begins 16 bytes before the end of the text, or earlier.
+    // Makes the keys and buckets of the first words and prefetches the buckets. Returns for how many words, at most
+    // `n`. Each of the n must begin at least 16 bytes before the end of the text.
     size_t (*keys_of_touching)(const uint8_t* text, TouchingWords words, size_t n, WordBuckets in, WordKey* keys,
                                uint32_t* buckets) = nullptr;
     size_t (*keys_of_pieces)(const uint8_t* text, PieceWords words, size_t n, WordBuckets in, WordKey* keys,

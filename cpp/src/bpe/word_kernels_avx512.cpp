@@ -24,7 +24,7 @@ __m256i sizes_at(PieceWords words, size_t i) {
     return _mm256_sub_epi64(_mm256_srli_epi64(pieces, 32), starts);
 }
 
-// As key_at and WordCache::hash, which say what keys and hashes are.
+// Equals key_at and WordCache::hash, which define keys and hashes.
 template <typename Words>
 size_t make_keys(const uint8_t* text, Words words, size_t n, WordBuckets in, WordKey* keys, uint32_t* buckets) {
     const __m512i numbers = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -41,7 +41,7 @@ size_t make_keys(const uint8_t* text, Words words, size_t n, WordBuckets in, Wor
         };
         __m512i four = _mm512_inserti64x4(_mm512_zextsi256_si512(two_at(i)), two_at(i + 2), 1);
         const __m256i sizes = sizes_at(words, i);
-        // Neither empty nor oversized; the others get the key that matches nothing.
+        // Neither empty nor too long; other words get the key that matches nothing.
         const __mmask8 fits = _mm256_cmplt_epu64_mask(_mm256_sub_epi64(sizes, _mm256_set1_epi64x(1)),
                                                       _mm256_set1_epi64x(int64_t(kWordKeyBytes)));
         const __m512i size =
@@ -62,7 +62,7 @@ size_t make_keys(const uint8_t* text, Words words, size_t n, WordBuckets in, Wor
 
 size_t look_up(size_t n, const WordEntry* in, const WordKey* keys, const uint32_t* buckets, const WordEntry** entries,
                uint32_t* missed) {
-    // Of a bucket what is compared: of both entries the key, without the number of ids.
+    // The compared bits of a bucket: both entries' keys, without the number of ids.
     const __m512i compared = _mm512_setr_epi64(-1, int64_t(kWordKeyMask), 0, 0, -1, int64_t(kWordKeyMask), 0, 0);
     size_t n_missed = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -70,7 +70,7 @@ size_t look_up(size_t n, const WordEntry* in, const WordKey* keys, const uint32_
         const __m128i key = load16(reinterpret_cast<const uint8_t*>(keys + i));
         const __m512i differs = _mm512_xor_si512(_mm512_loadu_si512(bucket), _mm512_broadcast_i32x4(key));
         const uint32_t equal = _mm512_testn_epi64_mask(differs, compared);
-        // Both halves of a key: by a sum, since compilers make a branch of a comparison. Bit 2: newer, bit 6: older.
+        // Adds up both halves of a key, because compilers turn a comparison into a branch. Bit 2: newer, bit 6: older.
         const uint32_t hits = (equal & 0x33) + 0x11;
         entries[i] = bucket + (~hits >> 2 & 1);
         missed[n_missed] = uint32_t(i);

@@ -1,5 +1,5 @@
-// The word table: pretokens of up to 15 bytes and the up to four ids that each becomes, found with one cache line in
-// the usual case. The same entries serve the cartridge (built once, used in place) and a thread's bounded cache.
+// The word table: pretokens of up to 15 bytes and their one to four ids, usually found with one cache line. The
+// cartridge's table (built once, used in place) and a thread's cache share the entries.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct WordKey {
     uint64_t lo, hi;  // WordEntry::key without the number of ids
 };
 
-// `size` is 1 to 15. Reads 16 bytes at `p` when they lie before `limit`, else only the word's own. Without a branch
-// on the size, which cannot be guessed.
+// The key of a word of 1 to 15 bytes. Reads 16 bytes at `p` if they end before `limit`, else only the word's own.
+// Without a branch on the size, which is unpredictable.
 inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
     uint64_t half[2] = {0, 0};
     if (limit - p >= 16) {
         std::memcpy(half, p, 16);
-        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);  // all of it when size is 8
+        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);  // all bits if size is 8
         half[0] &= size < 8 ? keep : ~uint64_t(0);
         half[1] &= size > 8 ? keep : 0;
     } else {
@@ -31,7 +31,7 @@ inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
     return {half[0], half[1] | uint64_t(size) << 56};
 }
 
-// Of a word of more than kWordKeyBytes.
+// For a word of more than kWordKeyBytes.
 inline uint64_t long_word_hash(Bytes word) {
     const auto load = [](const uint8_t* p) {
         uint64_t value;
@@ -52,7 +52,7 @@ inline bool word_matches(const WordEntry& entry, WordKey key) {
     return entry.key[0] == key.lo && (entry.key[1] & kWordKeyMask) == key.hi;
 }
 
-// Linear probing over buckets of two; the second entry of a bucket is empty only where a chain ends.
+// Linear probing over buckets of two. The second entry of a bucket is empty only where a chain ends.
 inline const WordEntry* find_word(const WordEntry* table, uint64_t bucket_mask, uint64_t hash, WordKey key) {
     for (uint64_t b = hash & bucket_mask;; b = (b + 1) & bucket_mask) {
         const WordEntry* bucket = table + 2 * b;
@@ -70,7 +70,7 @@ inline WordEntry make_word_entry(WordKey key, const uint32_t* ids, size_t count)
 
 class WordTableBuilder {
   public:
-    // Words that are too long, or become too many ids, are passed over. Words are unique.
+    // Skips words that are too long or have too many ids. Words must be unique.
     void add(Bytes word, const uint32_t* ids, size_t count) {
         if (word.size == 0 || word.size > kWordKeyBytes || count > kWordIds) return;
         entries_.push_back(make_word_entry(word_key(word.begin(), word.size, word.end()), ids, count));

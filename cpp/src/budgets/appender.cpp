@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// A change at the end encodes up to twice as much anew.
+// The size of parts. A change at the end re-encodes up to twice as much.
 constexpr size_t kPartBytes = 128;
 
 bool begins_character(char byte) {
@@ -30,7 +30,7 @@ Appender::Appender(std::shared_ptr<const Engine> engine, bool special_as_text)
         throw Error(ErrorKind::unsupported, "the model has dropout, so the number of tokens of a text varies");
 }
 
-// Seams are found in the text alone that is cut here, so that they do not depend on what stands before it.
+// Searches seams only in `text`, so that they do not depend on the text before it.
 Appender::Parts Appender::parts_of(const std::string& text, bool continues) const {
     Parts parts;
     const TextView view{text.data(), text.size(), 0};
@@ -60,7 +60,7 @@ void Appender::subtract(const Part& part) {
     characters_ -= part.characters;
 }
 
-// Puts parts of `text` in the place of the last `n` ones.
+// Replaces the last `n` parts by parts of `text`.
 size_t Appender::replace_last(size_t n, const std::string& text) {
     Parts parts = parts_of(text, parts_.size() > n);
     std::vector<int32_t> before, after;
@@ -105,7 +105,7 @@ size_t Appender::pop(size_t characters) {
     if (characters > characters_)
         throw Error(ErrorKind::argument, "cannot remove " + std::to_string(characters) + " characters: the text has " +
                                              std::to_string(characters_));
-    // Parts that end with what is removed, and before them such that a seam is too near to the new end.
+    // The parts that lose characters, and the ones before them whose seam would be too near the new end.
     size_t n = 0, left = 0;
     for (size_t removed = 0; n < parts_.size() && (n == 0 || removed < characters || left <= kSeamAfter); ++n) {
         const size_t size = parts_[parts_.size() - 1 - n].characters;

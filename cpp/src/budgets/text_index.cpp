@@ -9,7 +9,7 @@
 namespace crayon {
 namespace {
 
-// Smaller parts make answers quicker, and the pass over the text slower.
+// Smaller parts make answers faster and the pass over the text slower.
 constexpr size_t kPlaceEvery = 192;
 
 bool is_digit(const TextView& text, size_t at) {
@@ -21,15 +21,15 @@ bool is_digit(const TextView& text, size_t at) {
 
 }  // namespace
 
-// Where a stretch can be cut between its tokens, as units of the text: after `n` of them it ends at ends[n], and what
-// follows begins at starts[n].
+// Where a span can be cut between its tokens, in units of the text. Its first `n` tokens end at ends[n], and the next
+// one begins at starts[n].
 struct TextIndex::Cuts {
     Cuts(const std::vector<Offset>& spans, size_t from, size_t to) : ends(1, from), starts(spans.size() + 1, to) {
         for (const Offset& span : spans) ends.push_back(std::max(ends.back(), from + span.end));
         for (size_t n = spans.size(); n-- > 0;) starts[n] = std::min(starts[n + 1], from + spans[n].start);
     }
     size_t tokens() const { return starts.size() - 1; }
-    // Not between the tokens of one character.
+    // False between the tokens of one character.
     bool divides(size_t n) const { return ends[n] <= starts[n]; }
 
     std::vector<size_t> ends, starts;
@@ -61,7 +61,7 @@ bool TextIndex::grow(size_t tokens) {
     return known_tokens() > tokens;
 }
 
-// The beginning of the text stands for itself, and so does its end.
+// The beginning and the end of the text count as seams.
 TextIndex::Edges TextIndex::edges(size_t start, size_t end) const {
     const auto behind = [](size_t at, const Place& place) { return at < place.at; };
     const Place* const all = places_.data();
@@ -108,7 +108,7 @@ void TextIndex::ids(size_t start, size_t end, IdBuffer* out) const {
     const Edges inside = edges(start, end);
     if (inside.last <= inside.first) return encoder.encode(text_, start, end, continues(start), out);
     if (start < inside.first->at) encoder.encode(text_, start, inside.first->at, continues(start), out);
-    // Parts by the hundred, as more at once are encoded faster.
+    // Encodes hundreds of parts at a time, which is faster.
     constexpr ptrdiff_t kTogether = 256;
     for (const Place* place = inside.first; place < inside.last;) {
         const Place* const next = place + std::min(kTogether, inside.last - place);
@@ -125,7 +125,7 @@ size_t TextIndex::longest(size_t start, size_t most) const {
     StretchEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
     const Edges inside = edges(start, known);
-    // The parts from `start` on: [start, first), then between places, the last one up to the end of what is known.
+    // The parts from `start` on: [start, first), then between places, up to the end of the known text.
     const Place* const stop = places_.data() + places_.size() - 1;
     const Place* const first = std::min(inside.first, stop);
     const size_t head = start == first->at ? 0 : encoder.count(text_, start, first->at, continues(start));
@@ -157,7 +157,7 @@ size_t TextIndex::longest_before(size_t end, size_t most) const {
     const size_t tail = end == last->at ? 0 : encoder.count(text_, last->at, end, last->at > 0);
     const auto tokens_from = [&](const Place* place) { return tail + (last->before - place->before); };
     if (tokens_from(first) <= most) return first->at;
-    // The first place that has no more than `most` tokens behind it, or the end.
+    // The first place with at most `most` tokens behind it, or the end.
     const Place* part =
         std::partition_point(first, last + 1, [&](const Place& place) { return tokens_from(&place) > most; });
     for (;; ++part) {

@@ -14,7 +14,7 @@ size_t next_character(Bytes text, size_t at) {
     return at;
 }
 
-// The last seam in (from, to), or `from`. Looks at what stands before it, too.
+// The last seam in (from, to), or `from`. Also reads the text before `from`.
 size_t seam_between(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader) {
     size_t start = from - std::min(from, seams.reach() + 1);
     while (start > 0 && is_inside(text, start)) --start;
@@ -36,8 +36,8 @@ size_t seam_between(const Seams& seams, const TextView& text, size_t from, size_
 }  // namespace
 
 size_t PartCutter::next(size_t size) {
-    // The last characters of a window are looked at again, with those that come after them. Where there is no seam for
-    // long, windows grow, so that what is looked at twice stays little.
+    // The last characters of a window are read again with the next ones. Without seams for long, windows grow, so that
+    // little is read twice.
     constexpr size_t kAgain = 4 * (kSeamAfter + 1), kLeast = 64;
     static_assert(kAgain < kLeast);
     while (seams_.exist_inside()) {
@@ -71,7 +71,7 @@ StretchEncoder::StretchEncoder(const Engine& engine, bool special_as_text) : eng
 void StretchEncoder::encode(const TextView& text, size_t from, size_t to, bool continues, IdBuffer* out) {
     const Bytes bytes = reader_.read(text, from, to);
     if (engine_.single_frame() == nullptr)
-        engine_.encode_ids(bytes, options_, *lease_, out);  // there are no seams
+        engine_.encode_ids(bytes, options_, *lease_, out);  // the text has no seams
     else
         engine_.encode_inner_ids(bytes, options_.special_as_text, *lease_, out, continues);
 }

@@ -9,12 +9,12 @@
 namespace crayon {
 namespace {
 
-// A text is encoded in part from so many bytes on, and as long as a part is at most a half of it.
+// A text is encoded in part if it has at least this many bytes, and a part is at most half of it.
 constexpr size_t kLeast = size_t(1) << 12;
-// Texts beyond that are an error, whose end nobody would see.
+// Longer texts are an error, which encoding a part would not report.
 constexpr size_t kMost = size_t(1) << 31;
 
-// The whole text, if it may be encoded in part: nothing of it is wrong where it is not looked at.
+// The whole text, if a part can be encoded: the rest cannot contain an error.
 const Bytes* text_to_cut(const Engine& engine, const Input& input, const EncodeOptions& options) {
     if (!options.truncation || options.truncation->side != Side::right || input.is_pair) return nullptr;
     if (input.first.is_pretokenized || engine.is_random() || !engine.impl().takes_any_text) return nullptr;
@@ -22,10 +22,10 @@ const Bytes* text_to_cut(const Engine& engine, const Input& input, const EncodeO
     return text.size >= 2 * kLeast && text.size <= kMost ? &text : nullptr;
 }
 
-// More tokens of the beginning of a text than truncation leaves.
+// An encoding of the text's beginning with more tokens than truncation leaves.
 std::optional<Encoding> enough_of(const Engine& engine, Bytes text, const EncodeOptions& options, Scratch& scratch) {
     const size_t added = options.add_special_tokens ? engine.special_tokens_added(false) : 0;
-    if (added > options.truncation->max_length) return std::nullopt;  // then there is no limit
+    if (added > options.truncation->max_length) return std::nullopt;  // then truncation sets no limit
     const size_t most = options.truncation->max_length - added;
     const Seams& seams = engine.impl().seams.of_encodings(engine, options.special_as_text);
     if (!seams.exist()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Writing and opening version 3 cartridges.
+// Writes and opens version 3 cartridges.
 #include "crayon/cartridge/cartridge.h"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     for (const SectionEntry& entry : own->table) {
         const char* name = section_name(entry.type);
         if (entry.offset % kSectionAlignment != 0 || entry.offset > file.size || entry.size > file.size - entry.offset)
-            fail(std::string("section ") + name + " lies outside the file");
+            fail(std::string("section ") + name + " is outside the file");
         if (entry.type == 0 || entry.type >= kSectionTypes) {
             if (entry.flags & kSectionRequired)
                 fail("section type " + std::to_string(entry.type) + " is required, but unknown");
@@ -175,9 +175,9 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     if (!score_ulps.empty() && !scores.empty()) score_ulps = array<int8_t>(Section::score_ulps, scores.size - 1);
     byte_ids = array<uint32_t>(Section::byte_ids);
     if (!byte_ids.empty() || !has_text_tokens()) byte_ids = array<uint32_t>(Section::byte_ids, 256);
-    // A model on text has merges or none, longest match has none; neither has the tables over bytes.
+    // A model on text may have merges, longest match has none. Neither has tables over bytes.
     if (has_merges() || !pair_table.empty()) {
-        // Of one slot the hash would be a shift by all 64 bits.
+        // With a single slot the hash would be a shift by 64 bits.
         if (pair_table.size < 2 || !is_power_of_two(pair_table.size))
             fail("section pair_table has a length that is not a power of two, or less than 2");
         if (!is_power_of_two(pair_filter.size)) fail("section pair_filter has a length that is not a power of two");

@@ -37,7 +37,7 @@ DoubleArrayView checked_view(const DoubleArray& trie) {
     return {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
 }
 
-constexpr int64_t any_value = int64_t(INT32_MAX) + 1;  // the format does not know the size of the vocabulary
+constexpr int64_t any_value = int64_t(INT32_MAX) + 1;  // the format does not store the size of the vocabulary
 
 }  // namespace
 
@@ -78,8 +78,8 @@ std::string write_cartridge_v2(const DoubleArray& trie) {
 
 std::vector<std::pair<std::string, int32_t>> list_double_array(const DoubleArrayView& trie) {
     verify_double_array(trie, any_value);
-    // The children of each node, in the order of their slots and so of their bytes: those of p are
-    // children[first[p]] .. children[first[p + 1]].
+    // The children of each node, in the order of their slots and thus of their bytes: those of p are children[first[p]]
+    // to children[first[p + 1]].
     std::vector<uint32_t> first(size_t(trie.size) + 1, 0), children;
     for (uint32_t i = 1; i < trie.size; ++i)
         if (trie.check[i] >= 0) ++first[size_t(trie.check[i]) + 1];
@@ -89,7 +89,8 @@ std::vector<std::pair<std::string, int32_t>> list_double_array(const DoubleArray
     for (uint32_t i = 1; i < trie.size; ++i)
         if (trie.check[i] >= 0) children[next[size_t(trie.check[i])]++] = i;
 
-    // Depth first, with our own stack: a chain may be as long as the file. `next` is now the next child to visit.
+    // Depth first with an explicit stack, because a chain can be as long as the file. `next` is now the next child to
+    // visit.
     std::copy(first.begin(), first.end() - 1, next.begin());
     std::vector<std::pair<std::string, int32_t>> keys;
     std::string key;

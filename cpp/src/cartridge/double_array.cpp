@@ -10,7 +10,7 @@ namespace crayon {
 
 namespace {
 
-// The trie before packing, level by level, so that the children of a node stand together in the order of their bytes.
+// The trie before packing, level by level: the children of a node are consecutive, in the order of their bytes.
 struct Node {
     int32_t value = -1;
     uint32_t first_child = 0;
@@ -20,8 +20,8 @@ struct Node {
 
 using Keys = std::vector<std::pair<std::string_view, int32_t>>;
 
-constexpr size_t max_nodes = size_t(1) << 30;  // leaves room for the slots that stay free
-constexpr size_t long_search = 64 * 16;        // slots
+constexpr size_t max_nodes = size_t(1) << 30;  // leaves room for slots that stay free
+constexpr size_t long_search = 64 * 16;        // in slots
 
 void check_keys(const Keys& keys) {
     const auto fail = [](size_t i, const char* what) {
@@ -71,19 +71,19 @@ std::vector<Node> make_nodes(const Keys& keys) {
     return nodes;
 }
 
-// Free slots, one bit each, 64 candidate bases tested at once. It grows as it is used; slot 0 is the root's.
+// Free slots, one bit each; tests 64 candidate bases at once. Grows on demand. Slot 0 belongs to the root.
 class FreeSlots {
   public:
     explicit FreeSlots(size_t expected) : words_(expected / 64 + 16, ~uint64_t(0)) { words_[0] &= ~uint64_t(1); }
 
     void take(size_t slot) { words_[slot / 64] &= ~(uint64_t(1) << slot % 64); }
 
-    // The lowest free slot that is >= `from`, which must lie in the head.
+    // The lowest free slot >= `from`, which must be in the head.
     size_t next(size_t from) {
         size_t word = from / 64;
         ensure(word);
         if (const uint64_t bits = words_[word] >> from % 64 << from % 64) return word * 64 + lowest_set_bit(bits);
-        // Words from `head` to `full_` have no free slot, nor will they ever again.
+        // Words from `head` to `full_` have no free slot, and never will.
         for (++word; word < head; ++word)
             if (words_[word]) return word * 64 + lowest_set_bit(words_[word]);
         for (ensure(full_); words_[full_] == 0; ensure(full_)) ++full_;
@@ -101,7 +101,7 @@ class FreeSlots {
     }
 
   private:
-    static constexpr size_t head = 5;  // words up to slot 1 + 255: above it, a single child fits any free slot
+    static constexpr size_t head = 5;  // words up to slot 1 + 255; beyond them, a single child fits any free slot
 
     void ensure(size_t word) {
         if (word >= words_.size()) words_.resize(word * 2, ~uint64_t(0));
@@ -116,8 +116,7 @@ class FreeSlots {
     size_t full_ = head;
 };
 
-// Parents by falling number of children, those with as many in the order of the nodes. The root comes first, since its
-// base is given.
+// Parents by falling number of children, equal ones in node order. The root is first, since its base is fixed.
 std::vector<uint32_t> placement_order(const std::vector<Node>& nodes) {
     std::vector<uint32_t> start(258, 0);  // start[256 - n]: where the parents of n children begin
     for (const Node& node : nodes) ++start[257 - node.children];
@@ -130,14 +129,14 @@ std::vector<uint32_t> placement_order(const std::vector<Node>& nodes) {
     return parents;
 }
 
-// Gives every parent its base. A base needs only the bytes of the children; their slots, and with them `check`, follow
-// from it later.
+// Gives every parent its base. A base depends only on the bytes of the children; their slots, and thus `check`, follow
+// later.
 std::vector<int32_t> place(const std::vector<Node>& nodes) {
     std::vector<int32_t> base_of(nodes.size(), 0);
     base_of[0] = 1;
     FreeSlots free_slots(nodes.size());
-    // First-fit rescans a front that is nearly full, ever longer. So each number of children has a cached start, which
-    // moves up by a part of every long search: the work is then linear, and what is left behind suits smaller groups.
+    // First-fit rescans an ever longer front that is nearly full. Therefore each number of children has a cached start,
+    // which moves up by a part of every long search. The work is then linear, and skipped slots suit smaller groups.
     size_t start = 1;
     uint16_t count = 0;
     for (const uint32_t parent : placement_order(nodes)) {
@@ -165,7 +164,7 @@ std::vector<int32_t> place(const std::vector<Node>& nodes) {
 
 }  // namespace
 
-// By the first eight bytes as a number: most keys differ in them, and need no look at the text.
+// Sorts by the first eight bytes as a number, in which most keys differ.
 void sort_keys(Keys* keys) {
     struct Entry {
         uint64_t prefix;
@@ -216,7 +215,7 @@ void verify_double_array(const DoubleArrayView& trie, int64_t value_limit) {
     const auto fail = [](uint32_t node, const std::string& what) {
         throw Error(ErrorKind::cartridge, "double array: node " + std::to_string(node) + " " + what);
     };
-    if (trie.size == 0) throw Error(ErrorKind::cartridge, "double array: there is no root");
+    if (trie.size == 0) throw Error(ErrorKind::cartridge, "double array: the root is missing");
     if (trie.size > uint32_t(INT32_MAX))
         throw Error(ErrorKind::cartridge, "double array: too large for 32-bit indices");
     if (trie.base[0] != 1) fail(0, "(the root) has base " + std::to_string(trie.base[0]) + ", not 1");
@@ -232,8 +231,8 @@ void verify_double_array(const DoubleArrayView& trie, int64_t value_limit) {
         if (label < 0 || label > 255) fail(i, "is out of reach of its parent " + std::to_string(parent));
     }
 
-    // Every parent is used now, so a chain of parents ends at the root or runs in a circle. Each node is walked over
-    // once: a chain stops where it meets one that is known to end well.
+    // Every used node has a used parent, so a chain of parents ends at the root or is a cycle. Visits each node once: a
+    // chain stops at a node that is known to reach the root.
     enum : uint8_t { unknown, on_this_chain, reaches_root };
     std::vector<uint8_t> state(trie.size, unknown);
     state[0] = reaches_root;

@@ -1,4 +1,4 @@
-// Where a cartridge's bytes live: a shared read-only map of its file, or a copy in memory.
+// The memory of a cartridge: a shared read-only map of its file, or a copy.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -25,7 +25,7 @@ namespace {
 
 class OwnedStorage final : public Storage {
   public:
-    // To be filled. Beyond its end are zeros, as in a map.
+    // To be filled by the caller. Followed by zeros, as in a map.
     explicit OwnedStorage(size_t size) : lines_(new Line[(size + 63) / 64]), size_(size) {
         if (size % 64 != 0) lines_[size / 64] = {};
     }
@@ -69,7 +69,7 @@ FileIdentity identity_of(const struct stat& st) {
             uint64_t(st.st_dev)};
 }
 
-// A regular file of a size that a cartridge can have.
+// A regular file whose size a cartridge can have.
 class OpenFile {
   public:
     explicit OpenFile(const std::string& path)
@@ -132,9 +132,9 @@ class MappedStorage final : public Storage {
     const uint8_t* data_ = nullptr;
 };
 
-// A file that is cut meanwhile is as long as what was read.
+// If the file is truncated meanwhile, the copy ends where reading ended.
 std::shared_ptr<const Storage> copy_file(const OpenFile& file, const std::string& path) {
-    constexpr size_t kAtOnce = size_t(1) << 30;  // some systems read no more than 2^31 bytes
+    constexpr size_t kAtOnce = size_t(1) << 30;  // some systems read at most 2^31 bytes
     auto storage = std::make_shared<OwnedStorage>(file.size());
     size_t done = 0;
     while (done < file.size()) {
@@ -161,7 +161,7 @@ std::shared_ptr<const Storage> own_bytes(Bytes bytes) {
 std::shared_ptr<const Storage> open_file(const std::string& path) {
     const bool copies = copies_files();
 #if defined(_WIN32)
-    (void)copies;  // nothing is mapped here
+    (void)copies;  // this platform maps nothing
     std::ifstream in(path, std::ios::binary);
     if (!in) throw std::system_error(ENOENT, std::generic_category(), path);
     const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

@@ -15,7 +15,7 @@ std::string too_large(size_t size) {
     return "is larger than 1 MiB: it has " + std::to_string(size) + " bytes";
 }
 
-// What is wrong with the text of a certificate; empty when nothing is.
+// The fault in the text of a certificate; "" if it is valid.
 std::string fault_of(std::string_view text) {
     if (text.size() > kMaxCertificate) return too_large(text.size());
     try {
@@ -61,7 +61,7 @@ std::string with_certificate(Bytes cartridge, std::optional<std::string_view> ce
     if (certificate) {
         if (sections == kMaxSections)
             throw Error(ErrorKind::cartridge,
-                        "it has " + std::to_string(sections) + " sections: there is no room for a certificate");
+                        "it has " + std::to_string(sections) + " sections, which leaves no room for a certificate");
         writer.add(Section::certificate, std::string(*certificate), 0);
     }
     std::array<uint8_t, 32> digest;

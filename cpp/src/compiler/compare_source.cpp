@@ -1,5 +1,5 @@
-// Compares a cartridge with the compiler's reading of a tokenizer.json. It leaves out tries, hash tables, words, cuts
-// and counts, which verify.cpp makes again from the parts that are compared.
+// Compares a cartridge with the compiler's reading of a tokenizer.json. Skips tries, hash tables, words, cuts and
+// counts, because verify.cpp derives them again from the compared parts.
 #include "crayon/compiler/compare_source.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool given(const Value* v) {
     return v != nullptr && !v->is_null();
 }
 
-// What compiling would refuse besides what reading the document does.
+// Checks that compiling makes after reading the document.
 void check_document(const TokenizerSpec& spec, Flavor flavor) {
     const json::Document components = json::parse(spec.components);
     const auto find = [&](const char* name) {
@@ -57,7 +57,7 @@ void check_document(const TokenizerSpec& spec, Flavor flavor) {
     build_added_tries(spec.added, spec.normalizer.get());
 }
 
-// The flavor is no fact of a tokenizer.json: it belongs to the library that the metadata names.
+// The flavor is not in the tokenizer.json. It depends on the library that the metadata names.
 std::string flavor_difference(const Cartridge& c) {
     std::string_view reference = "tokenizers";
     json::Document document;
@@ -90,7 +90,7 @@ std::string tables_difference(const Cartridge& c, const TokenizerSpec& spec) {
     return differs("model.ignore_merges", ignores ? "false" : "true", ignores ? "true" : "false");
 }
 
-// The tokens of the cartridge, whose offsets need not be sound in a file that was never verified.
+// The tokens of the cartridge. Its offsets may be invalid in an unverified file.
 class Tokens {
   public:
     explicit Tokens(const Cartridge& cartridge) : c_(cartridge), n_ids_(cartridge.program().n_ids) {
@@ -156,7 +156,7 @@ std::string added_difference(const Cartridge& c, const TokenizerSpec& spec, cons
     return "";
 }
 
-// The pair of each rank, kEmptyPair where it has none.
+// The pair of each rank; kEmptyPair if it has none.
 std::vector<uint64_t> pairs_by_rank(const Cartridge& c) {
     std::vector<uint64_t> pairs(c.merge_products.size, kEmptyPair);
     for (const uint64_t slot : c.pair_table) {
@@ -169,11 +169,11 @@ std::vector<uint64_t> pairs_by_rank(const Cartridge& c) {
     return pairs;
 }
 
-// `merges` are those that get a rank.
+// `merges` are the merges with a rank.
 std::string merges_difference(const Cartridge& c, const std::vector<ModelSpec::Merge>& merges, const Tokens& tokens,
                               const TokenizerSpec& spec, const std::vector<uint64_t>& pairs) {
     const auto key_of = [](const ModelSpec::Merge& merge) { return pair_key(merge.left, merge.right); };
-    // A pair that is listed twice has the last of its ranks.
+    // A pair that is listed twice has its last rank.
     std::unordered_map<uint64_t, size_t> last;
     if (std::find(pairs.begin(), pairs.end(), kEmptyPair) != pairs.end())
         for (size_t rank = 0; rank < merges.size(); ++rank) last[key_of(merges[rank])] = rank;
@@ -198,7 +198,7 @@ std::string merges_difference(const Cartridge& c, const std::vector<ModelSpec::M
 
 std::string scores_difference(const Cartridge& c, const ModelSpec& spec) {
     const std::vector<double>& scores = spec.scores;
-    // The last one is derived.
+    // The last score is derived.
     const size_t n = c.scores.empty() ? 0 : c.scores.size - 1;
     for (size_t id = 0; id < std::min(scores.size(), n); ++id)
         if (std::memcmp(&scores[id], &c.scores[id], sizeof(double)) != 0)
@@ -209,7 +209,7 @@ std::string scores_difference(const Cartridge& c, const ModelSpec& spec) {
     return differs("the number of scores", std::to_string(scores.size()), std::to_string(n));
 }
 
-// As they are read: members that no model of this type has do not count, and those that are left out are filled in.
+// Compares options as the reader sees them: ignores unknown members, and fills in defaults.
 std::string options_difference(const Value& here, const Value* there) {
     if (there == nullptr || !there->is_object()) return json_difference("model", &here, there);
     const auto text_of = [](const Value& model) {
@@ -245,7 +245,7 @@ std::string components_difference(const Cartridge& c, const TokenizerSpec& spec)
     if (there.root.as_object("components").size() != compared.size() + 1)
         return "components: the cartridge has others than the compiler writes";
     const Value *model = here.root.find("model"), *other = there.root.find("model");
-    // For byte-level BPE the compiler copies the options that the file has.
+    // For byte-level BPE the compiler copies the file's options.
     const bool is_free = !spec.text_model && !spec.longest_match;
     return is_free ? options_difference(*model, other) : json_difference("model", model, other);
 }
@@ -267,7 +267,7 @@ std::string find_mismatch(const Cartridge& c, std::string_view tokenizer_json) {
         found = merges_difference(c, spec.text_model->merges, tokens, spec, pairs);
         return found.empty() ? scores_difference(c, *spec.text_model) : found;
     }
-    // No bytes spell a raw token, so no merge has one to work on, and none with one gets a rank.
+    // Text never contains a raw token, so merges with one get no rank.
     std::vector<ModelSpec::Merge> merges;
     for (const ModelSpec::Merge& merge : spec.merges)
         if (!spec.tokens[merge.left].raw && !spec.tokens[merge.right].raw) merges.push_back(merge);

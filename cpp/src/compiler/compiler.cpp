@@ -27,14 +27,14 @@ std::vector<uint32_t> byte_ids_of(const TokenizerSpec& spec) {
     return ids;
 }
 
-// The merge tables of byte-level BPE, and what stands on them.
+// The merge tables of byte-level BPE, and the tables derived from them.
 struct ByteTables {
     MergeTablesBuilder merges;
     std::vector<uint32_t> byte_ids, byte_pair_ranks;
 
     explicit ByteTables(const TokenizerSpec& spec)
         : merges(spec.merges.size()), byte_ids(byte_ids_of(spec)), byte_pair_ranks(65536) {
-        // No bytes spell a raw token, so no merge ever has one to work on.
+        // Text never contains a raw token, so its merges never apply.
         for (const ModelSpec::Merge& merge : spec.merges)
             if (!spec.tokens[merge.left].raw && !spec.tokens[merge.right].raw)
                 merges.add(merge.left, merge.right, merge.product);
@@ -73,7 +73,7 @@ void add_added_tokens(const TokenizerSpec& spec, CartridgeWriter* writer) {
     writer->add_trie(Section::added_trie_normalized, tries.normalized);
 }
 
-// What every cartridge says of its tokens, and what only byte-level tables do.
+// The sections about tokens that every cartridge has, and those of byte-level tables only.
 struct TokenSections {
     std::vector<uint32_t> offsets{0}, raw;
     std::string bytes;
@@ -107,7 +107,7 @@ TokenSections build_tokens(const TokenizerSpec& spec) {
     return out;
 }
 
-// The tables of longest match: every token of the model is what its own bytes become. Sets kWhole in `flags`.
+// Adds the tables of longest match, in which each token of the model encodes to itself. Sets kWhole in `flags`.
 void add_match_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, CartridgeWriter* writer) {
     std::vector<std::pair<std::string_view, int32_t>> keys;
     for (size_t id = 0; id < spec.tokens.size(); ++id) {
@@ -120,8 +120,7 @@ void add_match_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, Ca
     writer->add_trie(Section::trie, trie_of(std::move(keys)));
 }
 
-// The tables of byte-level BPE. Sets kWhole and kMerged in `flags`. Returns the number of
-// merges.
+// Adds the tables of byte-level BPE. Sets kWhole and kMerged in `flags`. Returns the number of merges.
 uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, CartridgeWriter* writer) {
     const ByteTables tables(spec);
     const MergeTables merges = tables.view();
@@ -135,7 +134,7 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
         if (!token.in_model || token.raw) continue;
         keys.emplace_back(token.bytes, int32_t(id));
         tokens[id] = token.bytes;
-        // What the pretoken of these bytes becomes is the merges' word, not the entry's (docs/cartridge-format.md).
+        // Merging decides the ids of a pretoken, not the vocabulary's entry (docs/cartridge-format.md).
         ids.resize(token.bytes.size());
         size_t count = token.bytes.size() <= kLongestTraced ? merge_traced(merges, token.bytes, ids.data(), &last[id])
                                                             : merger.merge_whole(merges, token.bytes, ids.data());
@@ -159,7 +158,7 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     return uint32_t(tables.merges.products.size());
 }
 
-// What opening the cartridge would refuse.
+// Makes the checks of opening the cartridge.
 void check_components(const std::string& cartridge) {
     const Cartridge opened(own_bytes(cartridge));
     make_pipeline(opened.components.view(), opened, CpuLevel::scalar);

@@ -1,4 +1,4 @@
-// The cartridge sections of models on text: written, and verified by making them again.
+// The cartridge sections of models on text: writes them, and verifies them by building them again.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ void check(bool holds, const char* fault) {
     if (!holds) fail(fault);
 }
 
-// Of equal strings, which only a Unigram model can have, the last counts; the empty one is in no trie.
+// Of equal strings, which only a Unigram model can have, the last counts. The empty string is not in the trie.
 DoubleArray trie_of(const ModelSpec& spec) {
     std::vector<std::pair<std::string_view, int32_t>> keys;
     for (size_t id = 0; id < spec.tokens.size(); ++id)
@@ -52,7 +52,7 @@ double least_of(const double* scores, size_t n) {
     return least;
 }
 
-// The strings that merges make, each once.
+// Uses each string that merges make once.
 template <typename BytesOf>
 std::vector<uint64_t> char_pairs_of(std::vector<uint32_t> products, bool text_only, BytesOf bytes_of) {
     std::sort(products.begin(), products.end());
@@ -67,7 +67,7 @@ bool is_model_token(const Cartridge& c, uint32_t id) {
     return id < c.program().n_ids && (c.token_flags[id] & kModel);
 }
 
-// The tokens of bytes: none without byte_fallback.
+// The tokens of bytes; none without byte_fallback.
 class ByteTokens {
   public:
     explicit ByteTokens(std::vector<uint32_t> byte_ids) : ids_(std::move(byte_ids)) {
@@ -113,7 +113,7 @@ void check_trie(const Cartridge& c) {
     check(keys == values, "section trie has a key that is not a token");
 }
 
-// A search ends at an empty place, so there must be one, and soon.
+// A search ends at an empty place, so one must follow soon.
 void check_chains(Array<uint64_t> table) {
     size_t chain = 0, empty = 0;
     for (size_t i = 0; i < 2 * table.size; ++i) {  // twice, because chains wrap around
@@ -165,7 +165,7 @@ void check_merges(const Cartridge& c, size_t prefix_size, Checks checks) {
 void check_scores(const Cartridge& c, const ModelOptions& options) {
     check(!c.scores.empty(), "a Unigram model has no section scores");
     const size_t n = c.scores.size - 1;
-    check(n <= c.program().n_ids, "section scores has more scores than there are ids");
+    check(n <= c.program().n_ids, "section scores has more scores than ids");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)
         check(bool(c.token_flags[id] & kModel) == (id < n), "section scores does not have just the model's tokens");
     for (const double score : c.scores) check(!std::isnan(score), "section scores has no number");

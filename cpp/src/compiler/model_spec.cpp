@@ -1,4 +1,4 @@
-// The "model" of a tokenizer.json -> ModelSpec. Fields, defaults and refusals are those of tokenizers 0.23.
+// Converts the "model" of a tokenizer.json to a ModelSpec. Fields, defaults and errors are those of tokenizers 0.23.
 #include "compiler/model_spec.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void read_vocab(const Value& model, ModelSpec* spec, TokenIndex* index) {
     spec->tokens.resize(n_ids);
     spec->present.assign(n_ids, 0);
     for (const auto& [token, id] : index->entries()) {
-        // The reference then shows now one of them, now the other.
+        // The reference then shows either of the tokens.
         if (spec->present[id]) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
         spec->present[id] = 1;
         spec->tokens[id] = std::string(token);
@@ -104,7 +104,7 @@ void read_pieces(const Value& model, const ModelOptions& options, ModelSpec* spe
     if (options.unk_id && *options.unk_id >= spec->model_size) malformed("unk_id is not in the vocabulary");
 }
 
-// The token on each side of the one space of a line.
+// The tokens before and after the single space of a line.
 std::pair<std::string_view, std::string_view> split_merge(std::string_view line) {
     const size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
@@ -143,7 +143,7 @@ void read_merges(const Value& model, const ModelOptions& options, const TokenInd
             malformed("the right part of a merge is cut by the prefix: " + json::quote(right));
         product.assign(left).append(right.substr(prefix_size));
         const uint32_t product_id = find(product, "product");
-        // Such merges let the reference apply others out of turn.
+        // Such merges make the reference apply others out of order.
         if (product_id == left_id) unsupported("a merge that adds nothing to its left part");
         spec->merges.push_back({left_id, right_id, product_id});
     }
@@ -158,7 +158,7 @@ ModelSpec read_as(const Value& model, ModelType type) {
     else
         read_vocab(model, &spec, &index);
     if (type == ModelType::bpe) read_merges(model, options, index, &spec);
-    // The tokens of such bytes would lie outside the text.
+    // The tokens of such bytes would extend outside the text.
     if (options.byte_fallback &&
         (!options.continuing_subword_prefix.value_or("").empty() || !options.end_of_word_suffix.value_or("").empty()))
         unsupported("model BPE with byte_fallback and a prefix or suffix");
@@ -166,7 +166,7 @@ ModelSpec read_as(const Value& model, ModelType type) {
     return spec;
 }
 
-// As serde_json writes it: digits enough for a float, and a sign that it is none of the integers.
+// As serde_json writes it: enough digits for a float, and a mark that it is not an integer.
 std::string number_text(float value) {
     char text[32];
     for (int digits = 1; digits <= 9; ++digits) {
@@ -259,7 +259,7 @@ std::string write_model_options(const ModelOptions& options) {
 
 ModelSpec read_model_spec(const Value& model) {
     if (const std::optional<ModelType> type = read_model_type(model)) return read_as(model, *type);
-    // A file without a type is what it can be read as, in this order.
+    // A file without a type has the first of these types that accepts it.
     for (const ModelType type : {ModelType::bpe, ModelType::word_piece, ModelType::word_level, ModelType::unigram}) {
         try {
             return read_as(model, type);

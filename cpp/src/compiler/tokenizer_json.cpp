@@ -1,4 +1,4 @@
-// tokenizer.json -> TokenizerSpec. The field names and defaults are those of tokenizers 0.23.
+// Converts a tokenizer.json to a TokenizerSpec. Field names and defaults are those of tokenizers 0.23.
 #include "compiler/tokenizer_json.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void read_bpe(const Value& model, const std::vector<uint64_t>& guesses, Tokenize
     if (flag(model, "byte_fallback", false)) unsupported("model BPE with byte_fallback");
     const Value* dropout = model.find("dropout");
     if (given(dropout) && dropout->as_number("dropout") != 0) unsupported("model BPE with dropout");
-    flag(model, "fuse_unk", false);  // changes nothing where nothing is unknown
+    flag(model, "fuse_unk", false);  // has no effect without unknown tokens
     spec->ignore_merges = flag(model, "ignore_merges", false);
     read_byte_vocab(*vocab, spec, index);
 
@@ -151,14 +151,14 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
             if (!given(v)) malformed("the added token " + quoted + " has no " + f.name);
             if (v->as_bool(f.name)) token.flags |= f.bit;
         }
-        if (token.content.empty()) continue;  // the reference passes over these, too
+        if (token.content.empty()) continue;  // the reference skips these, too
         if (const auto first = seen.find(token.content); first != seen.end()) {
             if (first->second != token.flags) unsupported("the added token " + quoted + " twice, with other flags");
             continue;
         }
         seen.emplace(token.content, token.flags);
-        // The reference gives a token that the model knows the model's id, and any other the next number from the
-        // model's size on, whatever the file says. Ids that the model has beyond its size do not count.
+        // As in the reference, a token that the model has gets the model's id. Any other gets the next number from the
+        // model's size on, whatever the file says; ids of the model beyond its size do not count.
         const uint32_t known = index.find(token.content);
         token.id = known != kNoId ? known : next++;
         if (token.id >= spec->tokens.size()) spec->tokens.resize(size_t(token.id) + 1);
@@ -174,7 +174,7 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
     }
 }
 
-// The members of the components section, as they are in the file. `model` is without vocabulary and merges.
+// The members of the components section, unchanged. `model` is without vocabulary and merges.
 std::string components_of(const Value& root, const std::string& model) {
     std::string out = "{";
     for (const char* name : {"truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
@@ -192,7 +192,7 @@ std::string bpe_options(const Value& model) {
     return out + "}";
 }
 
-// A vocabulary that has a token for every byte, spelled in the byte-level alphabet.
+// Reads a vocabulary that has a token for every byte, spelled in the byte-level alphabet.
 void read_byte_model(const Value& root, const Value& model, const std::vector<uint64_t>& guesses, TokenizerSpec* spec,
                      TokenIndex* index) {
     spec->longest_match = is_longest_match(model);
@@ -224,12 +224,13 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
         TokenizerSpec::Token& token = spec->tokens[id];
         token.present = token.in_model = true;
         token.text = token.bytes = text.tokens[id];
-        index->set(text.tokens[id], uint32_t(id));  // equal ones, which Unigram can have: the last counts
+        index->set(text.tokens[id], uint32_t(id));  // of equal tokens, which Unigram can have, the last counts
     }
     spec->components = components_of(root, text.options);
 }
 
-// The vocabulary by id, each token once; the pieces of a Unigram model with scores that are no integers.
+// Whether the vocabulary lists each token once by id, or the pieces of a Unigram model with scores that are not
+// integers.
 bool lists_by_id(const Value& vocab) {
     if (vocab.is_array()) {
         const auto& pieces = vocab.as_array("model.vocab");
@@ -243,7 +244,7 @@ bool lists_by_id(const Value& vocab) {
     return true;
 }
 
-// Each added token once, with the id that it gets and no field that is not known.
+// Whether each added token is listed once, with its final id and only known fields.
 bool lists_added(const Value* list, const TokenizerSpec& spec) {
     if (list == nullptr || list->as_array("added_tokens").size() != spec.added.size()) return false;
     for (size_t i = 0; i < spec.added.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a tokenizer.json says, checked and in plain structures: the compiler's input.
+// A tokenizer.json as plain, validated structures: the compiler's input.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 namespace crayon {
 
 struct TokenizerSpec {
-    // Of byte-level tables.
+    // For byte-level tables.
     struct Token {
         bool present = false;
         bool in_model = false;
-        bool raw = false;  // `bytes` is the string itself, because it is no byte-level spelling
+        bool raw = false;  // `bytes` is the string itself, because it is not a byte-level spelling
         std::string bytes;
         std::string text;  // the string as the vocabulary spells it
     };
 
     std::vector<Token> tokens;  // indexed by id
     uint32_t model_size = 0, vocab_size = 0;
-    std::vector<ModelSpec::Merge> merges;  // in rank order; of byte-level tables
+    std::vector<ModelSpec::Merge> merges;  // in rank order; for byte-level tables
     bool ignore_merges = false;
-    bool longest_match = false;           // of byte-level tables: in place of merges
-    std::optional<ModelSpec> text_model;  // there when the model works on text
+    bool longest_match = false;           // for byte-level tables: instead of merges
+    std::optional<ModelSpec> text_model;  // if the model works on text
     std::vector<AddedTokenSpec> added;
-    std::unique_ptr<Normalizer> normalizer;  // null: none
+    std::unique_ptr<Normalizer> normalizer;  // may be null
     std::string components;                  // the components section
     bool reads_alike = false;                // see Cartridge::reads_alike
-    bool has_model_type = false;             // older files leave it out
+    bool has_model_type = false;             // older files omit it
 };
 
-// Error(vocabulary) for what is malformed, Error(unsupported) for what is well-formed and not native; the message names
-// the component. Where files leave a field out, the reference's default is taken.
-// `guesses` are likely pairs of byte-level merges, by rank (pair_key). A right one saves two searches, a wrong one
+// Error(vocabulary) for a malformed file, Error(unsupported) for a well-formed one that is not native; the message
+// names the component. Missing fields get the reference's defaults.
+// `guesses` are likely pairs of byte-level merges, by rank (pair_key). A right guess saves two searches, a wrong one
 // changes nothing.
 TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint64_t>& guesses = {});
 

@@ -1,7 +1,8 @@
-// Reading a cartridge before it is trusted. A file that passes the checks of memory cannot make the engine read outside
-// it or search without end, and every id that it gives has the bytes of its text. A file that passes all checks gives
-// no ids but those of its own merges, too: each table that follows from others is made again. That takes as long as all
-// the rest.
+// Verifies a cartridge before it is trusted.
+//
+// After Checks::memory the engine cannot read outside the file or search without end, and every id has the bytes of its
+// text. After Checks::whole it gives only the ids of its own merges, too, because each derived table is built again.
+// That takes as long as all other checks together.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ void check_layout(const Cartridge& c) {
     size_t done = sizeof(Header) + c.table().size * sizeof(SectionEntry);
     const auto pad_to = [&](uint64_t end, const std::string& where) {
         if (end < done) fail(where + " overlaps what is before it");
-        if (end - done >= kSectionAlignment) fail("there is unused space before " + where);
+        if (end - done >= kSectionAlignment) fail("unused space before " + where);
         for (; done < end; ++done)
             if (file[done] != 0) fail("the padding before " + where + " is not zero");
     };
@@ -81,7 +82,7 @@ bool is_model_token(const Cartridge& c, uint32_t id) {
     return id < c.program().n_ids && (c.token_flags[id] & (kPresent | kModel | kRaw)) == (kPresent | kModel);
 }
 
-// The string by which a vocabulary knows a token.
+// The vocabulary's spelling of a token.
 std::string string_of(const Cartridge& c, uint32_t id) {
     const Bytes bytes = c.bytes_of(id);
     return c.has_text_tokens() || (c.token_flags[id] & kRaw) ? std::string(bytes.view()) : to_byte_level(bytes);
@@ -96,7 +97,7 @@ void check_tokens(const Cartridge& c) {
     const Program& p = c.program();
     check(c.token_offsets[0] == 0 && c.token_offsets[p.n_ids] == c.token_bytes.size,
           "section token_offsets does not cover section token_bytes");
-    // All of them before any token is looked at.
+    // Checks all offsets before any token.
     check(std::is_sorted(c.token_offsets.begin(), c.token_offsets.end()), "section token_offsets is not in order");
     uint32_t model = 0, present = 0, raw = 0;
     size_t longest = 0;
@@ -145,7 +146,7 @@ void check_byte_ids(const Cartridge& c) {
               "section byte_ids gives a byte another byte's token");
 }
 
-// A search ends at an empty place, so there must be one, and soon.
+// A search ends at an empty place, so one must follow soon.
 template <typename IsFull>
 void check_chains(size_t places, const char* section, IsFull is_full) {
     size_t chain = 0, empty = 0;
@@ -158,7 +159,7 @@ void check_chains(size_t places, const char* section, IsFull is_full) {
     if (empty == 0) fail(std::string("section ") + section + " has no empty place");
 }
 
-// Every id that encoding can give has as many bytes as the text that it stands for: offsets rely on it.
+// Every id that encoding can give has as many bytes as its text, which offsets rely on.
 void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) {
     for (const uint32_t id : c.merge_products)
         check(is_model_token(c, id), "section merge_products names no model token");
@@ -199,7 +200,7 @@ void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) 
           "section byte_cuts is not what the merges make");
 }
 
-// Nothing but merges of pair_table, each where the search finds it; and all that happen.
+// The table has only merges of pair_table, each where the search finds it, and all reachable ones.
 void check_live_merges(const Cartridge& c, const MergeTables& tables, Checks checks) {
     if (c.reachable_slots.empty()) return;
     const std::vector<bool> has = verify_reachable_slots(c, tables);
@@ -211,7 +212,7 @@ void check_live_merges(const Cartridge& c, const MergeTables& tables, Checks che
         check(has[rank], "section reachable_slots lacks a merge that happens");
 }
 
-// Sound, and with just so many keys: when those that must be in it are found, it has no others.
+// The trie is sound and has exactly `keys` keys. If all expected keys are found, it has no others.
 void check_trie(const DoubleArrayView& trie, const char* section, size_t value_limit, size_t keys) {
     if (trie.size == 0 && keys == 0) return;
     try {
@@ -257,7 +258,7 @@ const WordEntry* entry_of(const Cartridge& c, Bytes word) {
 
 constexpr char kOtherIds[] = "section word_table has an entry with ids that its word does not become";
 
-// Entries where a search finds them, with ids that have the bytes of their word.
+// Entries are where a search finds them, and their ids have the bytes of their word.
 void check_word_table(const Cartridge& c) {
     const size_t buckets = c.word_table.size / 2;
     check_chains(buckets, "word_table", [&](size_t b) { return c.word_table[2 * b + 1].key[1] != 0; });
@@ -287,7 +288,7 @@ void check_word_table(const Cartridge& c) {
     }
 }
 
-// The word table is searched before the merges are, and flags stand for merges that are not run: both must agree.
+// The word table is searched before merging, and flags replace merging: both must agree with the merges.
 void check_words(const Cartridge& c, const MergeTables& tables) {
     const bool ignore_merges = c.program().flags & kIgnoreMerges;
     Merger merger;
@@ -329,7 +330,7 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
     }
 }
 
-// Nothing but the trie says what a pretoken becomes: every token is found by its own bytes.
+// The trie alone decides the ids of a pretoken, so every token must be found by its own bytes.
 void check_match(const Cartridge& c) {
     for (const Section unused :
          {Section::merge_products, Section::pair_table, Section::pair_filter, Section::byte_pair_ranks,
@@ -355,7 +356,7 @@ void check_added(const Cartridge& c, const Normalizer* normalizer) {
         seen[token.id] = true;
         tokens.push_back({token.id, token.flags, string_of(c, token.id)});
     }
-    // The tries are small: made anew and compared key by key.
+    // The tries are small: builds them anew and compares them key by key.
     const AddedTries expected = build_added_tries(tokens, normalizer);
     check_same_trie(c.added_trie, expected.plain, "added_trie", added);
     check_same_trie(c.added_trie_normalized, expected.normalized, "added_trie_normalized", added);

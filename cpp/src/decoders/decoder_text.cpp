@@ -14,12 +14,12 @@ size_t character_size(const std::string& text, size_t at) {
     return decode_utf8(bytes.begin() + at, bytes.end()).size;
 }
 
-// Rust's str::replace: an empty `what` is before and after every character.
+// Rust's str::replace: an empty `what` matches before and after every character.
 void replace_all(std::string* text, const std::string& what, const std::string& by) {
     size_t at = 0, found = what.empty() ? 0 : text->find(what);
     if (found == std::string::npos) return;
     if (!what.empty() && by.size() <= what.size()) {
-        // In place: what is written never passes what is read.
+        // In place: the write position never passes the read position.
         char* const data = text->data();
         size_t to = found;
         while (found != std::string::npos) {
@@ -61,7 +61,7 @@ size_t count_of(const std::string& what, const std::string& text) {
     return count;
 }
 
-// What English text loses when its punctuation is split off.
+// Removes the spaces that splitting off punctuation adds to English text.
 void clean_up(std::string* text) {
     static const std::pair<std::string, std::string> steps[] = {
         {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
@@ -76,7 +76,7 @@ static int hex_value(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// The byte of <0x41>, or -1. Rust reads a number, which may have a plus sign.
+// The byte of <0x41>, or -1. Like Rust's parser, accepts a plus sign.
 int byte_of(std::string_view token) {
     if (token.size() != 6 || token.compare(0, 3, "<0x") != 0 || token[5] != '>') return -1;
     const int high = token[3] == '+' ? 0 : hex_value(token[3]), low = hex_value(token[4]);

@@ -1,4 +1,4 @@
-// What decoders do to a token's string.
+// Helpers of decoders for the string of a token.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace crayon {
 
-// Of the character at a place.
+// The size of the character at `at`.
 size_t character_size(const std::string& text, size_t at);
-// Rust's str::replace: an empty `what` is before and after every character.
+// Rust's str::replace: an empty `what` matches before and after every character.
 void replace_all(std::string* text, const std::string& what, const std::string& by);
-// How many times replace_all finds it.
+// The number of matches of replace_all.
 size_t count_of(const std::string& what, const std::string& text);
-// Takes away what English text loses when its punctuation is split off.
+// Removes the spaces that splitting off punctuation adds to English text.
 void clean_up(std::string* text);
 // The byte of <0x41>, or -1.
 int byte_of(std::string_view token);

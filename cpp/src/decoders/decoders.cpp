@@ -199,7 +199,7 @@ class ReplaceDecoder : public Decoder {
         std::vector<Regex::Match> matches;
         size_t written = 0;
         for (std::string& token : *tokens) {
-            if (token.empty()) continue;  // even where the pattern would match
+            if (token.empty()) continue;  // even if the pattern would match
             if (!regex_) {
                 if (content_.size() > literal_.size())
                     check(before, written += count_of(literal_, token) * content_.size());
@@ -213,11 +213,11 @@ class ReplaceDecoder : public Decoder {
         }
     }
 
-    // Whether it is a literal, not empty, that becomes a space.
+    // Whether it replaces a literal, not empty, by a space.
     bool writes_space() const { return !regex_ && !literal_.empty() && content_ == " "; }
     const std::string& literal() const { return literal_; }
     const std::string& content() const { return content_; }
-    // At most how many times as long it makes a token: a pattern may match before, after and between its bytes.
+    // An upper limit of the growth factor: a pattern may match before, after and between a token's bytes.
     size_t growth() const { return 2 * std::min(content_.size(), kMostGrowth) + 1; }
 
   private:
@@ -253,12 +253,12 @@ class SequenceDecoder : public Decoder {
     const Step* step_at(size_t i) const {
         return i < steps_.size() ? dynamic_cast<const Step*>(steps_[i].get()) : nullptr;
     }
-    // What files of Llama and its like say: Replace of a mark by a space, ByteFallback, Fuse, Strip at the beginning;
-    // those of models without tokens for bytes leave ByteFallback out.
-    // Those of SentencePiece's own files replace more in tokens before, and literals in the text after.
+    // Finds the steps of common files. Llama's: Replace of a mark by a space, ByteFallback, Fuse, Strip at the
+    // beginning; without ByteFallback if the model lacks tokens for bytes. SentencePiece's own files replace more in
+    // tokens before Fuse, and literals in the text after it.
     void find_joiner() {
         size_t i = 0;
-        size_t growth = 1;  // at most so many bytes for each byte
+        size_t growth = 1;  // most bytes for each byte
         while (const auto* replace = step_at<ReplaceDecoder>(i)) {
             joined_.replaces.push_back(replace);
             growth *= replace->growth();
@@ -292,7 +292,7 @@ class SequenceDecoder : public Decoder {
     FallbackSteps joined_;
 };
 
-// Each reads its fields, or gives null when they are not those of the type.
+// Each reads its fields, or returns null if they do not fit the type.
 
 [[noreturn]] void unsupported(const std::string& what) {
     throw Error(ErrorKind::unsupported, "decoder " + what);
@@ -310,7 +310,7 @@ std::optional<bool> flag_field(const Value& component, std::string_view name) {
     return value->as_bool("a decoder's field");
 }
 
-// One character.
+// A field of one character.
 std::optional<std::string> character_field(const Value& component, std::string_view name) {
     std::optional<std::string> text = text_field(component, name);
     if (text && (text->empty() || character_size(*text, 0) != text->size())) return std::nullopt;
@@ -325,7 +325,7 @@ std::optional<uint64_t> count_field(const Value& component, std::string_view nam
     return uint64_t(value->as_integer("a count"));
 }
 
-// Null and missing are the same for these.
+// For these fields null and missing are the same.
 bool is_absent_or(const Value& component, std::string_view name, Type type) {
     const Value* value = component.find(name);
     return value == nullptr || value->is_null() || value->type() == type;
@@ -358,7 +358,7 @@ Made make_metaspace(const Value& c) {
         scheme = given->as_string("prepend_scheme");
     }
     if (scheme != "always" && scheme != "first" && scheme != "never") return nullptr;
-    // Old files say add_prefix_space, and must not contradict what newer ones say.
+    // Old files have add_prefix_space, which must not contradict the newer field.
     if (flag_field(c, "add_prefix_space") == std::optional<bool>(false) && scheme != "never") return nullptr;
     return std::make_unique<MetaspaceDecoder>(*replacement, scheme != "never");
 }
@@ -413,7 +413,7 @@ Made make_sequence(const Value& c) {
 struct Maker {
     std::string_view type;
     Made (*make)(const Value&);
-    bool needs_type;  // without a type that there is, the reference goes by the fields, in this order
+    bool needs_type;  // without a known type, the reference tries the fields, in this order
 };
 
 constexpr Maker kMakers[] = {

@@ -12,7 +12,7 @@ bool starts_with(Bytes text, std::string_view what) {
     return text.size >= what.size() && std::memcmp(text.data, what.data(), what.size()) == 0;
 }
 
-// The token with a space, or nothing, for each `what`, which is not empty.
+// Writes the token with each `what` (not empty) replaced by a space, or removed.
 void put_spaced(Bytes token, size_t readable, std::string_view what, bool as_space, TextBlock* out) {
     for (;;) {
         while (starts_with(token, what)) {
@@ -66,7 +66,7 @@ class WordPieceJoiner : public TokenJoiner {
             clean_up(&text.append(token.view()));
             return out->put(Bytes(text));
         }
-        // What clean_up makes of a space and a token without one.
+        // Applies clean_up to a space and a token without one.
         if (is_spaced && !(cleanup_ && loses_space(token))) out->put(' ');
         out->put(token, readable);
     }
@@ -140,7 +140,7 @@ class FallbackJoiner : public TokenJoiner {
         for (const Decoder* step : steps_.replaces) step->run(&tokens_, token.size);
         return Bytes(tokens_.front());
     }
-    // A token in which something becomes a space is not the name of a byte, before nor after.
+    // A token in which a mark becomes a space is never the name of a byte.
     int byte_named(Bytes token) const {
         if (!steps_.has_bytes || token.size != 6 || token[0] != '<') return -1;
         const int byte = crayon::byte_of(token.view());
@@ -150,7 +150,7 @@ class FallbackJoiner : public TokenJoiner {
 
     const FallbackSteps steps_;
     std::vector<std::string> tokens_;
-    std::string bytes_;  // of a run of tokens that name one each
+    std::string bytes_;  // of a run of tokens that each name one
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Decoders of the usual kinds as one pass over tokens: what Decoder::decode makes of all their strings, without them.
+// Common decoders as one pass over tokens: the result of Decoder::decode without a string per token.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@ namespace crayon {
 class TokenJoiner {
   public:
     virtual ~TokenJoiner() = default;
-    // The next token. `readable` as for TextBlock::put.
+    // Adds the next token. `readable` as for TextBlock::put.
     virtual void add(Bytes token, size_t readable, TextBlock* out) = 0;
-    // The byte that a token names, or -1. Tokens of a run of bytes spell characters together.
+    // The byte that a token names, or -1. The tokens of a run of bytes spell characters together.
     virtual int byte_of(Bytes) { return -1; }
     virtual void add_byte(uint8_t) {}
-    // Ends a run of bytes, if there is one; called at the end of the text as well.
+    // Ends a run of bytes, if any. Also called at the end of the text.
     virtual void finish(TextBlock*) {}
-    // What happens to the whole text; true if it has bytes that no block has seen.
+    // Changes the whole text. Returns whether it may contain bytes that no block has seen.
     virtual bool change(std::string*) const { return false; }
 };
 
 std::unique_ptr<TokenJoiner> make_word_piece_joiner(const std::string& prefix, bool cleanup);
 std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacement, bool drops_first);
 
-// Steps of a sequence: Fuse, and what may stand around it.
+// The steps of a sequence with Fuse, and the ones that may surround it.
 struct FallbackSteps {
     bool has_bytes = false;  // a ByteFallback before it
-    // Of `spaced` and `replaces` one is empty.
+    // One of `spaced` and `replaces` is empty.
     std::string spaced;                                         // Replace of this by a space
-    std::vector<const Decoder*> replaces;                       // any steps for each token, which outlive the joiner
+    std::vector<const Decoder*> replaces;                       // Steps for each token, which outlive the joiner.
     std::string stripped;                                       // Strip from the beginning of the text
-    uint64_t strips = 0;                                        // so many times
+    uint64_t strips = 0;                                        // at most this many times
     std::vector<std::pair<std::string, std::string>> replaced;  // Replace of literals in the text
 };
 std::unique_ptr<TokenJoiner> make_fallback_joiner(const FallbackSteps& steps);

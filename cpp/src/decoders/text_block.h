@@ -1,4 +1,4 @@
-// Text put together from many short pieces: into a block that stays in the cache, and from there to where it belongs.
+// Joins many short pieces into a block that stays in the cache, and moves full blocks to their destination.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class TextBlock {
         if (to_ >= block_ + kSize) flush();
         *to_++ = c;
     }
-    // `readable` is how many bytes can be read from the piece's first one on: a short piece is copied with some of what
-    // stands behind it.
+    // `readable` is the number of readable bytes from the piece's first one on. A short piece is copied together with
+    // bytes behind it.
     void put(Bytes piece, size_t readable) {
         if (piece.size <= kCopied && readable >= kCopied) {
             if (to_ > block_ + kSize - kCopied) flush();
@@ -30,8 +30,8 @@ class TextBlock {
         }
     }
     void put(Bytes piece) { put(piece, piece.size); }
-    // Writing without a call: pieces of up to 16 bytes, of which 16 can be read, go to place() and those behind it as
-    // long as that is at most last_place(). Then written() says where they end.
+    // Writes pieces of up to 16 bytes, of which 16 can be read, without a call: from place() on, each behind the last,
+    // while the position is at most last_place(). Then call written() with the end.
     static constexpr size_t kCopied = 16;
     char* place() { return to_; }
     const char* last_place() const { return block_ + kSize - kCopied; }
@@ -44,7 +44,7 @@ class TextBlock {
         out_->append(block_, size);
         to_ = block_;
     }
-    // Of what was put, once it is flushed.
+    // Whether all flushed text is ASCII.
     bool is_ascii() const { return is_ascii_; }
 
   private:

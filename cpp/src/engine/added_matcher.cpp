@@ -42,13 +42,14 @@ bool word_after(Bytes text, size_t at) {
     return c.valid && is_word_char(c.code_point);
 }
 
-// What walks may take before BackwardMatch takes their place: published tokens never come near it.
+// The most trie steps before BackwardMatch takes over. Published tokens stay far below.
 constexpr size_t kStepsForEach = 16, kStepsForAny = 1024;
-constexpr size_t kBlock = 1 << 14;  // bytes, at least, that BackwardMatch goes through at once
+constexpr size_t kBlock = 1 << 14;  // least bytes that BackwardMatch processes at once
 
 }  // namespace
 
-// Made by the first text that asks for it, without a lock, which a fork could lose: who comes late throws its own away.
+// Built by the first text that needs it. Lock-free, because a fork could lose a lock; a thread that loses the race
+// deletes its own.
 struct AddedMatcher::Backward {
     std::atomic<const BackwardMatch*> made{nullptr};
 
@@ -63,7 +64,7 @@ struct AddedMatcher::Backward {
     }
 };
 
-// The longest content at places of one text, which must rise.
+// The longest content at places of one text, in ascending order.
 class AddedMatcher::Longest {
   public:
     Longest(const AddedMatcher& matcher, Bytes text)
@@ -146,7 +147,7 @@ bool AddedMatcher::finds(Bytes text) const {
 void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>* out) const {
     out->clear();
     size_t done = 0;
-    size_t spaces_end = 0;  // of the white space that an rstrip went through last: never gone through twice
+    size_t spaces_end = 0;  // end of the white space that the last rstrip scanned, so that none is scanned twice
     Longest longest(*this, text);
     for (size_t at = next_candidate(text, 0); at < text.size;) {
         const auto [length, index] = longest.at(at);
@@ -161,7 +162,7 @@ void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>*
         if ((flags & kSingleWord) && (word_before(text, start) || word_after(text, stop))) continue;
         if (flags & kLstrip) start = std::max(spaces_start_before(text, start, done), done);
         if (flags & kRstrip) stop = spaces_end = stop < spaces_end ? spaces_end : spaces_end_after(text, stop);
-        // A token inside the white space that the one before took: with lstrip nothing of it may be left.
+        // A token inside the white space that the previous one took: lstrip may leave nothing of it.
         if (start > stop)
             throw Error(ErrorKind::vocabulary, "added tokens claim the same white space at byte " +
                                                    std::to_string(stop) +

@@ -1,5 +1,5 @@
 // Finds added tokens in a text, as tokenizers' AddedVocabulary does: leftmost-longest over all contents, then the
-// conditions of each token (single_word, lstrip, rstrip). In time that is linear in the text, whatever the tokens.
+// conditions of each token (single_word, lstrip, rstrip). In time linear in the text, whatever the tokens.
 #pragma once
 
 #include <array>
@@ -23,13 +23,13 @@ class AddedMatcher {
     AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens);
 
     bool empty() const { return trie_.size == 0; }
-    // Whether some content may begin with a stretch of at most `longest` bytes that ends the text, or be it. Takes what
-    // looking takes from `steps_left`; what is not found out because none are left may be.
+    // Whether some content may begin with the last bytes of the text, at most `longest` of them, or equal them. Takes
+    // trie steps from `steps_left`; returns true when none are left.
     bool may_go_on(Bytes text, size_t longest, size_t* steps_left) const;
-    // Whether some content stands in the text.
+    // Whether the text contains some content.
     bool finds(Bytes text) const;
-    // Replaces `out` by segments that cover `text` in order. Neighbours may overlap in white space that rstrip took and
-    // a following token begins with, as in the reference. `special_as_text` passes over special tokens.
+    // Replaces `out` by segments that cover `text` in order. As in the reference, neighbours may overlap in white space
+    // that rstrip took and the next token begins with. `special_as_text` skips special tokens.
     void split(Bytes text, bool special_as_text, std::vector<Segment>* out) const;
 
   private:
@@ -41,7 +41,7 @@ class AddedMatcher {
     DoubleArrayView trie_;
     Array<AddedToken> tokens_;
     std::array<bool, 256> starts_{};
-    int only_start_ = -1;  // the byte that every content begins with, if there is one
+    int only_start_ = -1;  // the byte that every content begins with, or -1
     std::shared_ptr<Backward> backward_;
 };
 

@@ -1,4 +1,4 @@
-// Engine's ways of decoding.
+// The decoding methods of Engine.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ Error unknown_id(int64_t id, const Engine& engine) {
                                           std::to_string(engine.vocabulary_size(true)) + " tokens");
 }
 
-// The first id whose text is not in the table itself.
+// Writes short texts. Returns the first id whose text is not in the table itself.
 template <typename Id>
 const Id* put_short(const DecodeTable& table, const Id* id, const Id* end, TextBlock* out) {
     char* to = out->place();
@@ -38,7 +38,7 @@ const Id* put_short(const DecodeTable& table, const Id* id, const Id* end, TextB
 
 }  // namespace
 
-// Joins what the ids add to a text; `joiner` is null where that is bytes.
+// Joins the texts of ids; `joiner` is null if these are the tokens' bytes.
 void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown, TokenJoiner* joiner,
                   TextBlock* out) const {
     const Vocabulary& vocabulary = *impl_->vocabulary;
@@ -48,7 +48,7 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     const Decoder* const decoder = joiner != nullptr ? impl_->pipeline.decoder.get() : nullptr;
     const DecodeTable* const table = impl_->decode_table.get(
         ids.size, n_ids, [&] { return std::make_unique<DecodeTable>(cartridge_, vocabulary, decoder); });
-    bool has_begun = joiner == nullptr;  // a first token may be another one than in the table
+    bool has_begun = joiner == nullptr;  // a first token may have another text than in the table
     bool in_run = false;                 // of tokens that name bytes
     const auto end_run = [&] {
         if (in_run) joiner->finish(out);
@@ -57,7 +57,7 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     const auto add = [&](Bytes token, size_t readable) {
         if (joiner == nullptr) return out->put(token, readable);
         joiner->add(token, readable, out);
-        has_begun = in_run = true;  // perhaps
+        has_begun = in_run = true;  // possibly
     };
     const auto add_any = [&](int64_t id) {
         if (uint64_t(id) < n_ids && vocabulary.is_ordinary(uint32_t(id))) {
@@ -123,7 +123,7 @@ void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unkno
         return;
     }
     out->is_text = true;
-    // Tokens that are text are spelled by their bytes.
+    // Tokens on text are spelled by their bytes.
     const auto joiner =
         cartridge_.has_text_tokens() && p.pipeline.decoder != nullptr ? p.pipeline.decoder->joiner() : nullptr;
     if (joiner == nullptr) {

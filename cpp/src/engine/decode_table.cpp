@@ -14,7 +14,7 @@ DecodeTable::DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabular
     std::string text;
     TextBlock block(&text);
     const std::unique_ptr<TokenJoiner> joiner = decoder != nullptr ? decoder->joiner() : nullptr;
-    if (joiner != nullptr) {  // what a first token adds may be something else, or be left for later
+    if (joiner != nullptr) {  // a first token may add another text, or delay it
         joiner->add(Bytes(std::string_view("first")), 5, &block);
         joiner->finish(&block);
     }

@@ -1,5 +1,5 @@
-// What each token adds to a text that is decoded, 16 bytes a token: one line of the cache, where the cartridge has
-// flags, offsets and bytes in three places, and no work where a decoder has some for each token.
+// The text that each token adds, in 16 bytes per token. A lookup takes one cache line instead of the cartridge's flags,
+// offsets and bytes in three places, and runs no decoder.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class DecodeTable {
         uint8_t size;  // or kLong: in `long_text`; kByte: bytes[0] names one of a run; kOther: ask the vocabulary
     };
 
-    // `decoder` is null where bytes are joined. What a first token adds may be something else.
+    // `decoder` is null if bytes are joined. The first token of a text may add something else.
     DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabulary, const Decoder* decoder);
 
     size_t size() const { return entries_.size(); }
@@ -43,11 +43,12 @@ class DecodeTable {
     std::string long_;
 };
 
-// Made when as many ids have been decoded as the vocabulary has: that costs about as much as decoding them did.
+// Built once as many ids have been decoded as the vocabulary has. Building costs about as much as that decoding did.
 class LazyDecodeTable {
   public:
     ~LazyDecodeTable() { delete table_.load(); }
-    // Null until then, and while another thread makes it. `ids` are decoded now; make() is called once.
+    // Null until then, and while another thread builds it. `ids` is the number of ids to decode now; make() is called
+    // once.
     template <typename Make>
     const DecodeTable* get(size_t ids, size_t n_ids, Make&& make) {
         const DecodeTable* table = table_.load(std::memory_order_acquire);

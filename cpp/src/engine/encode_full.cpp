@@ -1,4 +1,4 @@
-// Engine::encode: ids with offsets, words and masks, as tokenizers' Encoding has them.
+// Engine::encode: ids with offsets, words and masks, as in tokenizers' Encoding.
 #include <algorithm>
 #include <limits>
 
@@ -10,11 +10,11 @@
 namespace crayon {
 namespace {
 
-// Places have 32 bits. A text that continues has one more character in front of it (encode_inner_offsets), and the
-// greatest number is no place (StreamEncoder).
+// Places have 32 bits. A text that continues has one more character in front (encode_inner_offsets), and StreamEncoder
+// reserves the largest number.
 constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 2;
 
-// Bytes to characters of the original text.
+// Maps bytes to characters of the original text.
 class CharacterMap {
   public:
     CharacterMap(Bytes text, std::vector<uint32_t>& before) : before_(before) {
@@ -28,7 +28,7 @@ class CharacterMap {
         }
         before_[text.size] = count;
     }
-    // The characters that bytes [start, end) belong to, whole: a token that ends inside a character covers it.
+    // The whole characters that bytes [start, end) belong to: a token that ends inside a character covers it.
     Offset range(size_t start, size_t end) const {
         if (ascii_) return {uint32_t(start), uint32_t(end)};
         if (start == end) return {before_[start], before_[start]};
@@ -65,7 +65,7 @@ class FullEncoder {
         out_.attention.assign(out_.size(), 1);
         return std::move(out_);
     }
-    // Of the last sequence, if it was a text.
+    // The number of words of the last sequence, if it was a text.
     int32_t words() const { return word_; }
 
   private:
@@ -77,7 +77,7 @@ class FullEncoder {
         step_ = step;
         if (step == 1) word_ = 0;
         const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
-            // The reference shows the text that matched, white space that was stripped included.
+            // The reference shows the matched text, including stripped white space.
             if (bytes.view() != engine_.id_to_token(id)) own_text(bytes.view());
             push(int32_t(id), aligned_range(place.base, place.alignments, 0, bytes.size));
             word_ += step_;
@@ -132,7 +132,7 @@ class FullEncoder {
         }
     }
 
-    // The reference converts what it can and keeps what it cannot.
+    // The reference converts offsets if it can, and otherwise keeps them.
     static Range token_range(const PieceList& list, const Piece& piece, const ModelToken& token) {
         const size_t start = piece.start + token.start, end = piece.start + token.end;
         const auto at = [&](size_t i) { return list.text.alignments[i]; };
@@ -142,7 +142,7 @@ class FullEncoder {
         return {shift + token.start, shift + token.end};
     }
 
-    // The tokens of s_.ids, which cover spans_.
+    // Adds the tokens of s_.ids, which cover spans_.
     template <typename Original>
     void byte_tokens(Original&& original) {
         make_room(s_.ids.size());
@@ -160,7 +160,7 @@ class FullEncoder {
         }
     }
 
-    // A large piece is written without growing step by step; many small ones still grow in proportion.
+    // Makes room for a large piece at once; many small ones still grow in proportion.
     void make_room(size_t more) {
         const size_t size = out_.ids.size() + more;
         if (size <= out_.ids.capacity()) return;
@@ -171,7 +171,7 @@ class FullEncoder {
         out_.words.reserve(capacity);
     }
     void own_text(std::string_view text) { out_.texts.push_back({uint32_t(out_.ids.size()), std::string(text)}); }
-    // A token that the model makes shows the model's string, even if it is an added token that goes by another.
+    // A token from the model shows the model's string, even if an added token with this id has another.
     void model_text(uint32_t id) {
         if (p_.vocabulary->is_respelled(id)) own_text(p_.vocabulary->content_of(id));
     }
@@ -216,7 +216,7 @@ void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool
                                   IdBuffer* out, std::vector<Offset>* offsets) const {
     Encoding part = FullEncoder(*this, *impl_, options, s).sequence({{text}, false}, 0, continues);
     // Post-processors ask whether a token is the first one, or begins where the text does. One character, and one token
-    // if there was any, stand for all that there is before.
+    // if the text before had tokens, represent that text.
     const size_t n = part.size();
     const uint32_t shift = continues ? 1 : 0;
     for (Offset& offset : part.offsets) offset = {offset.start + shift, offset.end + shift};

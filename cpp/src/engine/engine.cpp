@@ -30,11 +30,11 @@ void map_unknown_ids(UnknownIds unknown, size_t from, IdBuffer* out) {
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
 }
 
-// Bytes of a text that is encoded in parts, if it has seams, and of such a part.
+// Texts above this many bytes are encoded in parts, if they have seams; and the size of such a part.
 constexpr size_t kLargeText = size_t(1) << 28;
 constexpr size_t kLargePart = size_t(1) << 26;
 
-// Words that get a mark for the space before them, cut and looked up without it.
+// Cuts and looks up words without the mark for the space before them.
 void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) {
     const uint32_t size = size_to_cut(text);
     PieceList& list = s.pieces;
@@ -46,7 +46,8 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     map_unknown_ids(p.unknown, before, out);
 }
 
-// Of a text before its spaces become U+2581: nothing that such a space has, and where it is looked for, few bytes.
+// The requirements of a text for a cut, before its spaces become U+2581. Requirements that such a space could meet, or
+// with too many bytes, give nothing.
 std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_tokenizer) {
     constexpr size_t kMostBytes = 4;
     std::vector<Regex::Needed> all;
@@ -60,7 +61,7 @@ std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_
     return all;
 }
 
-// Whether the pre-tokenizer leaves a text whole, as far as a look at its bytes says.
+// Whether the pre-tokenizer leaves a text whole, judged by its bytes. False if unknown.
 bool stays_whole(const Engine::Impl& p, Bytes text, bool continues) {
     if (!p.needed_to_cut) return false;
     const auto has = [text](char byte) { return std::memchr(text.data, byte, text.size) != nullptr; };
@@ -77,20 +78,20 @@ bool stays_whole(const Engine::Impl& p, Bytes text, bool continues) {
     return true;
 }
 
-// Where Model::encode_spaced can take the place of the normalizer, with what pre-tokenizer there may be.
+// Prepares Model::encode_spaced, which can replace the normalizer and some pre-tokenizers.
 void prepare_spaced(Engine::Impl* p) {
     const Pipeline& pipeline = p->pipeline;
     if (pipeline.model == nullptr || !pipeline.model->takes_spaced() || pipeline.normalizer == nullptr) return;
     const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
     if (!marks || !marks->replaces || p->aligns_ids()) return;
-    // Either way remembers words in ModelScratch::marked, and encode_words those without their marks.
+    // Both methods cache words in ModelScratch::marked, and encode_words does so without their marks.
     if (pipeline.words_to_mark() != nullptr) return;
     std::vector<std::string> contents;
     for (const AddedToken& token : p->vocabulary->added()) {
         if (!(token.flags & kNormalized)) continue;
         std::string content = p->vocabulary->text_of(token.id);
         while (content.compare(0, kSpaceMark.size(), kSpaceMark) == 0) content.erase(0, kSpaceMark.size());
-        // What is left must stand in the text as it is.
+        // The rest must appear in the original text.
         if (content.empty() || content.find(kSpaceMark) != std::string::npos) return;
         contents.push_back(std::move(content));
     }
@@ -105,8 +106,8 @@ void prepare_spaced(Engine::Impl* p) {
     p->needed_to_cut = needed_to_cut(pipeline.pre_tokenizer.get());
 }
 
-// A text between added tokens, without writing what the normalizer makes of it. False, with nothing done, where that is
-// needed.
+// Encodes a text between added tokens without writing the normalized text. Returns false, with nothing done, if it must
+// be written.
 bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
     if (!p.spaced || p.unspaced.finds(text)) return false;
     if (!stays_whole(p, text, continues)) {
@@ -127,7 +128,8 @@ bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s
     return true;
 }
 
-// A model that transformers builds of what Python read says "nearest_scores": true. No string of JSON has these bytes.
+// A model that transformers builds from Python's numbers has "nearest_scores": true. A JSON string cannot contain these
+// bytes, because of their quotes.
 Cartridge with_scores_of(const Cartridge& cartridge, std::string_view components) {
     if (cartridge.scores.empty()) return cartridge;
     return cartridge.with_nearest_scores(components.find("\"nearest_scores\":true") != std::string_view::npos);
@@ -165,7 +167,7 @@ void Engine::prepare(std::vector<uint32_t> specials) {
     try {
         p.pipeline = make_pipeline(components_, cartridge_, p.level, is_greedy() ? &specials : nullptr);
     } catch (const Error& error) {
-        // What a cartridge itself says was once found to be right.
+        // The cartridge's own components passed the compiler's checks.
         if (!own_components_.empty()) throw;
         throw Error(ErrorKind::cartridge, std::string("section components: ") + error.what());
     }
@@ -220,13 +222,13 @@ std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes, Checks checks) {
 std::shared_ptr<const Engine> Engine::with_components(std::string_view components,
                                                       const std::vector<AddedTokenSpec>& added) const {
     std::shared_ptr<Engine> engine(new Engine(cartridge_, components, added, greedy_));
-    // Added tokens are cut out before any word is looked up: what threads know of words stays true.
+    // Added tokens are cut out before words are looked up, so the threads' caches stay valid.
     if (components == components_ && !is_greedy()) engine->impl_->pool = impl_->pool;
     return engine;
 }
 
 std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) const {
-    // A hole will do: CRAYON's files need not have the id that CRAYON gives.
+    // A hole in the ids is allowed: CRAYON's files may lack the id that CRAYON gives.
     if (unknown && unknown->id >= cartridge_.program().n_ids)
         throw Error(ErrorKind::argument, "the id for unknown tokens, " + std::to_string(unknown->id) +
                                              ", is beyond those of the vocabulary");
@@ -302,7 +304,7 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
         walk_text(p, text.slice(from, to), special_as_text, p.aligns_ids(), s, on_added, on_text, continues || from > 0,
                   p.words_only(), on_raw);
     };
-    // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
+    // Places in pieces have 32 bits, and a pre-tokenizer works on a copy of the text.
     if (text.size <= kLargeText || !seams(special_as_text).exist()) return on_part(0, text.size);
     const auto before = [&](size_t from, size_t to) { return seams(special_as_text).before(text, from, to); };
     cut_into_parts(text.size, kLargePart, before, on_part);
@@ -319,7 +321,7 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
         return map_unknown_ids(p.unknown, before, out);
     }
     if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
-    // A pre-tokenizer as it is written cuts text: what is valid goes through it, unless it would lose something.
+    // A general pre-tokenizer needs text: gives it the valid parts, unless it would lose some.
     for (size_t start = 0; start < data.size;) {
         const size_t end = start + utf8_error(data.data + start, data.size - start);
         if (end > start) {
@@ -355,7 +357,7 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
         case MergeWay::together: {
             if (pretoken.size > kWordKeyBytes)
                 throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
-            // With all its parts, so that there are more than are merged in turn, of different sizes.
+            // Also merges all parts, so that the tasks have various sizes and outnumber those merged at a time.
             std::vector<MergeTask> tasks;
             for (size_t start = pretoken.size; start-- > 0;)
                 for (size_t size = 1; size <= pretoken.size - start; ++size)

@@ -1,4 +1,5 @@
-// What an engine derives when it opens: no tables over the vocabulary, unless it has added tokens of its own.
+// The data that an engine derives when it opens. Contains no tables over the vocabulary, unless the engine has added
+// tokens of its own.
 #pragma once
 
 #include <atomic>
@@ -17,17 +18,17 @@
 
 namespace crayon {
 
-// An engine's seams (seams.h) for ids, made when they are first asked for.
+// An engine's seams (seams.h) for ids, built at first use.
 class LazySeams {
   public:
     ~LazySeams();
     const Seams& get(const Engine& engine, bool special_as_text) const;
-    // Those for offsets as well: Seams::of_encodings.
+    // Seams that also hold for offsets: Seams::of_encodings.
     const Seams& of_encodings(const Engine& engine, bool special_as_text) const;
 
   private:
     mutable std::atomic<const Seams*> made_[4] =
-        {};  // special tokens are looked for, or they are text; then the others
+        {};  // first: special tokens are searched, or are text; then the others
 };
 
 struct Engine::Impl {
@@ -37,30 +38,31 @@ struct Engine::Impl {
     std::optional<Vocabulary> vocabulary;
     mutable LazyDecodeTable decode_table;
     LazySeams seams;
-    MergeTables merges;  // of byte-level tables that have merges, as are the cuts
+    MergeTables merges;  // for byte-level tables with merges, as are the cuts
     ByteCuts cuts;
     TrimInfo trim;
     std::optional<SingleFrame> single;
     std::optional<PairFrame> pair;
     UnknownIds unknown;
-    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared with engines of the same words
+    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared by engines with the same words
 
-    // Whether even ids alone depend on where text comes from.
+    // Whether ids depend on alignments.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
-    // Of a model that takes text before its spaces become U+2581 (Model::encode_spaced): what the normalizer does, and
-    // what a text must not hold: the contents that are looked for in normalized text, without the marks in front.
+    // For a model that takes text before its spaces become U+2581 (Model::encode_spaced): the normalizer's changes, and
+    // strings that the text must not contain. Those are the contents that are searched in normalized text, without the
+    // marks in front.
     std::optional<SpaceMarks> spaced;
     DoubleArray unspaced_trie;
     AddedMatcher unspaced;
-    // What such a text has, any of them, that the pre-tokenizer does not leave whole; none where that is not known.
+    // A text that the pre-tokenizer cuts meets one of these. None if unknown.
     std::optional<std::vector<Regex::Needed>> needed_to_cut;
 
-    // Whether ids do not depend on which white space stands where there is some.
+    // Whether ids do not depend on the kind of white space between words.
     bool words_only() const {
         return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->drops_white() && !pipeline.joins_pieces &&
                vocabulary->normalized_matcher().empty();
     }
-    // Whether no text is an error, so that one that is truncated need not be read to its end.
+    // Whether no text can fail, so that a truncated one need not be read to its end.
     bool takes_any_text = false;
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {

@@ -1,6 +1,6 @@
-// Parts of up to 15 bytes are looked up in a cache of their own, since text without spaces has the same few characters
-// and pairs of them everywhere, then in the word table, many at a time so that their cache misses overlap; those that
-// are not there are merged together.
+// Looks up parts of up to 15 bytes, many at a time, so that their cache misses overlap. First in a cache of parts,
+// because text without spaces repeats the same few characters and pairs, then in the word table. Merges missing parts
+// together.
 #include "engine/merge_parts.h"
 
 #include <cstring>
@@ -17,8 +17,8 @@ struct Part {
     size_t start, size;
     WordKey key;
     uint64_t bucket;        // of the cache
-    WordEntry entry;        // what the part becomes
-    const MergeTask* task;  // or else what makes it
+    WordEntry entry;        // the ids of the part
+    const MergeTask* task;  // or the task that merges it
 };
 
 }  // namespace
@@ -32,7 +32,7 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
     WordCache& cache = *s.parts;
     const WordEntry* const words = t.cartridge.word_table.data;
     const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
-    // With ignore_merges the table has tokens that merging does not make.
+    // With ignore_merges the table also has tokens that merging does not make.
     const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);
     const auto is_merged = [&](const WordEntry& entry) {
         return all_merged || word_ids(entry) > 1 || (t.cartridge.token_flags[entry.ids[0]] & kMerged);

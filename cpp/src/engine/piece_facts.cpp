@@ -109,7 +109,7 @@ OwnParts read(const Value& facts, const Cartridge& cartridge, const Value& compo
         if (find(facts, "inexact") == nullptr) return parts;
         throw Error(ErrorKind::unsupported, "other options of a SentencePiece model that no tokenizer.json says");
     }
-    // The pre-tokenizer of the components stands in for what the library's normalizer does with spaces.
+    // The pre-tokenizer of the components replaces the library normalizer's treatment of spaces.
     parts.takes_whole_text = is_own("pre_tokenizer") && is_own("normalizer");
     PieceFacts pieces;
     pieces.model = *model;

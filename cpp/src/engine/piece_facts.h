@@ -1,5 +1,5 @@
-// What the metadata of a cartridge says of a SentencePiece model, where its own file is opened: parts of the library
-// that take the place of components.
+// The metadata of a cartridge about a SentencePiece model, for opening the model's own file: parts of the library that
+// replace components.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 namespace crayon {
 
 struct OwnParts {
-    std::unique_ptr<Normalizer> normalizer;  // null: that of the components
+    std::unique_ptr<Normalizer> normalizer;  // null: use that of the components
     std::unique_ptr<Model> model;            // null: likewise
-    bool takes_whole_text = false;           // the pre-tokenizer is for the model of the components
+    bool takes_whole_text = false;           // only the components' model needs the pre-tokenizer
 };
 
-// A component that is not the one which the cartridge was compiled with stays. Without `with_model` no model is made.
-// Error(cartridge) when the metadata is not as docs/cartridge-format.md has it, Error(unsupported) for other options of
-// a model of which the components hold the vocabulary alone.
+// A component that differs from the cartridge's own is not replaced. Without `with_model`, makes no model.
+// Error(cartridge) if the metadata violates docs/cartridge-format.md. Error(unsupported) for other options of a model
+// of which the components hold only the vocabulary.
 OwnParts own_parts(const Cartridge& cartridge, const json::Value& components, bool with_model);
 
 }  // namespace crayon

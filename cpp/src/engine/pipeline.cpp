@@ -31,8 +31,8 @@ bool flag(const Value& component, const char* name, bool fallback) {
     return given(v) ? v->as_bool(name) : fallback;
 }
 
-// Normalizers that spell bytes themselves, or that can put text in front of the first character without a place in the
-// original: the reference's ByteLevel then spells it twice.
+// Normalizers that spell bytes themselves, or that can put text before the first character without an alignment: the
+// reference's ByteLevel then spells it twice.
 bool spells_or_inserts(const Value& normalizer) {
     const auto is_empty = [](const Value* text) {
         return given(text) && text->is_string() && text->as_string("").empty();
@@ -50,7 +50,7 @@ bool spells_or_inserts(const Value& normalizer) {
     return false;
 }
 
-// The one pattern of a Split before a plain ByteLevel, when that cuts every character off to some piece.
+// The family of a Split before a plain ByteLevel, if its one pattern puts every character into some piece.
 bool family_of_split(const Value& split, Flavor flavor, Family* family) {
     if (type_of(split) != "Split") return false;
     const Value* pattern = split.find("pattern");
@@ -85,7 +85,7 @@ bool find_family(const Value& component, Flavor flavor, Pipeline* out) {
     return true;
 }
 
-// The options under which byte-level tables were compiled.
+// Checks that the options are those the byte-level tables were compiled with.
 void check_byte_model(const Value* model, const Cartridge& cartridge) {
     if (!cartridge.has_merges() && (!given(model) || !is_longest_match(*model)))
         throw Error(ErrorKind::unsupported, "tables of longest match with another model");
@@ -103,7 +103,7 @@ void check_byte_model(const Value* model, const Cartridge& cartridge) {
         unsupported("ignore_merges changed");
 }
 
-// The options that need tables, or that nothing is compiled with.
+// Rejects options that need missing tables, or that are never compiled.
 void check_text_model(const Value& model, const Cartridge& cartridge) {
     const ModelOptions options = read_typed_options(model);
     if (!options.byte_fallback) return;
@@ -113,7 +113,7 @@ void check_text_model(const Value& model, const Cartridge& cartridge) {
         throw Error(ErrorKind::unsupported, "model BPE with byte_fallback and a prefix or suffix");
 }
 
-// A byte has no other token: it stays itself.
+// Removes single bytes, which have no other token.
 std::vector<uint32_t> without_bytes(std::vector<uint32_t> ids, const Cartridge& cartridge) {
     const auto is_byte = [&](uint32_t id) {
         return id < cartridge.program().n_ids && cartridge.bytes_of(id).size == 1;
@@ -171,7 +171,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
     out.normalizer = std::move(own.normalizer);
     if (given(normalizer) && out.normalizer == nullptr) out.normalizer = make_normalizer(*normalizer);
     if (given(pre_tokenizer) && !own.takes_whole_text) {
-        // Made in any case, so that what is malformed is found.
+        // Made in any case, to find malformed components.
         PreTokenizerOptions options;
         options.raw_bytes = on_bytes;
         options.flavor = flavor;

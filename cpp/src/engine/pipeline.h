@@ -1,4 +1,4 @@
-// What an engine does around its vocabulary: the components of a tokenizer.json, ready to run.
+// The components of a tokenizer.json, ready to run: all that an engine does around its vocabulary.
 #pragma once
 
 #include <memory>
@@ -18,43 +18,43 @@
 namespace crayon {
 
 struct Pipeline {
-    std::unique_ptr<Normalizer> normalizer;  // null: none
-    // One of two ways to cut a text. A hand-made scanner over bytes, with a space put in front or not:
+    std::unique_ptr<Normalizer> normalizer;  // may be null
+    // One of two ways to cut a text: a specialized scanner over bytes, with an optional space in front,
     ScanFunction scan = nullptr;
     Family family = Family::whole;
     bool add_prefix_space = false;
-    // Or, when there is no scanner, this; null leaves the text whole.
+    // or this if `scan` is null. Null leaves the text whole.
     std::unique_ptr<PreTokenizer> pre_tokenizer;
-    bool joins_pieces = false;          // pieces that touch each other are cut as one: greedy mode
-    std::unique_ptr<Model> model;       // null: byte-level tables, which are the cartridge's
+    bool joins_pieces = false;          // joins touching pieces before the model: greedy mode
+    std::unique_ptr<Model> model;       // null: the cartridge's byte-level tables
     LongestMatch match;                 // over the tokens of the model
-    bool matches = false;               // of byte-level tables: by `match`, not by merging
-    std::unique_ptr<MatchSeams> seams;  // where that takes whole texts; null: there are none
+    bool matches = false;               // byte-level tables: use `match`, not merging
+    std::unique_ptr<MatchSeams> seams;  // for longest match over whole texts; null without seams
     PostProcessor post_processor;
-    std::unique_ptr<Decoder> decoder;  // null: tokens are joined by spaces, or bytes are
-    bool joins_bytes = false;          // decoding is joining the tokens' bytes
+    std::unique_ptr<Decoder> decoder;  // null: joins tokens by spaces, or joins bytes
+    bool joins_bytes = false;          // decoding joins the tokens' bytes
 
-    // What cuts a text into the words that Model::encode_words takes, or null.
+    // The step that cuts a text into words for Model::encode_words, or null.
     const PreTokenizer* words_to_mark() const {
         return model == nullptr || pre_tokenizer == nullptr || joins_pieces ? nullptr : pre_tokenizer->words_to_mark();
     }
 };
 
-// From a components section, or JSON that takes its place. Error(vocabulary) for what the reference refuses to load,
-// Error(unsupported) for what is not native, or not with this cartridge's tables. `specials`, unless null, asks for
-// greedy mode, in which no text becomes one of these ids.
+// From a components section, or other JSON that replaces it. Error(vocabulary) if the reference refuses to load it.
+// Error(unsupported) if it is not native, or not with this cartridge's tables. A non-null `specials` selects greedy
+// mode, in which text never becomes one of these ids.
 Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
                        const std::vector<uint32_t>* specials = nullptr);
 
-// Whether a model is WordPiece that takes any text and spells all tokens alike: over a vocabulary that has every byte
-// it is longest match, and nothing else.
+// Whether a model is WordPiece that accepts any text and spells all tokens alike. Over a vocabulary with every byte it
+// is exactly longest match.
 bool is_longest_match(const json::Value& model);
 
-// The ids that the metadata calls control tokens ("control": [1, 2]): no text becomes one of them in greedy mode, as
-// none does in exact mode, though they are among the model's tokens. Error(cartridge) when it is no list of ids.
+// The ids of control tokens in the metadata ("control": [1, 2]). They are tokens of the model, but text never becomes
+// one, neither in exact nor in greedy mode. Error(cartridge) if it is not a list of ids.
 std::vector<uint32_t> control_ids(const Cartridge& cartridge);
 
-// Whether byte-level tables serve these components: a ByteLevel comes last in the pre-tokenizer, and nowhere else.
+// Whether byte-level tables can serve these components: a ByteLevel is last in the pre-tokenizer, and nowhere else.
 bool can_work_on_bytes(const json::Value* normalizer, const json::Value* pre_tokenizer);
 
 }  // namespace crayon

@@ -20,33 +20,33 @@ namespace crayon {
 
 class Scratch {
   public:
-    // `memos`: two, of words as they are and of words in another spelling; or null.
+    // `memos`: two, for plain words and for words in another spelling; or null.
     explicit Scratch(Memo* memos) : memos(memos) {}
 
     Memo* const memos;
     Merger merger;
-    std::optional<WordIds> words;    // of byte-level tables
-    std::optional<WordCache> parts;  // of what merging makes of parts of long pretokens
+    std::optional<WordIds> words;    // for byte-level tables
+    std::optional<WordCache> parts;  // for merged parts of long pretokens
     size_t ends[WordIds::kBlock + 1];
     std::vector<Segment> segments, inner_segments;
     AlignedText normalized;
     std::string prefixed;
-    std::vector<uint32_t> characters;  // characters that begin before each byte of the text
+    std::vector<uint32_t> characters;  // number of characters that begin before each byte of the text
     PieceList pieces;
     std::unique_ptr<ModelScratch> model;
     std::vector<ModelToken> tokens;
     IdBuffer ids;
 
-    // For the pool: where it lies between calls, and how much it held when it last came back.
+    // For the pool: its slot between calls, and its size when it was last returned.
     size_t slot = 0, held = 0, held_with_memos = 0;
 
-    // Between calls it holds nothing of the memo.
+    // Between calls it does not hold the memo.
     void rest() {
         if (words) words->rest();
         if (model != nullptr) model->rest();
     }
 
-    // Gives back what an unusually large input made grow.
+    // Frees memory that an unusually large input took.
     void trim() {
         merger.trim();
         ids.trim(size_t(1) << 18);
@@ -64,7 +64,7 @@ class Scratch {
         trim_to(&inner_segments, size_t(1) << 15);
     }
 
-    // The memory that it holds, but for what is small.
+    // Its size, without small parts.
     size_t bytes() const {
         size_t bytes = sizeof *this + merger.bytes() + 4 * ids.capacity();
         if (words) bytes += words->bytes() - sizeof *words;

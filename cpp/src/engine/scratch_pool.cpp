@@ -24,7 +24,7 @@ namespace crayon {
 struct ScratchShelf {
     struct Slot {
         std::atomic<Scratch*> scratch{nullptr};
-        // What is written after the scratch was put down may be late: it only says what to throw away.
+        // Advisory: written after the scratch is put down, and used for eviction only.
         std::atomic<size_t> bytes{0};
         std::atomic<int64_t> since{0};
     };
@@ -85,7 +85,7 @@ size_t memo_bytes() {
     return total;
 }
 
-// A memo goes with the last scratch that reads it.
+// A memo is freed with the last scratch that reads it.
 void clear_unread_memos() {
     for (ScratchShelf* shelf = shelves.load(std::memory_order_acquire); shelf != nullptr; shelf = shelf->next) {
         const auto is_kept = [](const Slot& slot) { return slot.scratch.load(std::memory_order_relaxed) != nullptr; };
@@ -101,7 +101,7 @@ size_t kept_bytes() {
     return total;
 }
 
-// Frees what was not used for longest until the rest keeps to the limit.
+// Frees the least recently used scratches until the rest is within the limit.
 void keep_to_limit() {
     const size_t limit = memory_limit(kept_bytes());
     while (kept_bytes() > limit) {
@@ -109,7 +109,7 @@ void keep_to_limit() {
         int64_t since = 0;
         for_each_kept([&](Slot& slot) {
             const int64_t its = slot.since.load(std::memory_order_relaxed);
-            // Of those of one time the last: the first slots are those that are used whenever there is work.
+            // Of equally old ones take the last, because the first slots are used most.
             if (oldest == nullptr || its <= since) {
                 oldest = &slot;
                 since = its;
@@ -201,7 +201,7 @@ void free_working_memory() {
     free_spare_tables();
     free_kept_blocks();
 #if defined(__GLIBC__)
-    malloc_trim(0);  // what was freed before, the results of large calls above all, lies in its arenas
+    malloc_trim(0);  // earlier freed memory, mostly results of large calls, is still in malloc's arenas
 #endif
 }
 

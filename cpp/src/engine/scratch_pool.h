@@ -1,4 +1,4 @@
-// Scratches between calls: an engine's own, and the limit that they all have together.
+// Keeps scratches between calls, per engine, with one limit for all engines.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@ namespace crayon {
 class Scratch;
 struct ScratchShelf;
 
-// Giving and taking never wait and never fail: a child of fork() would wait for ever on a lock that a thread of its
-// parent held, and a thread that finds its scratch late, or loses it, learns all words anew.
+// Taking and giving never wait and never fail: in the child of fork() a lock could stay taken for ever. A thread that
+// misses its scratch learns all words anew.
 class ScratchPool {
   public:
     static constexpr size_t kSlots = 64;
@@ -20,15 +20,15 @@ class ScratchPool {
     ~ScratchPool();
     ScratchPool(const ScratchPool&) = delete;
 
-    // The scratch in slot `worker`, else any that there is, else a new one.
+    // The scratch in slot `worker`, else any other, else a new one.
     std::unique_ptr<Scratch> take(size_t worker);
-    // Keeps it where it was, or where there is room.
+    // Keeps it in its slot, or in a free one.
     void give(std::unique_ptr<Scratch> scratch) noexcept;
 
   private:
-    ScratchShelf* shelf();  // null where there is no memory for one
+    ScratchShelf* shelf();  // null if memory is short
 
-    std::atomic<ScratchShelf*> shelf_{nullptr};  // none until something is given
+    std::atomic<ScratchShelf*> shelf_{nullptr};  // created when the first scratch is given
 };
 
 }  // namespace crayon

@@ -33,8 +33,8 @@ Border border_at(Bytes text, size_t at) {
     return border;
 }
 
-// Steps that looking for one seam may take. With long added tokens each place may take as many as they have bytes: so
-// that the time stays linear in the text, places are not looked at any more then, and are no seams.
+// A limit of the steps of one search for a seam. Long added tokens make each place take as many steps as they have
+// bytes. At the limit the search gives up, so that time stays linear in the text.
 size_t steps_for(Bytes text) {
     return 65536 + 64 * text.size;
 }
@@ -70,7 +70,7 @@ Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_tex
     exist_ = words_only ? any_usual() : p_.single && (matches_whole_ || any_usual());
 }
 
-// Between words, between lines, or between sentences of scripts without spaces.
+// Between words, lines, or sentences of scripts without spaces.
 bool Seams::any_usual() const {
     for (const std::string_view text : {"ab cd", "ab\ncd", "ab\n\ncd", "\u4e2d\u6587\u3002\u4e2d\u6587"}) {
         const Bytes bytes(text);
@@ -80,7 +80,7 @@ bool Seams::any_usual() const {
                 if (shifts_ && p_.pipeline.normalizer->shifts(bytes)) continue;
                 if (steps_divide(border_at(bytes, at))) return true;
             } catch (const Error&) {
-                // Of a charsmap that is damaged there. Raised again for a text that has the character.
+                // A charsmap is damaged there. The error is raised again for a text with that character.
             }
         }
     }
@@ -104,8 +104,7 @@ size_t Seams::last(Bytes text, bool continues) const {
     return 0;
 }
 
-// A border looks at a few characters, an added token back as far as the longest reaches, and digits at all of their
-// run.
+// A border needs a few characters, an added token its longest size, and digits the whole run before it.
 size_t Seams::reach() const {
     return std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
 }
@@ -137,8 +136,9 @@ size_t Seams::before(Bytes text, size_t from, size_t to) const {
     return from;
 }
 
-// Gives the pieces between added tokens, as places of a text in which this one begins at `base`. A piece `goes on` if
-// it may be longer when the text does: at the end, or before an added token that has to be a word and is found there.
+// Calls on_plain for each piece between added tokens, with places in a text where this one begins at `base`. `goes_on`:
+// the piece may be longer if the text continues. That applies at the end, and before a token with single_word that is
+// found there.
 template <typename OnPlain>
 void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
                            OnPlain&& on_plain) const {
@@ -152,8 +152,8 @@ void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base,
     }
 }
 
-// Longest match begins anew behind each token, and a token is the same one in the part when the text goes on for as
-// many bytes as the longest token has.
+// Longest match starts anew behind each token. A token is the same in the part if the text continues for as many bytes
+// as the longest token has.
 size_t Seams::last_match(Bytes text) const {
     const Vocabulary& vocabulary = *p_.vocabulary;
     std::vector<size_t> starts;
@@ -180,7 +180,7 @@ size_t Seams::last_match(Bytes text) const {
     return 0;
 }
 
-// Up to a seam, the pieces that are found in the text are those of the text that goes on.
+// Up to a seam, the pieces found in this text are those of the longer text.
 std::vector<Segment> Seams::shifted_pieces(Bytes text, bool continues) const {
     std::vector<Segment> pieces;
     for_each_plain(p_.vocabulary->matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
@@ -204,8 +204,8 @@ bool Seams::steps_divide(Border border) const {
     const Pipeline& pipeline = p_.pipeline;
     if (pipeline.normalizer != nullptr) {
         if (!pipeline.normalizer->divides(&border)) return false;
-        // The normalized text is known for a few characters only. No token can reach up to the border when none has
-        // the character before it; the other conditions are those of Tokens::divide.
+        // Only a few characters of the normalized text are known. No token can reach the border if none contains the
+        // character before it. The other conditions are those of Tokens::divide.
         if (normalized_.longest > 0) {
             const uint32_t before = border.before[0];
             if (before == kUnknownChar || normalized_.any_has(before)) return false;
@@ -222,8 +222,7 @@ bool Seams::steps_divide(Border border) const {
     }
     Division division = Division::through;
     if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
-    // Greedy mode joins the pieces again. What the model then sees on both sides is not known: later steps can change
-    // it.
+    // Greedy mode joins the pieces again, and later steps may have changed the characters at the border.
     if (division == Division::apart && pipeline.joins_pieces) return false;
     if (division != Division::through) return division == Division::apart;
     if (pipeline.model == nullptr) return no_match_reaches_over(border);
@@ -235,8 +234,8 @@ bool Seams::no_match_reaches_over(const Border& border) const {
     return !words_only_ && seams != nullptr && seams->divide(border);
 }
 
-// The third of the digits from the start of their run. What is before a run, or before the text when the run begins
-// with it, ends a pretoken; and no added token, having no digit, ends or begins in the run.
+// Whether `at` is behind a multiple of three digits since the start of their run. A pretoken ends before the run. Added
+// tokens contain no digit, so none ends or begins in it.
 bool Seams::ends_digit_group(Bytes text, size_t at) const {
     const auto is_digit = [&](size_t i) { return uint8_t(text[i] - '0') < 10; };
     if (!groups_digits_ || p_.pipeline.add_prefix_space || !is_digit(at)) return false;
@@ -260,11 +259,12 @@ void Seams::Tokens::add(const std::string& content) {
     }
 }
 
-// Added tokens are found in the parts as they are in the whole when none reaches over the border or up to it, whatever
-// comes: no content begins with a stretch of text that ends at the border. That holds for tokens that are passed over,
-// too, because they, as well, hide others inside them. Three conditions look at neighbours. White space that a token
-// takes along ends at the border when another character stands before that. A token that has to be a word and begins at
-// the border looks at the character before; one that ends there is ruled out above.
+// Added tokens in the parts are those of the whole if none can cross the border or end at it, whatever follows. That
+// is, no content begins with text that ends at the border. Skipped tokens count, because they also hide others inside
+// them. Three conditions look at neighbours:
+// - Stripped white space ends at the border if the character before the border is not white space.
+// - A token with single_word that begins at the border depends on the character before it.
+// - One that ends at the border is excluded above.
 bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border,
                            size_t* steps_left) const {
     if (matcher.empty()) return true;
@@ -283,7 +283,8 @@ LazySeams::~LazySeams() {
 
 namespace {
 
-// Two threads may make them at once, and one of the two is kept: no lock, which a child of fork could find held.
+// Two threads may build them at once; one result is kept. Lock-free, because the child of a fork could find a lock
+// taken.
 template <typename Make>
 const Seams& kept(std::atomic<const Seams*>* place, Make&& make) {
     if (const Seams* const seams = place->load(std::memory_order_acquire)) return *seams;

@@ -11,8 +11,8 @@
 
 namespace crayon {
 
-// Calls on_part(from, to) for the parts of a text of `size`, each about as long as `step`: where before(from, to) finds
-// a seam, which is `from` if there is none.
+// Calls on_part(from, to) for the parts of a text of `size`, each about `step` long. before(from, to) returns a seam,
+// or `from` if it finds none.
 template <typename Before, typename OnPart>
 void cut_into_parts(size_t size, size_t step, Before&& before, OnPart&& on_part) {
     size_t from = 0;
@@ -28,45 +28,44 @@ void cut_into_parts(size_t size, size_t step, Before&& before, OnPart&& on_part)
 
 class Seams {
   public:
-    // A view of an engine, which it must not outlive. `longest_token` is in bytes.
+    // A view of an engine, which must outlive it. `longest_token` is in bytes.
     Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets);
-    // The seams between words alone: cutting there changes no word, whatever model and post-processor come after.
+    // The seams between words: cutting there changes no word, whatever the model and the post-processor.
     static Seams of_words(const Engine::Impl& impl) { return Seams(impl, 0, false, false, true); }
 
-    // Those at which encodings can be cut, with offsets and the numbers of words, before any post-processor.
+    // Seams that hold for encodings with offsets and word numbers, before any post-processor.
     static Seams of_encodings(const Engine::Impl& impl, bool special_as_text) {
         return Seams(impl, 0, special_as_text, true, true);
     }
 
-    // Whether there are any: false when some step has no proof for texts of any usual kind.
+    // Whether texts have seams: false if some step has no proof for common texts.
     bool exist() const { return exist_; }
-    // Whether last_inside can find any.
+    // Whether last_inside can find a seam.
     bool exist_inside() const { return exist_ && !shifts_ && (!matches_whole_ || p_.pipeline.seams != nullptr); }
-    // The last seam of a text that may go on, or 0. The text is UTF-8, ends with a whole character, and begins where a
-    // text or, if it `continues`, the rest of one begins. Not 0 nor the end, and always inside a piece between added
-    // tokens.
+    // The last seam of a text that may continue, or 0; never its end. The text is UTF-8 and ends with a whole
+    // character. It begins at the start of a text or, if it `continues`, at a seam. The seam is inside a piece between
+    // added tokens.
     size_t last(Bytes text, bool continues) const;
-    // The same of any stretch of a text, for ids alone: 0 also where what is before the stretch could matter. Not at
-    // `least` or before it.
+    // The same for any part of a text, for ids only. Returns 0 also if the text before the part could matter. The seam
+    // is behind `least`.
     size_t last_inside(Bytes stretch, size_t least = 0) const;
-    // How many bytes before a seam can matter to last_inside; if it `counts_digits`, so can all of a run of digits.
+    // How many bytes before a seam matter to last_inside. If it `counts_digits`, all of a run of digits matters, too.
     size_t reach() const;
     bool counts_digits() const { return groups_digits_; }
-    // How far before a place a seam is looked for, at first and then.
+    // How far before a place a seam is searched, at first and then.
     static constexpr size_t kNearSeam = size_t(1) << 10, kFarSeam = size_t(1) << 14;
-    // The last seam before `to`, looked for in its neighbourhood alone; `from` if there is none. The text need not be
-    // UTF-8.
+    // The last seam before `to` in its neighbourhood; `from` if it finds none. The text need not be UTF-8.
     size_t before(Bytes text, size_t from, size_t to) const;
 
   private:
     Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
 
-    // The added tokens that are looked for in one of the two texts.
+    // The added tokens that are searched in one of the two texts.
     struct Tokens {
         size_t longest = 0;
         bool strip = false, single_word = false;
         std::array<bool, 256> first_bytes{};
-        std::vector<bool> characters;  // that contents have; none where there are none
+        std::vector<bool> characters;  // of contents; empty if no tokens
 
         void add(const std::string& content);
         bool any_has(uint32_t code_point) const { return code_point < characters.size() && characters[code_point]; }
@@ -87,10 +86,10 @@ class Seams {
     const size_t longest_token_;
     const bool special_as_text_;
     const bool words_only_;
-    const bool shifts_;  // some pieces have alignments that must not be cut, and they are asked for
+    const bool shifts_;  // some pieces have alignments that must not be cut, and offsets are wanted
     Tokens plain_, normalized_;
-    bool groups_digits_ = false;  // in threes, from the start of a run
-    bool matches_whole_ = false;  // a text is cut into the longest tokens of bytes, with no step before that
+    bool groups_digits_ = false;  // cuts runs of digits into groups of three
+    bool matches_whole_ = false;  // cuts a text into the longest tokens of bytes, without an earlier step
     bool exist_ = false;
 };
 

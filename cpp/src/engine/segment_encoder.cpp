@@ -7,7 +7,7 @@
 namespace crayon {
 namespace {
 
-// The ids of a pretoken that no cache holds and that is not in the word table.
+// The ids of a pretoken that neither a cache nor the word table has.
 void merge_pretoken(const SegmentTables& t, Bytes word, Scratch& s, IdBuffer* out) {
     if (word.size > kWordKeyBytes && word.size <= t.cartridge.program().max_token_bytes) {
         const int32_t id = t.cartridge.trie.find(word);
@@ -33,7 +33,7 @@ WordIds& words_of(const SegmentTables& t, Scratch& s) {
     return *s.words;
 }
 
-// One pretoken, which is cut at seams where there are any.
+// One pretoken, cut at seams if possible.
 size_t match_pretoken(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out) {
     const size_t before = out->size();
     if (t.seams == nullptr) return match_word(t, text, out);
@@ -79,7 +79,7 @@ void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scr
 void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out, std::vector<PretokenSpan>* spans) {
     if (spans != nullptr) spans->clear();
     for (size_t pos = 0; pos < text.size;) {
-        // One end in front, that of the pretoken before: each start is the end before it.
+        // The end of the previous pretoken is in front, because each start is the end before it.
         s.ends[0] = pos;
         const size_t n = t.scan(text.data, text.size, pos, s.ends + 1, WordIds::kBlock);
         encode_block(t, text, n, TouchingWords{s.ends}, s, out, spans);

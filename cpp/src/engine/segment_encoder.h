@@ -1,4 +1,4 @@
-// From one segment of text (no added tokens inside) to ids by byte-level tables: the hot path.
+// From one segment of text (without added tokens) to ids by byte-level tables: the hot path.
 #pragma once
 
 #include <vector>
@@ -22,17 +22,17 @@ struct SegmentTables {
     const ByteCuts& cuts;
     ScanFunction scan;
     const LongestMatch* match;  // null: merging
-    const MatchSeams* seams;    // of longest match, where pretokens are whole texts and there are any
+    const MatchSeams* seams;    // for longest match over whole texts; may be null
     const WordKernels& kernels;
 };
 
-// Where a pretoken began, and how many ids it became.
+// The start of a pretoken, and the number of its ids.
 struct PretokenSpan {
     size_t start;
     size_t n_ids;
 };
 
-// Appends the ids of `text`. `spans`, unless null, is replaced by one record per pretoken.
+// Appends the ids of `text`. If `spans` is not null, replaces it by one record per pretoken.
 void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, IdBuffer* out,
                     std::vector<PretokenSpan>* spans);
 
@@ -40,7 +40,7 @@ void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, I
 void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
                    IdBuffer* out, std::vector<PretokenSpan>* spans);
 
-// All of `data` as one pretoken, by longest match.
+// Encodes all of `data` as one pretoken, by longest match.
 void encode_whole(const SegmentTables& tables, Bytes data, Scratch& scratch, IdBuffer* out);
 
 }  // namespace crayon

@@ -1,5 +1,5 @@
-// The order in which the reference takes a text apart: added tokens of the text as it is, then for each piece between
-// them the normalizer, and added tokens of the normalized text.
+// Takes a text apart in the reference's order: added tokens of the original text, then for each piece between them the
+// normalizer, then added tokens of the normalized text.
 #pragma once
 
 #include <algorithm>
@@ -10,25 +10,25 @@
 
 namespace crayon {
 
-// Of a text whose pieces fit Piece: Error(argument) otherwise.
+// The size of a text. Error(argument) if its pieces would not fit Piece.
 inline uint32_t size_to_cut(Bytes text) {
     if (text.size > UINT32_MAX)
         throw Error(ErrorKind::argument, "a text of 4 GiB or more cannot be cut into pieces: encode it in parts");
     return uint32_t(text.size);
 }
 
-// Where in the original text a piece of normalized text comes from.
+// The origin of a piece of normalized text.
 struct Place {
-    size_t base = 0;                        // original offset of the piece, or of the text that was normalized
-    const Alignment* alignments = nullptr;  // per byte of the piece, relative to base; null: byte i is at base + i
-    size_t unplaced = 0;                    // AlignedText::unplaced of the piece
-    bool continues = false;                 // other text stands before the text
+    size_t base = 0;                        // Original offset of the piece, or of the text that was normalized.
+    const Alignment* alignments = nullptr;  // Per byte of the piece, relative to base; null: byte i is at base + i.
+    size_t unplaced = 0;                    // AlignedText::unplaced of the piece.
+    bool continues = false;                 // Whether other text precedes the text.
 };
 
-// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for. If the
-// text `continues`, a piece at its start is the rest of one that was cut at a seam (seams.h). `words_only`: what white
-// space a text has does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and says whether
-// it did all that is to be done.
+// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given on request. `continues`: a
+// piece at the start is the rest of one that was cut at a seam (seams.h). `words_only`: the kind of white space does
+// not matter. on_raw(bytes, continues) gets each piece before it is normalized, and returns whether it has handled the
+// piece.
 struct NeverRaw {
     bool operator()(Bytes, bool) const { return false; }
 };
@@ -86,8 +86,8 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
     }
 }
 
-// A piece as the scanner's segment: with the space in front that the reference puts there, if it does. In s.prefixed
-// then. A piece that continues begins with a space, so that none is put before it (Seams).
+// A piece as the scanner's segment, with a space in front where the reference adds one (then stored in s.prefixed). A
+// piece that continues begins with a space, so it gets none (Seams).
 inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
     s.prefixed.assign(1, ' ');
@@ -95,7 +95,7 @@ inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     return s.prefixed;
 }
 
-// Pieces that touch each other become one.
+// Joins touching pieces.
 inline void join_pieces(std::vector<Piece>* pieces) {
     size_t n = 0;
     for (const Piece piece : *pieces) {
@@ -107,10 +107,10 @@ inline void join_pieces(std::vector<Piece>* pieces) {
     pieces->resize(n);
 }
 
-// Cuts a piece of text as the pipeline's pre-tokenizer does, into s.pieces.
+// Cuts a piece of text by the pipeline's pre-tokenizer, into s.pieces.
 inline const PieceList& cut_text(const Engine::Impl& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
     const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
-    // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them first.
+    // In unnormalized text, alignments tell nothing new to a pre-tokenizer that reads them before any change.
     const bool with_alignments =
         aligned || place.alignments != nullptr || (pre_tokenizer != nullptr && pre_tokenizer->needs_own_alignments());
     const uint32_t size = size_to_cut(text);
@@ -132,7 +132,7 @@ inline const PieceList& cut_text(const Engine::Impl& p, Bytes text, const Place&
     return list;
 }
 
-// Whether what cut_text made of `text` is all of it, unchanged.
+// Whether cut_text kept all of `text`, unchanged.
 inline bool keeps_all(const PieceList& list, Bytes text) {
     size_t done = 0;
     for (const Piece& piece : list.pieces) {

@@ -31,7 +31,7 @@ std::string normalized_text(const std::string& text, const Normalizer* normalize
     return std::move(aligned.text);
 }
 
-// The reference normalizes contents when it opens a tokenizer, and panics there at what it panics at in texts.
+// The reference normalizes contents when it opens a tokenizer, and then panics where it would in texts.
 static std::string normalized_content(const std::string& content, const Normalizer* normalizer) {
     try {
         return normalized_text(content, normalizer);
@@ -69,7 +69,7 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer)
       added_(cartridge.added_tokens),
       matcher_(cartridge.added_trie, added_),
       normalized_matcher_(cartridge.added_trie_normalized, added_) {
-    // Their bytes are read below, also of a file that is not verified.
+    // Their bytes are read below, even if the file is unverified.
     for (const AddedToken& token : added_)
         if (token.id >= n_ids_)
             throw Error(ErrorKind::cartridge, "section added_tokens names an id that does not exist");
@@ -190,7 +190,7 @@ WhiteEnds Vocabulary::white_ends_of(uint32_t id) const {
     return {cartridge_.token_trim[id], cartridge_.token_trim[size_t(n) + id]};
 }
 
-// Short tokens are found in the word table, in one line of memory: a walk of the trie takes one for each byte.
+// Short tokens are found in the word table, in one cache line: a walk of the trie takes one per byte.
 int64_t Vocabulary::find_bytes(const std::string& token) const {
     const auto& table = cartridge_.word_table;
     if (token.size() <= kWordKeyBytes && table.size != 0) {
@@ -210,8 +210,8 @@ int64_t Vocabulary::find(std::string_view token) const {
         const auto found = own_ids_.find(std::string(token));
         if (found != own_ids_.end()) return found->second;
     }
-    // The tries of the cartridge's added tokens have each content as text looks that has it. Where that is another
-    // one's content, or a normalizer changes some, all are looked at in the end.
+    // The tries of the cartridge's added tokens have contents as they appear in text. If another token has that
+    // content, or a normalizer changes some, all are compared at the end.
     bool may_hide = !respelled_.empty();
     for (const DoubleArrayView* trie : {&cartridge_.added_trie, &cartridge_.added_trie_normalized}) {
         const int32_t at = own_ids_.empty() ? trie->find(token) : -1;
@@ -231,7 +231,7 @@ int64_t Vocabulary::find(std::string_view token) const {
         if (id >= 0) return id;
         if (!may_hide) return -1;
     }
-    // Not what the trie has: a string that no bytes spell, or an added token.
+    // Strings that the trie lacks: raw tokens and added tokens.
     const auto& raws = cartridge_.raw_tokens;
     const auto found = std::lower_bound(raws.begin(), raws.end(), token, [&](uint32_t id, std::string_view t) {
         return cartridge_.bytes_of(id).view() < t;

@@ -1,4 +1,4 @@
-// The tokens of an engine: its cartridge's, and in place of the cartridge's added tokens those of the engine.
+// The tokens of an engine: its cartridge's, or with the engine's own added tokens in place of the cartridge's.
 #pragma once
 
 #include <array>
@@ -20,29 +20,29 @@ class Vocabulary {
   public:
     // The added tokens of the cartridge, whose tries are used in place. `normalizer` may be null.
     Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer);
-    // Others. Their ids are those of model tokens with the same string, or no model token's.
-    // Error(vocabulary) for an id or a content that two tokens claim, Error(unsupported) for what is not native.
+    // Other added tokens. Each has the id of the model's token with the same string, or an id outside the model.
+    // Error(vocabulary) if two tokens claim an id or a content, Error(unsupported) if they are not native.
     Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenSpec>& added, const Normalizer* normalizer);
 
     uint32_t n_ids() const { return n_ids_; }
     uint32_t size(bool with_added) const { return with_added ? size_ : cartridge_.program().model_size; }
     bool has(int64_t id) const { return id >= 0 && id < int64_t(n_ids_) && (flags(uint32_t(id)) & kPresent); }
     uint8_t flags(uint32_t id) const { return flags_[id]; }
-    // A token of the model that is not added and not special: its bytes are the cartridge's.
+    // Whether it is a token of the model, neither added nor special: its bytes are the cartridge's.
     bool is_ordinary(uint32_t id) const { return (flags_[id] & (kPresent | kAdded | kSpecial)) == kPresent; }
-    // The string by which the vocabulary knows the token.
+    // The vocabulary's string of the token.
     std::string content_of(uint32_t id) const;
-    // The string that stands for the id: the content, but of a normalized added token what the normalizer makes of it.
+    // The string that the id shows: the content, which is normalized for a normalized added token.
     std::string text_of(uint32_t id) const;
     // Whether text and content differ.
     bool is_respelled(uint32_t id) const { return !respelled_.empty() && respelled_.count(id) != 0; }
     // The bytes that a byte-level token's text spells, or the text.
     Bytes bytes_of(uint32_t id) const;
-    // Whether decoding leaves the id out when special tokens are skipped: the reference looks for its text among the
-    // contents of special tokens.
+    // Whether decoding skips the id with special tokens. The reference looks its text up among the contents of special
+    // tokens.
     bool is_skipped(uint32_t id) const;
     WhiteEnds white_ends_of(uint32_t id) const;
-    int64_t find(std::string_view token) const;  // -1 when there is none
+    int64_t find(std::string_view token) const;  // -1 if unknown
 
     // In order of addition.
     Array<AddedToken> added() const { return added_; }
@@ -65,24 +65,25 @@ class Vocabulary {
     Array<AddedToken> added_;
     AddedMatcher matcher_, normalized_matcher_;
     std::unordered_map<uint32_t, Spelling> respelled_;  // of added tokens that the normalizer changes
-    // The first bytes of special tokens, where others can have the same string: in a Unigram model. Else none.
+    // The first bytes of special tokens, if other tokens can have the same string (in a Unigram model). Otherwise
+    // empty.
     std::array<bool, 256> special_starts_{};
-    // Of an engine with added tokens of its own.
+    // For an engine with added tokens of its own.
     std::vector<uint8_t> own_flags_;
     std::vector<AddedToken> own_added_;
-    std::unordered_map<uint32_t, std::string> own_bytes_;  // of ids that are not the model's
+    std::unordered_map<uint32_t, std::string> own_bytes_;  // of ids outside the model
     std::unordered_map<std::string, uint32_t> own_ids_;    // by string
     DoubleArray trie_, normalized_trie_;
 };
 
-// The tries over added contents that matchers need: for contents that are looked for in the text as it is, and for
-// those looked for in the normalized text. Values are indices into `added`.
+// The tries over added contents for matchers: contents to find in the original text, and contents to find in the
+// normalized text. Values are indices into `added`.
 struct AddedTries {
     DoubleArray plain, normalized;
 };
 AddedTries build_added_tries(const std::vector<AddedTokenSpec>& added, const Normalizer* normalizer);
 
-// `text` as a normalizer, or null, leaves it.
+// `text` after a normalizer, or unchanged if it is null.
 std::string normalized_text(const std::string& text, const Normalizer* normalizer);
 
 }  // namespace crayon

@@ -9,14 +9,14 @@
 namespace crayon::json {
 namespace {
 
-constexpr size_t kIdRoom = 20;  // characters of a number of 64 bits
+constexpr size_t kIdRoom = 20;  // characters of a 64-bit number
 constexpr size_t kBrackets = 8;
 
 char* put(char* out, std::string_view text) {
     return std::copy(text.begin(), text.end(), out);
 }
 
-// The strings around each value: each on a line of its own if pretty.
+// The strings around each value; pretty ones put each value on its own line.
 class Layout {
   public:
     explicit Layout(bool pretty) : end_(pretty ? "\n    }" : "}") {
@@ -31,7 +31,7 @@ class Layout {
 
     size_t room_for(const AddedTokenText& token) const {
         size_t size = 1 + id_.size() + kIdRoom + content_.size() + 6 * token.content.size() + 2 + end_.size();
-        for (const auto& flag : flags_) size += flag[false].size();  // which is the longer one
+        for (const auto& flag : flags_) size += flag[false].size();  // "false" is the longer one
         return size;
     }
 

@@ -24,7 +24,7 @@ const char* type_name(Value::Type type) {
     return names[size_t(type)];
 }
 
-// The escapes of one character: \ and one of `letters` stands for the character in the same place.
+// Escapes of one character: \ and one of `letters` is the character at the same index of `escaped`.
 constexpr std::string_view letters = "\"\\/bfnrt", escaped = "\"\\/\b\f\n\r\t";
 
 [[noreturn]] void wrong_type(const char* what, Value::Type wanted, Value::Type got) {
@@ -35,17 +35,17 @@ inline bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// True when one of the 8 bytes at `p` ends a run of plain ASCII string content: a control, '"', '\\' or non-ASCII.
+// True if one of the 8 bytes at `p` ends a run of plain ASCII string content: a control, '"', '\\' or non-ASCII.
 inline bool any_special(const char* p) {
     constexpr uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
     uint64_t v;
     std::memcpy(&v, p, 8);
     const uint64_t quote = v ^ (ones * '"'), backslash = v ^ (ones * '\\');
-    // Each term sets the high bit of a byte that is < 0x20, or zero; false positives above a true one do no harm.
+    // Each term sets the high bit of a byte that is < 0x20, or zero. False positives above a true one are harmless.
     return ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & highs;
 }
 
-// The length of the valid UTF-8 sequence at `p` that is not ASCII, or 0 (Unicode 15, table 3-7).
+// The length of the valid non-ASCII UTF-8 sequence at `p`, or 0 (Unicode 15, table 3-7).
 size_t utf8_length(const char* p, const char* end) {
     const auto byte = [&](size_t i) { return p + i < end ? uint8_t(p[i]) : uint8_t(0); };
     const auto continues = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -82,7 +82,7 @@ void append_utf8(std::string& out, uint32_t c) {
 
 }  // namespace
 
-// How many doubles the second is farther from zero than the first, of the same sign.
+// How many doubles `to` is farther from zero than `from`, which has the same sign.
 int32_t ulps_between(double from, double to) {
     uint64_t bits[2];
     std::memcpy(&bits[0], &from, sizeof from);
@@ -102,7 +102,7 @@ class Parser {
         skip_space();
         document_.root = value(0);
         skip_space();
-        if (p_ != end_) fail("there is text after the value");
+        if (p_ != end_) fail("unexpected text after the value");
         return std::move(document_);
     }
 
@@ -171,9 +171,9 @@ class Parser {
         }
     }
 
-    // The elements of the open arrays (and the members of the open objects) share one stack. Those of a complete one
-    // move to the end of a vector that has room for them, which never grows: a vector for each of a hundred thousand
-    // merges would take longer than reading them.
+    // The elements of open arrays (and the members of open objects) share one stack. Those of a complete one move to
+    // the end of a vector with room for them, which never grows. One vector per merge would take longer than reading a
+    // hundred thousand merges.
     template <typename T>
     static const T* moved(std::vector<T>* stack, size_t base, std::deque<std::vector<T>>* kept) {
         constexpr size_t kRoom = 4096;
@@ -273,7 +273,7 @@ class Parser {
         return document_.unescaped.back();
     }
 
-    // What follows a backslash.
+    // Reads an escape behind its backslash.
     void escape(std::string& text) {
         const char* start = p_ - 1;
         if (p_ == end_) fail("a string has no end");
@@ -313,20 +313,20 @@ class Parser {
         while (p_ < end_ && is_digit(*p_)) ++p_;
     }
 
-    // A whole number of less than 8 digits, as nearly all are; nothing is taken of another one. The digits are found
-    // and put together without a branch for each: how many there are cannot be foreseen.
+    // Takes a whole number of less than 8 digits, as nearly all are; takes nothing of others. Finds and combines the
+    // digits without a branch for each, because their number is unpredictable.
     bool take_small_number(Value* result) {
         constexpr uint64_t ones = 0x0101010101010101u;
         if (end_ - p_ < 8) return false;
         uint64_t digits;
         std::memcpy(&digits, p_, 8);
-        digits ^= ones * '0';  // bytes of at most 9, and others
+        digits ^= ones * '0';  // bytes of at most 9 are digits
         const uint64_t others = ((digits + ones * 6) | digits) & (ones * 0xF0);
         if (others == 0) return false;
         const uint32_t n = lowest_set_bit(others) / 8;
         const char next = p_[n];
         if (n == 0 || (n > 1 && *p_ == '0') || next == '.' || next == 'e' || next == 'E') return false;
-        digits <<= 64 - 8 * n;  // zeros come first: the last digit is the highest byte
+        digits <<= 64 - 8 * n;  // zeros first: the last digit is the highest byte
         digits = (digits * 10 + (digits >> 8)) & 0x00FF00FF00FF00FFu;
         digits = (digits * 100 + (digits >> 16)) & 0x0000FFFF0000FFFFu;
         digits = (digits * 10000 + (digits >> 32)) & 0x00000000FFFFFFFFu;

@@ -24,7 +24,7 @@ std::string member_path(const std::string& path, std::string_view name) {
     return path + "[" + shown(json::quote(name)) + "]";
 }
 
-// By name. False, and in their order, when a name is listed twice.
+// Sorts members by name. If a name is listed twice, keeps their order and returns false.
 bool sort_members(const Value& object, Members* out) {
     for (const Value::Member& member : object.as_object("")) out->push_back(&member);
     Members sorted = *out;
@@ -84,7 +84,7 @@ std::string shown(std::string text) {
         text += "...";
     }
     text = utf8_lossy(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    // Controls that JSON leaves as they are, and what else ends a line.
+    // Escapes controls that JSON leaves as they are, and other line ends.
     std::string out;
     for (const uint8_t *p = reinterpret_cast<const uint8_t*>(text.data()), *end = p + text.size(); p < end;) {
         const Decoded c = decode_utf8(p, end);

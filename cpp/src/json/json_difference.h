@@ -1,4 +1,4 @@
-// Where two JSON values differ.
+// Finds where two JSON values differ.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace crayon {
 
-// A string or the text of a value for a message: one line, and not whole when it is long.
+// A string or the text of a value for a message: one line, shortened if it is long.
 std::string shown(std::string text);
 
-// One line, "path: `a` in the tokenizer.json, `b` in the cartridge", of the first difference between two values; empty
-// when there is none. The order of members does not count, unless an object has one of them twice. A null pointer is
-// no value. `path` names the values.
+// One line about the first difference between two values, "path: `a` in the tokenizer.json, `b` in the cartridge";
+// empty if they are equal. The order of members does not count, unless an object has one of them twice. A null pointer
+// is a missing value. `path` names the values.
 std::string json_difference(const std::string& path, const json::Value* a, const json::Value* b);
 
 }  // namespace crayon

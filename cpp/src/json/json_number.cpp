@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMaxPower = 308;
 
-// The double nearest to a power of ten. Without a decimal point the functions of <cstdlib> know no locale.
+// The double nearest to a power of ten. Without a decimal point, <cstdlib>'s functions do not depend on the locale.
 double power_of_ten(int64_t exponent) {
     static const std::array<double, kMaxPower + 1> powers = [] {
         std::array<double, kMaxPower + 1> all{};
@@ -54,12 +54,12 @@ bool read_serde_number(const char* p, const char* end, double* out) {
     p += negative;
     uint64_t significand = 0;
     int64_t exponent = 0;
-    bool full = false;  // the next digit did not fit: it and all after it count as zeros
+    bool full = false;  // the next digit did not fit: it and all later ones count as zeros
     bool fraction = false;
     for (; p < end && (is_digit(*p) || *p == '.'); ++p) {
         if (*p == '.') {
             fraction = true;
-            // Digits of the fraction are tried again after an integer that was too long.
+            // Tries digits of the fraction even if the integer part was too long.
             full = false;
             continue;
         }

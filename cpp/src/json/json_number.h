@@ -1,14 +1,14 @@
-// Numbers as serde_json reads them without its float_roundtrip feature, which is how the reference reads a
-// tokenizer.json: the first digits that fit 64 bits, scaled by one power of ten. In one number of four with 17 digits
-// this is not the nearest double, and the scores of a Unigram model decide between pieces by their last bits.
+// Reads numbers as serde_json does without its float_roundtrip feature, because the reference reads a tokenizer.json
+// so: the first digits that fit 64 bits, scaled by one power of ten. For one in four numbers of 17 digits this is not
+// the nearest double, and the last bits of a Unigram model's scores decide between pieces.
 #pragma once
 
 namespace crayon::json {
 
-// The value of [begin, end), which has the grammar of RFC 8259; false when serde_json finds it out of range.
+// The value of [begin, end), which has the grammar of RFC 8259. False if serde_json finds it out of range.
 bool read_serde_number(const char* begin, const char* end, double* out);
 
-// The double nearest to it.
+// The nearest double.
 bool read_nearest_number(const char* begin, const char* end, double* out);
 
 }  // namespace crayon::json

@@ -10,7 +10,7 @@
 namespace crayon::json {
 namespace {
 
-// Says of strings whether one came before. Now and then it takes two for one: it goes by 64 bits of each.
+// Tells whether a string occurred before. Compares 64-bit hashes, so it may rarely take two strings for one.
 class Seen {
   public:
     explicit Seen(size_t n) {
@@ -56,7 +56,8 @@ bool write_by_id(const Items<Value::Member>& vocab, ModelWriter& out) {
     return true;
 }
 
-// A merge is two strings, or one with one space; a line of that name is the version of a merges.txt.
+// A merge is two strings, or one with one space. A string that begins like the version line of a merges.txt is not a
+// merge.
 bool write_merges(const Items<Value>& merges, ModelWriter& out) {
     Seen seen(merges.size());
     out.begin('[');

@@ -1,5 +1,5 @@
-// JSON of a model's vocabulary and merges, compact or with each entry on lines of its own, indented as members of the
-// member "model" are.
+// Writes the JSON of a model's vocabulary and merges: compact, or with each entry on its own lines, indented as inside
+// the member "model".
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class ModelWriter {
     }
 
   private:
-    // Spaces before a member of the model, and before what is in it.
+    // Spaces before a member of the model, before its entries, and before their parts.
     static constexpr size_t kModel = 4, kEntry = 6, kPart = 8;
 
     template <typename Second>
@@ -83,7 +83,7 @@ class ModelWriter {
         std::fill_n(p + 1, indent, ' ');
         size_ += indent + 1;
     }
-    // Where the next byte goes; there is room for so many.
+    // The position of the next byte, with room for n bytes.
     char* room(size_t n) {
         if (text_.size() - size_ < n) text_.resize(std::max(2 * text_.size(), size_ + n));
         return text_.data() + size_;
@@ -91,7 +91,7 @@ class ModelWriter {
 
     const bool pretty_;
     std::string text_;
-    size_t size_ = 0;  // of what is written; the rest is room
+    size_t size_ = 0;  // bytes written; the rest of text_ is room
     bool has_entries_ = false;
 };
 

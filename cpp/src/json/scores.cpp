@@ -17,11 +17,11 @@
 namespace crayon::json {
 namespace {
 
-// All powers of ten that are doubles.
+// All powers of ten that are exact doubles.
 constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// Digits as D.DDDe±X or De±X; how many bytes.
+// Writes digits as D.DDDe±X or De±X. Returns the number of bytes.
 size_t scientific(char* out, double score) {
 #if defined(__cpp_lib_to_chars)
     return size_t(std::to_chars(out, out + kScoreRoom, score, std::chars_format::scientific).ptr - out);
@@ -36,7 +36,7 @@ size_t scientific(char* out, double score) {
 #endif
 }
 
-// False for what is no list of pieces with scores.
+// False unless it is a list of pieces with scores.
 bool append_scores(std::string& out, const Value& vocab) {
     char separator = '[';
     for (const Value& entry : vocab.as_array("model.vocab")) {
@@ -55,7 +55,7 @@ bool append_scores(std::string& out, const Value& vocab) {
     return true;
 }
 
-// `member` appends what stands for the value of a name, or returns false.
+// `member` appends the new value of a name, or returns false.
 template <typename Member>
 bool append_object(std::string& out, const Value& object, Member&& member) {
     char separator = '{';
@@ -80,7 +80,7 @@ double as_the_reference_reads(const char* begin, const char* end) {
 char* write_score(char* out, double score) {
 #if defined(__cpp_lib_to_chars)
     const double magnitude = std::abs(score);
-    if (magnitude >= 1e-4 && magnitude < 1e15) {  // for sure without an exponent
+    if (magnitude >= 1e-4 && magnitude < 1e15) {  // surely without an exponent
         char* const end = std::to_chars(out, out + kScoreRoom, score, std::chars_format::fixed).ptr;
         return std::find(out, end, '.') != end ? end : std::copy_n(".0", 2, end);
     }
@@ -93,11 +93,11 @@ char* write_score(char* out, double score) {
     int exponent = 0;
     std::from_chars(text + e + (text[e + 1] == '+' ? 2 : 1), text + size, exponent);
     size_t n = e;
-    if (n > 1) {  // the point goes
+    if (n > 1) {  // removes the point
         std::memmove(text + 1, text + 2, e - 2);
         --n;
     }
-    const int point = exponent + 1;  // how many digits are before it
+    const int point = exponent + 1;  // number of digits before the point
     if (point > 16 || point < -4) {
         *out++ = text[0];
         if (n > 1) {

@@ -3,7 +3,7 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kBlock = 4096;  // ids that room is made for at once
+constexpr size_t kBlock = 4096;  // ids to reserve room for at once
 
 }  // namespace
 
@@ -24,8 +24,8 @@ std::pair<size_t, int32_t> LongestMatch::at(Bytes text) const {
     return best;
 }
 
-// DoubleArrayView::step written out. What a step waits for is the load of `base`, then that of `check`; all else, the
-// values too, goes on beside them.
+// DoubleArrayView::step written out. A step waits for the load of `base`, then for that of `check`; all else, including
+// values, overlaps.
 template <bool kFiltered>
 size_t LongestMatch::cut_all(Bytes text, IdBuffer* out) const {
     const int32_t* const base = trie_.base;

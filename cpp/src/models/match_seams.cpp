@@ -7,7 +7,7 @@ namespace crayon {
 MatchSeams::MatchSeams(const DoubleArrayView& trie, CpuLevel level)
     : scan_(find_scanner(Family::gpt2, Flavor::oniguruma, level)) {
     for (auto& row : seams_) std::fill(std::begin(row), std::end(row), ~uint64_t(0));
-    // The byte that leads to a node is how far the node lies behind its parent's base.
+    // The byte that leads to a node is its distance from its parent's base.
     const auto byte_of = [&](uint32_t node) { return uint32_t(node - uint32_t(trie.base[trie.check[node]])); };
     const auto has_parent = [&](uint32_t node) { return node != 0 && uint32_t(trie.check[node]) < trie.size; };
     for (uint32_t node = 1; node < trie.size; ++node) {
@@ -36,7 +36,7 @@ size_t MatchSeams::words(Bytes text, Piece* words) const {
         const size_t n_ends = scan_(text.data, text.size, at, ends, kWords - n);
         at = ends[n_ends - 1];
         if (at > UINT32_MAX) break;
-        // No branch depends on the text: a word that does not end yet is written over.
+        // Without branches on the text: the next word overwrites one that does not end yet.
         for (const size_t* end = ends; end < ends + n_ends; ++end) {
             const bool is_end = *end == text.size || is_seam(text[*end - 1], text[*end]);
             words[n] = {uint32_t(start), uint32_t(*end)};

@@ -1,4 +1,4 @@
-// Where longest match can cut a text into words, so that the ids of words seen before can be looked up.
+// Where longest match can cut a text into words, so that the ids of repeated words can be looked up.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,25 @@
 
 namespace crayon {
 
-// A seam is a place between two bytes that no key of a trie has side by side. No match reaches over it, so that
-// matching begins anew there. Words end where a seam is and the pattern of GPT-2 ends a pretoken.
+// A seam is a place between two bytes that no key of a trie has in sequence. No match crosses it, so matching starts
+// anew there. Words end where a seam coincides with the end of a pretoken of GPT-2's pattern.
+//
+// Example: if no token has "e" before a space, "the cat" is the words "the" and " cat".
 class MatchSeams {
   public:
-    static constexpr size_t kWords = 256;  // that are cut together
+    static constexpr size_t kWords = 256;  // words that are cut together
 
     MatchSeams() = default;
     MatchSeams(const DoubleArrayView& trie, CpuLevel level);
 
-    // Whether there are any between letters and a space.
+    // Whether seams exist between letters and a space.
     bool exist() const { return exist_; }
 
-    // Whether there is one between two characters.
+    // Whether a seam exists between two characters.
     bool divide(const Border& border) const;
 
-    // The first words of `text` (not empty), up to kWords: each ends at a seam or at the end of the text. Returns how
-    // many there are: 0 where the first one does not end within 4 GiB.
+    // The first words of `text` (not empty), up to kWords. Each ends at a seam or at the end of the text. Returns their
+    // number: 0 if the first one does not end within 4 GiB.
     size_t words(Bytes text, Piece* words) const;
 
   private:
@@ -36,7 +38,7 @@ class MatchSeams {
 
     bool exist_ = false;
     ScanFunction scan_ = nullptr;
-    uint64_t seams_[256][4] = {};  // a bit for each pair of bytes
+    uint64_t seams_[256][4] = {};  // one bit per pair of bytes
 };
 
 }  // namespace crayon

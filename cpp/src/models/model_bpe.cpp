@@ -1,5 +1,5 @@
-// BPE on text. A piece can be a whole document (Llama 2 has no pre-tokenizer), so it is cut where no merge can ever
-// join; the words between are looked up in the thread's cache, and merged when they are new.
+// BPE on text. A piece can be a whole document (Llama 2 has no pre-tokenizer), so it is cut where no merge can join.
+// The words between cuts are looked up in the thread's cache, and merged if they are new.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr size_t kKeep = size_t(1) << 16;
 constexpr size_t kMostSpaced = size_t(1) << 30;
-constexpr uint32_t kTableAfter = 512;  // new words of a thread
-constexpr size_t kWholeBytes = 31;     // of pieces that are looked up before they are cut into words
+constexpr uint32_t kTableAfter = 512;  // new words of a thread before it builds tables
+constexpr size_t kWholeBytes = 31;     // largest piece that is looked up before it is cut into words
 
 struct BpeScratch final : ModelScratch {
     PieceCache cache;
@@ -49,7 +49,7 @@ struct BpeScratch final : ModelScratch {
     }
 };
 
-// The merges as tables over the bytes of ASCII words in which a space stands for U+2581.
+// The merges as tables over the bytes of ASCII words, with a space for U+2581.
 struct AsciiMerges {
     uint32_t ids[256];
     uint32_t ranks[128 << 8];  // of the first two symbols, as byte_pair_ranks
@@ -71,7 +71,7 @@ class Bpe final : public Model {
     bool divides(const Border& border) const override;
 
   private:
-    // A part of a piece. What lies at an end of the piece can be spelled with a suffix, or without the prefix.
+    // A part of a piece. A part at an end of the piece can be spelled with a suffix, or without the prefix.
     struct Word {
         Bytes bytes;
         bool is_first, is_last;
@@ -92,16 +92,16 @@ class Bpe final : public Model {
 
     const ModelOptions options_;
     const DoubleArrayView trie_;
-    const Array<uint32_t> byte_ids_;  // none without byte_fallback
+    const Array<uint32_t> byte_ids_;  // empty without byte_fallback
     MergeTables tables_;
     CharPairs pairs_;
     const std::string suffix_;
-    const int32_t prefix_node_;  // where characters that continue a piece branch off
+    const int32_t prefix_node_;  // the trie's node of characters that continue a piece
     uint32_t unk_id_ = kNoId;
     bool has_affixes_ = false;
-    bool is_whole_ = false;    // every character has symbols of its own that hang together only as char_pairs says
-    uint32_t ascii_ids_[128];  // of a character inside a piece, kNoId when it is not one symbol
-    // Of text whose spaces are to become U+2581; its symbol is kNoId when such text is not taken.
+    bool is_whole_ = false;    // Every character has symbols of its own, which merge only as char_pairs says.
+    uint32_t ascii_ids_[128];  // Of a character inside a piece; kNoId if it is not one symbol.
+    // For text whose spaces become U+2581. mark_id_, the symbol of that, is kNoId if such text is not accepted.
     SpacedPairs spaced_;
     uint32_t mark_id_ = kNoId;
     mutable std::atomic<const AsciiMerges*> ascii_{nullptr};
@@ -134,7 +134,7 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level
     spaced_ = SpacedPairs(pairs_, level);
 }
 
-// The symbol of one character, kNoId when there is none.
+// The symbol of one character; kNoId if it has none.
 uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const {
     int32_t node = trie_.size == 0 ? -1 : is_first ? 0 : prefix_node_;
     for (size_t i = 0; i < size && node >= 0; ++i) node = trie_.step(node, p[i]);
@@ -143,17 +143,17 @@ uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_la
     return node >= 0 && trie_.values[node] >= 0 ? uint32_t(trie_.values[node]) : kNoId;
 }
 
-// Whether merging never crosses the border at `at`, between characters that are not together in char_pairs. Next to an
-// unknown character it may: characters without a symbol are dropped or fused, and the unknown token comes only after
-// the bytes that follow it.
+// Whether merging never crosses the border at `at`, between characters that are not a pair of char_pairs. Next to an
+// unknown character it may: characters without a symbol are dropped or fused, and the unknown token only follows after
+// the next bytes.
 bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
     if (is_whole_) return true;
     return find_char(piece.data + before, at - before, before == 0, false) != kNoId &&
            find_char(piece.data + at, end - at, false, end == piece.size) != kNoId;
 }
 
-// Where `tokenize` cuts, too. A suffix or prefix would see the ends of the parts; a whole piece that is a token may
-// reach over any place; and dropped characters shift the offsets of all that follow them in a piece.
+// `tokenize` cuts at the same places. A suffix or prefix would see the ends of the parts. A whole piece that is a token
+// may cross any place. Dropped characters shift the offsets of later ones in a piece.
 bool Bpe::divides(const Border& border) const {
     const uint32_t before = border.before[0], after = border.after[0];
     if (has_affixes_ || options_.ignore_merges || options_.is_random()) return false;
@@ -166,7 +166,7 @@ bool Bpe::divides(const Border& border) const {
     return is_whole_ || (options_.unk_token && is_symbol(before) && is_symbol(after));
 }
 
-// Writes at most one symbol for each byte, and the bytes that each stands for; returns how many.
+// Writes at most one symbol per byte, and the number of bytes of each. Returns the number of symbols.
 size_t Bpe::make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const {
     const Bytes bytes = word.bytes;
     size_t n = 0;
@@ -209,7 +209,7 @@ size_t Bpe::make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) c
     return n;
 }
 
-// In place: find the least rank by a scan, close the gap by a move.
+// Merges in place: finds the least rank by a scan, closes the gap by a move.
 size_t Bpe::merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const {
     uint32_t ranks[Merger::kShort];
     for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables_.rank(symbols[i], symbols[i + 1]);
@@ -272,7 +272,7 @@ uint32_t Bpe::add_word(const Word& word, uint32_t start, BpeScratch& s, std::vec
     return s.cache.tokenize(word.bytes, start, out, [&] { return merge_word(word, start, s, out); });
 }
 
-// Skipping at random looks at the piece as one: what is cut off could not be tried again.
+// Dropout needs the piece as a whole: a skipped merge could not be tried again in a part.
 void Bpe::add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const {
     s.symbols.resize(piece.size);
     s.sizes.resize(piece.size);
@@ -296,8 +296,8 @@ void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* 
             return;
         }
     }
-    size_t word = 0;     // where the word begins
-    uint32_t start = 0;  // where the next token does; dropped characters take no place
+    size_t word = 0;     // start of the word
+    uint32_t start = 0;  // start of the next token; dropped characters take no place
     Char last = char_at(piece, 0);
     for (size_t at = last.size; at < size;) {
         const Char now = char_at(piece, at);
@@ -311,7 +311,7 @@ void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* 
     add_word({piece.slice(word, size), word == 0, true}, start, s, out);
 }
 
-// Short pieces are looked up whole, others by the words that tokenize cuts them into.
+// Looks short pieces up whole, others by the words that tokenize cuts them into.
 void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const {
     BpeScratch& s = *static_cast<BpeScratch*>(scratch);
     const bool is_cached = !options_.is_random();
@@ -324,7 +324,7 @@ void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratc
     }
 }
 
-// The id of the whole text as one token, with its spaces spelled, or -1.
+// The id of the whole text as one token, with its spaces spelled; else -1.
 int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     int32_t node = prefix ? walk(trie_, kSpaceMark) : trie_.size > 0 ? 0 : -1;
     for (size_t i = 0; i < text.size && node >= 0; ++i) {
@@ -338,7 +338,7 @@ int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     return node >= 0 ? trie_.values[node] : -1;
 }
 
-// Null as long as it does not pay.
+// Null until it pays off.
 const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
     const AsciiMerges* found = ascii_.load(std::memory_order_acquire);
     if (found != nullptr || ++s.new_words < kTableAfter) return found;
@@ -349,7 +349,7 @@ const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
     made->tables = tables_;
     made->tables.byte_ids = made->ids;
     made->tables.byte_pair_ranks = made->ranks;
-    // No thread waits, since a child of fork() could wait for ever: the first result is kept.
+    // Lock-free, because a child of fork() could wait for ever. The first result is kept.
     if (ascii_.compare_exchange_strong(found, made.get())) found = made.release();
     return found;
 }
@@ -361,7 +361,7 @@ size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
             keys[i] = i + 1 < n ? few_key(tables_.rank(symbols[i], symbols[i + 1]), i) : kNoKey;
         return merge_few(tables_, symbols, keys, n);
     }
-    uint32_t sizes[Merger::kShort];  // of no use here
+    uint32_t sizes[Merger::kShort];  // not used here
     std::fill_n(sizes, n, 1);
     return merge_short(symbols, sizes, n);
 }
@@ -413,7 +413,7 @@ void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
     out->append(reinterpret_cast<const int32_t*>(symbols), n);
 }
 
-// Words are cut, known and merged by the text's own bytes, where a space is one of them.
+// Cuts, looks up and merges words by the text's own bytes, with its spaces unchanged.
 bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const {
     if (mark_id_ == kNoId || text.empty() || text.size > kMostSpaced) return false;
     BpeScratch& s = *static_cast<BpeScratch*>(scratch);

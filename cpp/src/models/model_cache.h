@@ -1,4 +1,4 @@
-// A thread's lossy cache of short pieces and the few tokens that each becomes, with full keys.
+// A thread's lossy cache of short pieces and their few tokens, with full keys.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace crayon {
 
 class PieceCache {
   public:
-    // Appends the tokens of a piece that begins at `start`: from the cache, or else what `make` appends, which is kept.
+    // Appends the tokens of a piece that begins at `start`: from the cache, or else from `make`, and then caches them.
     // Returns where the last token ends.
     template <typename Make>
     uint32_t tokenize(Bytes piece, uint32_t start, std::vector<ModelToken>* out, Make&& make) {
@@ -28,7 +28,7 @@ class PieceCache {
   private:
     static constexpr size_t kLongBytes = 31;
 
-    // The bytes, zero padded; in the last byte's low bits what tells their number. `tokens` are packed ones.
+    // The bytes, zero padded; the last byte's low bits identify their number. `tokens` are packed.
     template <size_t Words, size_t Tokens>
     struct Entry {
         uint64_t key[Words];
@@ -44,10 +44,10 @@ class PieceCache {
     using LongEntry = Entry<4, 2 * kWordIds>;
     static_assert(sizeof(ShortEntry) == 32 && sizeof(LongEntry) == 64, "entries do not straddle cache lines");
 
-    // Two entries to a bucket, the newer first.
+    // Two entries per bucket, the newer first.
     template <typename Entry, uint64_t Buckets>
     struct Table {
-        std::unique_ptr<Entry[]> entries;  // made when first used: ids alone do without (word_ids.h)
+        std::unique_ptr<Entry[]> entries;  // created at first use; calls for ids alone need none (word_ids.h)
         size_t bytes() const { return entries == nullptr ? 0 : 2 * Buckets * sizeof(Entry); }
     };
     template <size_t Words>
@@ -82,7 +82,7 @@ class PieceCache {
         const uint8_t* const p = piece.data;
         const size_t rest = piece.size - 16;  // 0 to 15: the last byte holds it
         const uint64_t a = load(p, 8), b = load(p + 8, 8);
-        // The bytes from 16 on, taken from the last 8 and, beyond 8 of them, from the 8 that begin at 16.
+        // The bytes from 16 on: the last 8 of the piece, and above 8 also the first 8.
         uint64_t c = 0, d = 0;
         if (rest > 8) {
             c = load(p + 16, 8);

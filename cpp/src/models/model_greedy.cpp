@@ -1,4 +1,4 @@
-// Greedy mode of the models on text: from left to right the longest token, whatever merges or scores say.
+// Greedy mode of the models on text: from left to right the longest token, ignoring merges and scores.
 #include <algorithm>
 
 #include "crayon/support/error.h"
@@ -26,7 +26,7 @@ class Greedy final : public Model {
             unk_id_ = options.unk_id.value_or(kNoId);
         const bool has_all_bytes =
             std::all_of(byte_ids_.begin(), byte_ids_.end(), [](uint32_t id) { return id != kNoId; });
-        // Where unknown characters become one token, that may reach over a seam.
+        // If unknown characters become one token, that may cross a seam.
         const bool joins_unknown = options_.fuses_unknown() && (byte_ids_.empty() || !has_all_bytes);
         if (!has_affixes_ && !joins_unknown) seams_ = MatchSeams(trie_, level);
     }
@@ -35,7 +35,7 @@ class Greedy final : public Model {
 
     void tokenize(Bytes piece, ModelScratch*, std::vector<ModelToken>* out) const override {
         const uint32_t size = checked_size(piece);
-        uint32_t unknown = kNoId;  // where unknown characters began that wait to become one token
+        uint32_t unknown = kNoId;  // start of unknown characters that wait to become one token
         const auto flush = [&](uint32_t end) {
             if (unknown != kNoId) out->push_back({unk_id_, unknown, end, options_.type == ModelType::unigram});
             unknown = kNoId;
@@ -65,7 +65,7 @@ class Greedy final : public Model {
         flush(size);
     }
 
-    // By words, where there are seams.
+    // Word by word, if seams exist.
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
         if (!seams_.exist()) return Model::encode(text, pieces, n, scratch, out);
         Piece words[MatchSeams::kWords];
@@ -93,7 +93,7 @@ class Greedy final : public Model {
         return {id, uint32_t(at + bytes)};
     }
 
-    // Tokens that go on after a piece's start have the prefix, those that reach its end the suffix.
+    // Tokens behind a piece's start have the prefix, tokens at its end the suffix.
     Match longest_with_affixes(Bytes piece, uint32_t at) const {
         Match best{-1, at};
         int32_t node = at == 0 ? (trie_.size > 0 ? 0 : -1) : prefix_node_;
@@ -114,7 +114,7 @@ class Greedy final : public Model {
         return !byte_ids_.empty() && std::all_of(character.begin(), character.end(), has_token);
     }
 
-    // Without an unknown token BPE leaves characters out, as in exact mode; the others cannot go on.
+    // Without an unknown token BPE skips characters, as in exact mode; the other models cannot continue.
     bool is_unknown_given() const {
         if (unk_id_ != kNoId) return true;
         switch (options_.type) {
@@ -132,11 +132,11 @@ class Greedy final : public Model {
     const ModelOptions options_;
     const DoubleArrayView trie_;
     const LongestMatch match_;
-    const Array<uint32_t> byte_ids_;  // none without byte_fallback
+    const Array<uint32_t> byte_ids_;  // empty without byte_fallback
     const std::string suffix_;
-    const int32_t prefix_node_;  // where tokens that continue a piece branch off
+    const int32_t prefix_node_;  // the trie's node of tokens that continue a piece
     const bool has_affixes_;
-    MatchSeams seams_;  // none where a token of affixes or of unknown characters could reach over one
+    MatchSeams seams_;  // empty if tokens with affixes or of unknown characters could cross one
     uint32_t unk_id_;
 };
 
@@ -152,7 +152,7 @@ GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartr
         return out;
     }
     std::vector<uint32_t> never = specials;
-    // The strings of bytes' tokens are names: text that looks like one stands for itself.
+    // The strings of bytes' tokens are names: text that looks like one is plain text.
     if (read.byte_fallback)
         std::copy_if(cartridge.byte_ids.begin(), cartridge.byte_ids.end(), std::back_inserter(never),
                      [](uint32_t id) { return id != kNoId; });

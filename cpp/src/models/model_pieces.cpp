@@ -1,6 +1,7 @@
-// SentencePiece's models that join neighbours, or nothing: of all neighbours that make a piece, those of the best score
-// are joined, the leftmost first (its version 0.2.3). A tokenizer.json ranks pairs instead, which is much faster; this
-// is for pieces of one score, for pieces that are taken apart again, and for those made of characters that are none.
+// SentencePiece's models that join neighbours, or nothing. Of all neighbours that form a piece, it joins those with the
+// best score, leftmost first (its version 0.2.3). A tokenizer.json ranks pairs instead, which is much faster. This
+// model is needed for pieces with equal scores, for pieces that are split again, and for pieces made of characters that
+// are not pieces.
 #include <algorithm>
 #include <cstring>
 #include <queue>
@@ -14,7 +15,7 @@
 namespace crayon {
 namespace {
 
-constexpr int kDeepest = 100;  // how often a piece is taken apart
+constexpr int kDeepest = 100;  // most times that a piece is split
 
 // The order of numbers, with zeros of both signs as two.
 bool is_less(float a, float b) {
@@ -37,7 +38,7 @@ struct WorsePair {
 };
 
 struct Symbol {
-    uint32_t start, end;  // empty when it was joined to the one before
+    uint32_t start, end;  // empty after it was joined to the one before
     uint32_t before, after;
     bool frozen;  // never joined
 };
@@ -66,7 +67,7 @@ class Pieces final : public Model {
             if (id < n && kind_ != PieceModel::word) keys.emplace_back(cartridge.bytes_of(id).view(), int32_t(id));
         sort_keys(&keys);
         if (!keys.empty()) user_defined_ = build_double_array(keys);
-        // What is taken apart depends on all of a text, and a run of unknown characters may go on over unknown spaces.
+        // Splitting depends on the whole text, and a run of unknown characters may cross unknown spaces.
         words_are_apart_ = kind_ != PieceModel::word && facts.unused.empty() && piece_of(Bytes(kSpaceMark)) != unk_id_;
         for (uint32_t id = 0; id < n && words_are_apart_; ++id)
             words_are_apart_ =
@@ -80,7 +81,7 @@ class Pieces final : public Model {
         std::vector<Symbol> symbols = symbols_of(text);
         Parts parts;
         if (kind_ == PieceModel::bpe) join(text, &symbols, &parts);
-        size_t unknown = 0;  // the token of a run of them
+        size_t unknown = 0;  // the token of a run of unknown characters
         bool in_run = false;
         const auto put = [&](uint32_t start, uint32_t end, uint32_t id) {
             if (id != unk_id_) {
@@ -113,7 +114,7 @@ class Pieces final : public Model {
         scratch->plain().encode(text, words.data(), words.size(), WordMaker{make}, out);
     }
 
-    // Not by pieces: encode_piece has a memory of words.
+    // Without a cache of pieces: encode_piece caches words.
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
         for (size_t i = 0; i < n; ++i) encode_piece(text.slice(pieces[i].start, pieces[i].end), scratch, out);
     }
@@ -127,7 +128,7 @@ class Pieces final : public Model {
     }
 
     enum : uint8_t { kFound, kUnused, kNever };
-    using Parts = std::unordered_map<std::string_view, uint32_t>;  // bytes of the left one
+    using Parts = std::unordered_map<std::string_view, uint32_t>;  // the left part's bytes
 
     std::vector<Symbol> symbols_of(Bytes text) const {
         std::vector<Symbol> symbols;
@@ -144,13 +145,13 @@ class Pieces final : public Model {
         return symbols;
     }
 
-    // Up to the next mark of a space.
+    // The size up to the next mark of a space.
     static size_t word_size(Bytes text, size_t at) {
         const size_t found = text.view().find(kSpaceMark, at + 1);
         return (found == std::string_view::npos ? text.size : found) - at;
     }
 
-    // The piece that a text is, or unk_id_: none that a text may become.
+    // The piece equal to a text that text may become, else unk_id_.
     uint32_t piece_of(Bytes text) const {
         const int32_t id = trie_.find(text);
         return id >= 0 && kinds_[size_t(id)] != kNever ? uint32_t(id) : unk_id_;
@@ -202,7 +203,7 @@ class Pieces final : public Model {
     uint32_t unk_id_;
     std::vector<uint8_t> kinds_;
     DoubleArray user_defined_;
-    bool words_are_apart_;  // no piece goes on over a space
+    bool words_are_apart_;  // no piece contains a space behind its start
 };
 
 }  // namespace

@@ -16,15 +16,15 @@ namespace {
 constexpr double kUnknownPenalty = 10;
 constexpr size_t kKeep = size_t(1) << 16;
 
-// The best way to a place in the piece: its score, and its last token.
+// The best path to a place in the piece: its score, and its last token.
 struct Step {
     double score;
-    uint32_t start;  // of the token, kNoId when no way was found yet
+    uint32_t start;  // of the token; kNoId if not reached yet
     uint32_t id;
 };
 
-// The trie with what a step needs side by side: the double-array and the logarithm, or not a number where no token
-// ends. A fraction of the cache misses; made when enough pieces are new.
+// A trie's node with all that a step needs: the double array, and the score (NaN if no token ends). Has a fraction of
+// the cache misses. Built after enough new pieces.
 struct PackedNode {
     int32_t base, check;
     double score;
@@ -32,8 +32,8 @@ struct PackedNode {
 static_assert(sizeof(PackedNode) == 16, "nodes do not straddle cache lines");
 
 constexpr uint32_t kPackAfter = 512;    // new pieces of a thread
-constexpr size_t kFewBytes = 200;       // pieces worked on without memory of their own
-constexpr double kGreatestScore = 1e9;  // sums of fewer than 2^32 of these stay ordinary numbers
+constexpr size_t kFewBytes = 200;       // pieces that need no allocated memory
+constexpr double kGreatestScore = 1e9;  // sums of fewer than 2^32 of these stay finite
 
 struct UnigramScratch final : ModelScratch {
     PieceCache cache;
@@ -92,7 +92,7 @@ class Unigram final : public Model {
     ~Unigram() override { delete[] packed_.load(); }
 
   private:
-    // Null as long as it does not pay, and where the scores are not ordinary numbers.
+    // Null until it pays off, and if scores are not finite.
     const PackedNode* packed(UnigramScratch* s) const {
         const PackedNode* found = packed_.load(std::memory_order_acquire);
         if (found != nullptr || !is_ordinary_ || ++s->new_pieces < kPackAfter) return found;
@@ -102,13 +102,13 @@ class Unigram final : public Model {
             nodes[i] = {trie_.base[i], trie_.check[i],
                         id >= 0 ? scores_[size_t(id)] : std::numeric_limits<double>::quiet_NaN()};
         }
-        // No thread waits, since a child of fork() could wait for ever: the first result is kept.
+        // Lock-free, because a child of fork() could wait for ever. The first result is kept.
         if (packed_.compare_exchange_strong(found, nodes.get())) found = nodes.release();
         return found;
     }
 
-    // find_steps and take_path over packed nodes. False, with nothing done, where there are none, or an unknown piece
-    // has no token.
+    // find_steps and take_path over packed nodes. Returns false, with nothing done, without packed nodes, or if an
+    // unknown piece has no token.
     bool encode_few(Bytes piece, UnigramScratch* s, IdBuffer* out) const {
         const PackedNode* const nodes = packed(s);
         if (nodes == nullptr) return false;
@@ -198,7 +198,7 @@ class Unigram final : public Model {
         }
     }
 
-    // From the end back to the start, then the tokens in order, with unknown ones next to each other made one.
+    // Walks from the end back to the start, then gives the tokens in order, with adjacent unknown ones joined.
     void take_path(Bytes piece, UnigramScratch& s, std::vector<ModelToken>* out) const {
         s.ends.clear();
         for (uint32_t end = uint32_t(piece.size); end > 0; end = s.steps[end].start) s.ends.push_back(end);
@@ -216,7 +216,7 @@ class Unigram final : public Model {
         }
     }
 
-    // Unknown characters together may be a token that was too unlikely.
+    // Joined unknown characters may equal a token that was too unlikely.
     void add_unknown(Bytes piece, uint32_t start, uint32_t end, std::vector<ModelToken>* out) const {
         const Bytes text = piece.slice(start, end);
         const int32_t id = trie_.find(text);

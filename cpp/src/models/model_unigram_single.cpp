@@ -1,19 +1,20 @@
-// Unigram as SentencePiece computes it: sums of single precision from the beginning of a text, of equal ways the first
-// one found, and user-defined pieces with scores of their own (EncodeOptimized of its version 0.2.3). In the
-// tokenizer.json every score was raised by a whole number for each character; here that is taken off again.
+// Unigram as SentencePiece computes it (EncodeOptimized of its version 0.2.3): single-precision sums from the beginning
+// of a text, the first of equal paths, and user-defined pieces with their own scores. The tokenizer.json raised every
+// score by a whole number per character; this model subtracts it again.
 //
-// Where each piece that holds U+2581 begins with it and has no other, and U+2581 itself is a piece, each way to cut a
-// text has a cut before each U+2581, and no run of unknown characters goes on over one. So words, which begin there,
-// can be cut one after the other, each from the sum S of those before. encode() does so, and remembers words:
+// If every piece with U+2581 has it only at its start, and U+2581 is itself a piece, each path has a cut before each
+// U+2581. No run of unknown characters then crosses one. So words, which begin there, can be cut one after the other,
+// each from the sum S of the previous ones. encode() does so, and caches words.
 //
-// D, in double precision, is the best way through the word from a sum of zero. W is the greatest absolute value of all
-// sums that it compares, n the number of the word's characters, so that no way adds more than n scores. From S, in
-// single precision, each sum is at most M = |S| + W and the rounding so far, and each addition rounds by M * 2^-24 at
-// most. The best of some sums moves no more than the most that one of them moves. So each sum differs by less than
-// n * M * 2^-24 from S plus what D has in its place. If all that D rejects on its way is worse by more than twice that,
-// single precision takes the same way. That bounds |S|, which is kept with the word's ids; so do the library's new
-// beginnings at zero, which may not come in a word that is taken from memory. Below the bound, the word's scores are
-// added to S one by one, as the library does. Else the word is cut from S as a text is.
+// Let D be the best path through the word in double precision, from a sum of zero. Let W be the greatest absolute value
+// of its sums, and n the word's number of characters. In single precision from S, each sum is at most M = |S| + W plus
+// earlier rounding, and each addition rounds by at most M * 2^-24. The best of some sums moves no more than any of
+// them. So each sum differs by less than n * M * 2^-24 from S plus D's sum.
+//
+// If all paths that D rejects are worse by more than twice that, single precision takes the same path. This bounds |S|;
+// the bound is cached with the word's ids. The library also restarts its sum at zero, which must not happen inside a
+// cached word. Below the bound, the word's scores are added to S one by one, as the library does. Otherwise the word is
+// cut from S as a text is.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -29,34 +30,35 @@ namespace crayon {
 namespace {
 
 constexpr float kUnknownPenalty = 10;
-constexpr float kResetAt = 100000;  // a sum beyond this begins at zero again
+constexpr float kResetAt = 100000;  // a sum beyond this restarts at zero
 constexpr size_t kKeep = size_t(1) << 16;
 
-// The best way to a place in the text: its sum, and the node of the trie at which its last token ends.
+// The best path to a place in the text: its sum, and the trie's node at which its last token ends.
 struct Step {
     float sum;
-    uint32_t start;  // of the token, kNoId when no way was found yet
+    uint32_t start;  // of the token; kNoId if not reached yet
     uint32_t node;   // 0: an unknown character
 };
 
-// The same of a word from zero, and the best of what was rejected.
+// The same for a word from zero, with the best rejected sum.
 struct WordStep {
     double sum, second;
     uint32_t start, node;
 };
 
-// What a word is remembered as: for each token its id, and above it what is special. The first one has the code of the
-// bound of |S|, which is not 0.
-constexpr uint32_t kNoScore = 1u << kIdBits;        // of a character's bytes but the first
-constexpr uint32_t kNoToken = 1u << (kIdBits + 1);  // of an unknown run's characters but the first
+// A cached word has a number for each token. The first number also has the code of the bound of |S|, which is not 0.
+// | 30 to 23          | 22       | 21       | 20 to 0 |
+// | code of the bound | kNoToken | kNoScore | id      |
+constexpr uint32_t kNoScore = 1u << kIdBits;        // a character's later bytes
+constexpr uint32_t kNoToken = 1u << (kIdBits + 1);  // an unknown run's later characters
 constexpr uint32_t kBoundShift = kIdBits + 2, kBounds = 256;
-constexpr uint32_t kNever = 1;            // this code's bound is 0: the word is cut each time
-constexpr double kSlack = 1.0 / 1024;     // far more than what rounding adds to M, and D is wrong by
-constexpr double kBoundsToDouble = 8;     // codes
+constexpr uint32_t kNever = 1;            // The code of bound 0: such a word is cut each time.
+constexpr double kSlack = 1.0 / 1024;     // far more than rounding adds to M, and than the error of D
+constexpr double kBoundsToDouble = 8;     // codes per factor of two
 constexpr double kLeastBound = 1.0 / 16;  // of code 2
 static_assert(kBoundShift + 8 < 32 && kBounds == 1u << 8, "codes fit");
 
-// The trie with what a step needs side by side. Not a number where no piece ends that a text may become.
+// A trie's node with all that a step needs. `score` is NaN unless a piece that text may become ends here.
 struct Node {
     int32_t base, check;
     float score;
@@ -67,9 +69,9 @@ static_assert(sizeof(Node) == 16, "nodes do not straddle cache lines");
 struct SingleScratch final : ModelScratch {
     std::vector<Step> steps;
     std::vector<uint32_t> ends;
-    // Of encode(), a block at a time.
+    // For encode(), one block at a time.
     Piece words[WordIds::kBlock];
-    bool begins[WordIds::kBlock];  // a text
+    bool begins[WordIds::kBlock];  // whether the word begins a text
     IdBuffer remembered;
 
     void trim() override {
@@ -144,7 +146,7 @@ class SinglePrecisionUnigram final : public Model {
     }
 
   private:
-    // An unknown space would be one with unknown characters around it.
+    // An unknown space would join unknown characters around it.
     bool are_words_apart(const Cartridge& cartridge) const {
         const auto is_found = [&](uint32_t id) { return scores_[id] == scores_[id]; };
         const uint32_t n = uint32_t(scores_.size());
@@ -167,12 +169,12 @@ class SinglePrecisionUnigram final : public Model {
             made[i] = {trie_.base[i], trie_.check[i],
                        id >= 0 ? scores_[size_t(id)] : std::numeric_limits<float>::quiet_NaN(), id};
         }
-        // No thread waits, since a child of fork() could wait for ever: the first result is kept.
+        // Lock-free, because a child of fork() could wait for ever. The first result is kept.
         if (nodes_.compare_exchange_strong(found, made.get())) found = made.release();
         return found;
     }
 
-    // take(end, score, node) for each token with which a text can go on at `start`, the shortest first.
+    // Calls take(end, score, node) for each token that starts at `start`, the shortest first.
     template <typename Take>
     void each_token(Bytes text, size_t start, size_t next, const Node* nodes, Take&& take) const {
         bool has_char = false;
@@ -222,7 +224,7 @@ class SinglePrecisionUnigram final : public Model {
 
     static constexpr size_t kLongest = Memo::kLongest;
 
-    // Appends what a word is remembered as.
+    // Appends a word's numbers for the cache.
     void remember(Bytes word, const Node* nodes, IdBuffer* out) const {
         const auto put_never = [&] { out->push(int32_t(kNever << kBoundShift)); };
         if (word.size > kLongest) return put_never();
@@ -274,7 +276,7 @@ class SinglePrecisionUnigram final : public Model {
         }
     }
 
-    // Of the greatest bound that is none too great.
+    // The code of the greatest bound that is at most `bound`.
     uint32_t code_of(double bound) const {
         if (!(bound >= bounds_[2])) return kNever;
         return uint32_t(std::upper_bound(bounds_.begin() + 2, bounds_.end(), bound) - bounds_.begin()) - 1;
@@ -305,7 +307,7 @@ class SinglePrecisionUnigram final : public Model {
         finish_block();
     }
 
-    // The ids of a block's words, from what is remembered of them. Returns the sum after them.
+    // Appends the ids of a block's words from their cached numbers. Returns the new sum.
     float put_words(Bytes text, float sum, SingleScratch* s, IdBuffer* out) const {
         const IdBuffer& remembered = s->remembered;
         out->reserve_more(remembered.size());
@@ -333,8 +335,8 @@ class SinglePrecisionUnigram final : public Model {
         return sum;
     }
 
-    // put(id, start, end, own_text) for each token, in order. Unknown characters side by side are one token, or bytes.
-    // Returns the sum after them.
+    // Calls put(id, start, end, own_text) for each token, in order. Adjacent unknown characters are one token, or
+    // bytes. Returns the new sum.
     template <typename Put>
     float walk(Bytes text, float first_sum, ModelScratch* scratch, Put&& put) const {
         SingleScratch& s = *static_cast<SingleScratch*>(scratch);
@@ -366,7 +368,7 @@ class SinglePrecisionUnigram final : public Model {
     std::vector<float> scores_;  // by id
     float unk_score_;
     bool words_are_apart_;
-    std::vector<float> added_;             // by id, to the sum: as scores_, but of unknown characters too
+    std::vector<float> added_;             // by id, to be added to the sum: as scores_, but for unknown characters, too
     std::array<float, kBounds> bounds_{};  // by code
     mutable std::atomic<const Node*> nodes_{nullptr};
 };

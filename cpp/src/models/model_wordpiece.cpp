@@ -1,5 +1,5 @@
 // WordPiece: from left to right the longest token that the rest of the piece begins with (M. Schuster and K. Nakajima,
-// "Japanese and Korean Voice Search", 2012); the whole piece is unknown if there is none at some place.
+// "Japanese and Korean Voice Search", 2012). If no token matches at some place, the whole piece is unknown.
 #include <algorithm>
 
 #include "crayon/support/error.h"
@@ -69,7 +69,7 @@ class WordPiece final : public Model {
 
     const DoubleArrayView trie_;
     const uint32_t unk_id_;
-    const int32_t prefix_node_;  // where tokens that continue a piece branch off, -1 when there are none
+    const int32_t prefix_node_;  // the trie's node of tokens that continue a piece, or -1
     const uint64_t max_chars_;
 };
 

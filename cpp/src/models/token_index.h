@@ -1,5 +1,5 @@
-// The ids of a vocabulary's strings while it is read: open addressing, so that a search touches two cache lines and the
-// string, and another string's line almost never.
+// The ids of a vocabulary's strings while it is read. Open addressing: a search touches two cache lines and the string,
+// and almost never another string's line.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace crayon {
 
-// The strings are views of what must outlive it. Not more than 2^31 of them.
+// Strings are views; their owner must outlive the index. At most 2^31 strings.
 class TokenIndex {
   public:
     using Entry = std::pair<std::string_view, uint32_t>;
@@ -27,13 +27,13 @@ class TokenIndex {
     // Of equal strings the first one's id counts.
     void add(std::string_view text, uint32_t id) { at(text, id); }
 
-    // kNoId when there is none.
+    // kNoId if unknown.
     uint32_t find(std::string_view text) const {
         if (slots_.empty()) return kNoId;
         const uint64_t slot = slots_[place_of(text, hash_of(text))];
         return slot == kEmpty ? kNoId : entries_[uint32_t(slot)].second;
     }
-    // In the order in which the strings came first.
+    // In the order in which the strings first occurred.
     const std::vector<Entry>& entries() const { return entries_; }
     void clear() {
         entries_.clear();
@@ -45,7 +45,7 @@ class TokenIndex {
 
     static uint64_t hash_of(std::string_view text) { return key_hash(std::hash<std::string_view>()(text)); }
 
-    // Where the string is, or the empty place where it would be.
+    // The place of the string, or the empty place where it would be.
     size_t place_of(std::string_view text, uint64_t hash) const {
         for (size_t i = size_t(hash >> shift_);; i = (i + 1) & (slots_.size() - 1)) {
             const uint64_t slot = slots_[i];
@@ -63,7 +63,7 @@ class TokenIndex {
         }
         return &entries_[uint32_t(slot)].second;
     }
-    // Room for n strings, half full at most.
+    // Makes room for n strings, at most half full.
     void grow(size_t n) {
         shift_ = 63;
         while (size_t(1) << (64 - shift_) < 2 * n) --shift_;

@@ -1,5 +1,5 @@
-// SentencePiece's charsmap: a Darts-clone double array over bytes (S. Yata, 2011) and the replacements, each ended by
-// NUL. The trie is taken as it is: every step is checked.
+// SentencePiece's charsmap: a Darts-clone double array over bytes (S. Yata, 2011) and the NUL-terminated replacements.
+// Uses the trie in place and checks every step.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace crayon {
 
 class Charsmap {
   public:
-    // Error(vocabulary) when the bytes are no charsmap; so are searches that lead out of it.
+    // Error(vocabulary) if the bytes are not a charsmap. Searches that leave the trie raise it, too.
     explicit Charsmap(const std::string& bytes);
 
     bool empty() const { return units_.empty(); }
 
-    // The replacement of the shortest key that the characters begin with. Returns the key's size, 0 without one.
+    // The replacement of the shortest key that the characters begin with. Returns the key's size, or 0.
     size_t find_shortest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<false>(p, end, replacement);
     }
-    // The same of the longest key.
+    // The same for the longest key.
     size_t find_longest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<true>(p, end, replacement);
     }
 
-    // Whether the byte is a key, or some go on after it with another byte of ASCII.
+    // Whether the byte is a key, or starts one with another ASCII byte behind it.
     bool begins_with_ascii(uint8_t byte) const;
 
   private:

@@ -1,5 +1,5 @@
-// The rules of a charsmap, read from its trie: a double array of Darts-clone (S. Yata, 2011) over bytes. A unit has a
-// label, whether a value follows, and how far away (XOR) its children are.
+// Reads the rules of a charsmap from its trie: a Darts-clone double array (S. Yata, 2011) over bytes. A unit has a
+// label, whether a value follows, and the distance (XOR) of its children.
 #include "crayon/normalizers/charsmap_rules.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kHeader = 4;              // bytes: how many the trie has
-constexpr size_t kLongestKey = 64;         // bytes; those of SentencePiece's own rules have up to 16
-constexpr size_t kMostPlaces = 4'000'000;  // on all ways from the root; SentencePiece's own have a tenth of that
+constexpr size_t kHeader = 4;              // bytes: the size of the trie
+constexpr size_t kLongestKey = 64;         // in bytes; SentencePiece's own rules have up to 16
+constexpr size_t kMostPlaces = 4'000'000;  // on all paths from the root; SentencePiece's own have a tenth of that
 constexpr uint32_t kHasValue = 0x100;
 constexpr uint32_t kCodePoints = 0x110000;
 constexpr size_t kBlock = 256;      // characters that are normalized together
@@ -40,7 +40,7 @@ size_t offset_of(uint32_t unit) {
     return size_t(unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-// What a unit is the child for: a byte, or a number above 0xFF for one that holds a value.
+// The label of a unit: a byte, or a number above 0xFF for a unit that holds a value.
 uint32_t label_of(uint32_t unit) {
     return unit & 0x8000'00FFu;
 }
@@ -54,13 +54,13 @@ uint32_t code_point_of(std::string_view character) {
     return character_at(bytes.begin(), bytes.end()).code_point;
 }
 
-// Where the last character of a text begins, which is not empty.
+// The start of the last character of a text, which is not empty.
 size_t last_character(std::string_view text) {
     const Bytes bytes(text);
     return size_t(character_before(bytes.begin(), bytes.end()) - bytes.begin());
 }
 
-// The units by the place that their parent says its children are at (XOR the label); in the order of their places.
+// The units, grouped by the place that their parent gives for its children (XOR the label), in order of these places.
 class Children {
   public:
     template <typename UnitAt>
@@ -87,8 +87,8 @@ class Children {
     std::vector<uint32_t> places_;
 };
 
-// Calls `each` with the index of an item and the text that it became. The items are joined by zero characters, which
-// end whatever a normalizer takes together.
+// Calls `each` with the index of an item and its normalized text. Joins the items by NULs, which a normalizer never
+// combines with other characters.
 template <typename Each>
 void normalize_joined(const Normalizer& normalizer, std::string_view joined, size_t items, Each each) {
     AlignedText text;
@@ -143,7 +143,9 @@ void CharsmapRules::read_trie() {
                    std::to_string(kLongestKey) + " bytes");
         const uint32_t here = unit(place);
         const size_t base = place ^ offset_of(here);
-        if (depth > 0) path[depth - 1] = char(here & 0xFF);  // those before it are its parents': they were the last
+        if (depth > 0)
+            path[depth - 1] = char(here & 0xFF);  // earlier labels are those of its parents, which were
+                                                  // visited last
         if (here & kHasValue) {
             if (base >= units_) refuse_rule();
             add_rule({path.data(), depth}, unit(base) & 0x7FFF'FFFFu);
@@ -156,7 +158,7 @@ void CharsmapRules::add_rule(std::string_view key, size_t value) {
     const size_t begin = outputs_ + value;
     const size_t end = begin < charsmap_.size() ? charsmap_.find('\0', begin) : std::string::npos;
     if (end == std::string::npos || !is_utf8(key)) refuse_rule();
-    // Where all are UTF-8, so is one that does not begin inside a character.
+    // If all replacements are UTF-8, one that begins at a character's start is, too.
     const bool is_known = has_utf8_outputs_ && (uint8_t(charsmap_[begin]) & 0xC0) != 0x80;
     if (!is_known && !is_utf8(std::string_view(charsmap_).substr(begin, end - begin))) refuse_rule();
     const bool is_single = !key.empty() && last_character(key) == 0;
@@ -212,7 +214,7 @@ std::string CharsmapRules::apply(std::string_view text) const {
 std::vector<CharsmapRules::Following> CharsmapRules::following(std::string_view* orphan) const {
     std::vector<Following> found;
     std::unordered_map<std::string_view, size_t> indices;
-    size_t last = 0;  // in `found`: most rules begin as the one before
+    size_t last = 0;  // in `found`: most rules have the same prefix as the previous rule
     for (size_t i = 0; i < rules_.size(); ++i) {
         const auto [key, value] = (*this)[i];
         if (rules_[i].is_single || key.empty()) continue;
@@ -229,7 +231,7 @@ std::vector<CharsmapRules::Following> CharsmapRules::following(std::string_view*
         found[last].chars.push_back(code_point_of(key.substr(start.size())));
     }
     for (Following& one : found) {
-        std::reverse(one.chars.begin(), one.chars.end());  // most stand in the falling order in which they are reached
+        std::reverse(one.chars.begin(), one.chars.end());  // most are found in descending order
         if (!std::is_sorted(one.chars.begin(), one.chars.end())) std::sort(one.chars.begin(), one.chars.end());
     }
     return found;

@@ -26,7 +26,7 @@ const uint8_t* find_chinese(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// The same of `text` alone, from the first Chinese character on, for a text without alignments.
+// The same for `text` without alignments, from its first Chinese character on.
 void space_chinese(const uint8_t* found, std::string* text) {
     const uint8_t* const begin = reinterpret_cast<const uint8_t*>(text->data());
     const uint8_t* const end = begin + text->size();
@@ -98,7 +98,7 @@ class Bert final : public Normalizer {
     explicit Bert(const BertOptions& options) : options_(options) {}
 
     void normalize(AlignedText* text) const override {
-        // Steps that have nothing to do are left out, but only as long as they would not fail.
+        // Skips steps that would change nothing, unless they would fail.
         const uint32_t kinds = unplaced_bytes(*text) == 0 ? kinds_in(Bytes(text->text)) : ~0u;
         if (options_.clean_text) {
             if (kinds & kBertRemoved) remove_kinds(kBertRemoved, text);
@@ -120,7 +120,7 @@ class Bert final : public Normalizer {
     }
 
     bool leaves(Bytes text) const override { return changes_nothing(text, kBertRemoved | kBertSpace); }
-    // What becomes a space is white.
+    // Only white space becomes a space.
     bool keeps_words(Bytes text) const override { return changes_nothing(text, kBertRemoved); }
 
   private:

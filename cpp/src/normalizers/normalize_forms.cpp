@@ -1,13 +1,16 @@
-// The normalization forms of UAX #15, "Unicode Normalization Forms", with the tables of the reference.
+// The normalization forms of UAX #15, "Unicode Normalization Forms", with the reference's tables.
 //
-// Text is cut at characters that neither move nor combine leftwards. A stretch between two cuts that passes the quick
-// check (UAX #15, section 9) is copied; any other is decomposed, put in canonical order and, in NFC and NFKC, composed.
+// Text is cut at characters that neither move nor combine with earlier ones. A part between two cuts that passes the
+// quick check (UAX #15, section 9) is copied. Any other is decomposed, put in canonical order and, for NFC and NFKC,
+// composed.
 //
-// Alignments. The reference counts, for each character of the result, how many characters of the text it replaces: a
-// character consumes itself with the first character of its decomposition, the rest of the decomposition consumes
-// nothing, and a composite consumes what its parts do. Results take characters of the text in order: one that consumes
-// is aligned with the first character it takes, one that does not with the last character taken before it. So a mark
-// that was moved is aligned with the character that stood at its new place, as it is in the reference.
+// Example (NFC): "e" and U+0301 form one part and become "é". The next letter begins a new part.
+//
+// Alignments. The reference counts how many characters of the text each new character replaces. The first character of
+// a decomposition consumes its character, the others consume nothing, and a composite consumes the sum of its parts.
+// New characters take old ones in order: one that consumes is aligned with the first character it takes, any other with
+// the last one taken before it. So a mark that moved is aligned with the character at its new place, as in the
+// reference.
 #include "normalizers/normalize_forms.h"
 
 #include <algorithm>
@@ -25,9 +28,9 @@ namespace {
 #include "unicode/nfc_tables.inc"
 
 constexpr uint32_t kClassMask = 0xFF;
-constexpr uint32_t kMayCompose = 0x100;  // NFC has work: only such characters compose with what is before them
+constexpr uint32_t kMayCompose = 0x100;  // characters that compose with the ones before them, so that NFC has work
 
-// By the first two bytes of a character that is not ASCII: whether one of those that begin so has any of some bits.
+// By the first two bytes of a non-ASCII character: whether some character with this beginning has certain bits.
 struct ActivePairs {
     uint64_t rows[64] = {};
 
@@ -56,12 +59,12 @@ struct ActivePairs {
     bool at(const uint8_t* p) const { return rows[p[0] & 63] >> (p[1] & 63) & 1; }
 };
 
-// What sets a form apart.
+// The properties of a form.
 struct Rules {
-    uint32_t needs_work;    // the bit of characters that may change, or change what is before them
-    uint32_t joins_before;  // the bit of characters that the text cannot be cut before
-    uint8_t active_lead;    // characters with a lower lead byte neither change nor move nor join: the first that may is
-                            // U+0300, U+00C0 or U+00A0
+    uint32_t needs_work;    // bit of characters that may change, or change the ones before them
+    uint32_t joins_before;  // bit of characters that the text must not be cut before
+    uint8_t active_lead;    // characters with a lower lead byte neither change nor move nor join: the first others are
+                            // U+0300, U+00C0 and U+00A0
     bool compose;
     bool compatibility;
     ActivePairs active{needs_work | kClassMask};  // characters with other beginnings neither change nor move
@@ -87,7 +90,7 @@ uint32_t property(uint32_t code_point) {
     return kNfcPropertyValues[kNfcBlocks[block * 64 + code_point % 64]];
 }
 
-// The first character from `p` on that may be more than itself, or `end`. Continuations are below every lead byte.
+// The first character from `p` on that may change, or `end`. Continuation bytes are below every lead byte.
 const uint8_t* next_active(const Rules& rules, const uint8_t* p, const uint8_t* end) {
     for (; end - p > 8; p += 8) {
         uint64_t word;
@@ -102,7 +105,7 @@ const uint8_t* next_active(const Rules& rules, const uint8_t* p, const uint8_t* 
     return end;
 }
 
-// The first character from `p` on, a cut, that fails the quick check, or `end`.
+// The first character from `p` on, a cut, that fails the quick check; or `end`.
 const uint8_t* find_work(const Rules& rules, const uint8_t* p, const uint8_t* end) {
     while (true) {
         p = next_active(rules, p, end);
@@ -151,7 +154,7 @@ uint32_t compose(uint32_t first, uint32_t second) {
     return found != to && *found == second ? kNfcComposite[found - kNfcSecond] : 0;
 }
 
-// One stretch of text between two cuts.
+// One part of the text between two cuts.
 class Stretch {
   public:
     void decompose(const Rules& rules, const uint8_t* p, const uint8_t* end) {
@@ -181,12 +184,12 @@ class Stretch {
         }
     }
 
-    // In place: a composite takes the place of its starter, what stays moves down. A character is blocked from the
-    // starter when the character kept just before it (the starter apart) has its class or a greater one.
+    // In place: a composite replaces its starter, and remaining characters move down. A character is blocked from the
+    // starter if the last kept character behind the starter has its class or a greater one.
     void compose_pieces() {
         size_t kept = 0;
         size_t starter = SIZE_MAX;
-        uint32_t last_class = 0;  // of the last character kept after the starter; 0 when there is none
+        uint32_t last_class = 0;  // of the last character kept behind the starter; 0 if none
         for (const Piece piece : pieces_) {
             const bool blocked = starter == SIZE_MAX || (last_class != 0 && last_class >= piece.combining_class);
             const uint32_t composite = blocked || !(property(piece.code_point) & kMayCompose)
@@ -212,7 +215,7 @@ class Stretch {
     struct Piece {
         uint32_t code_point;
         uint32_t combining_class;
-        uint32_t consumed;  // characters of the text that it stands for
+        uint32_t consumed;  // number of characters of the text that it replaces
     };
 
     void push(uint32_t code_point, uint32_t consumed) {
@@ -273,13 +276,13 @@ bool to_form(Form form, AlignedText* text) {
     return true;
 }
 
-// Stretches (see above) are worked on one by one, and one begins at each character that does not join what is before
-// it, whatever that is. A character that is a stretch of its own and passes the quick check stays as it is.
+// Parts (see above) are independent, and one begins at each character that never joins the ones before it. A character
+// that is a part by itself and passes the quick check stays unchanged.
 bool form_divides(Form form, Border* b) {
     const Rules& rules = rules_of(form);
     const auto begins = [&](uint32_t c) { return c != kUnknownChar && !(property(c) & rules.joins_before); };
     const auto stays = [&](uint32_t c) { return begins(c) && !(property(c) & (rules.needs_work | kClassMask)); };
-    // Whether marks behind it might make it another character.
+    // Whether marks behind it might change it.
     const auto composes = [&](uint32_t c) {
         constexpr uint32_t kDecomposes = kRules[size_t(Form::nfd)].needs_work;
         return rules.compose && (property(c) & kDecomposes || c - kHangulL < kHangulLCount ||

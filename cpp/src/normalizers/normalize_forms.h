@@ -1,4 +1,4 @@
-// The four normalization forms of Unicode (UAX #15), by the tables of the reference.
+// The four normalization forms of Unicode (UAX #15), by the reference's tables.
 #pragma once
 
 #include "crayon/normalizers/aligned_text.h"
@@ -9,10 +9,10 @@ namespace crayon {
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// True when the form of the text surely is the text. False may be wrong.
+// True if the text surely is in the form; false if unknown.
 bool is_form_quick(Form form, Bytes text);
 
-// Turns the text into the form. False when nothing had to change.
+// Converts the text to the form. Returns false if nothing had to change.
 bool to_form(Form form, AlignedText* text);
 
 // Normalizer::divides.

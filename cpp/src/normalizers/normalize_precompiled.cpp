@@ -1,7 +1,7 @@
 // Precompiled: sentencepiece's charsmap, applied cluster by cluster as tokenizers does.
 //
-// The shortest key that a cluster of less than six bytes begins with decides what the whole cluster becomes; without
-// one, and in longer clusters, characters are looked up one by one.
+// A cluster of less than six bytes that begins with a key becomes the replacement of its shortest key, as a whole.
+// Otherwise, and in longer clusters, characters are looked up one by one.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -20,7 +20,7 @@
 namespace crayon {
 namespace {
 
-constexpr ptrdiff_t kLongestCluster = 5;  // bytes
+constexpr ptrdiff_t kLongestCluster = 5;  // in bytes
 
 size_t count_characters(const uint8_t* p, const uint8_t* end) {
     size_t n = 0;
@@ -28,8 +28,9 @@ size_t count_characters(const uint8_t* p, const uint8_t* end) {
     return n;
 }
 
-// Writes what characters become, with the reference's account of how many old ones each new one replaces: characters
-// that are too few leave their surplus to the last one written, be it from another cluster; with none, it is forgotten.
+// Writes replacements, and counts as the reference does how many old characters each new one replaces. If a replacement
+// has too few characters, its surplus goes to the last one written, also one of another cluster; without one it is
+// lost.
 class Replacer {
   public:
     Replacer(AlignedText* text, const uint8_t* begin) : out_(text), kept_(begin) {}
@@ -72,8 +73,8 @@ class Replacer {
     }
 
     TextRewriter out_;
-    const uint8_t* kept_;  // from here on characters stay as they are, as far as was looked
-    Change held_{0, 0};    // the last character written, before those
+    const uint8_t* kept_;  // unchanged characters, as far as examined, start here
+    Change held_{0, 0};    // the last character written, before the unchanged ones
     bool holds_ = false;
 };
 
@@ -112,8 +113,8 @@ class Precompiled final : public Normalizer {
         return next(text.begin(), text.end(), nullptr, white_).begin == text.end();
     }
 
-    // Clusters are worked on one by one. A character that is surely one by itself becomes what is looked up for it;
-    // what it leaves too few of goes to no neighbour, as it does not become nothing.
+    // Clusters are independent. A character that is surely a cluster by itself becomes its own replacement. That is not
+    // empty, so no surplus goes to a neighbour.
     bool divides(Border* b) const override {
         const auto parts = [](uint32_t before, uint32_t after) {
             if (after == kUnknownChar || (before == '\r' && after == '\n')) return false;
@@ -152,7 +153,7 @@ class Precompiled final : public Normalizer {
         return b->after[0] != kUnknownChar;
     }
 
-    // Characters at the very start that become nothing: the reference forgets that they were there (Replacer).
+    // The reference forgets characters at the very start with an empty replacement (Replacer).
     bool shifts(Bytes text) const override {
         if (text.empty()) return !map_.empty();
         const Match match = next(text.begin(), text.end());
@@ -169,22 +170,22 @@ class Precompiled final : public Normalizer {
     struct Match {
         const uint8_t* begin;
         const uint8_t* end;
-        const uint8_t* cluster;  // the end of the cluster it is in
+        const uint8_t* cluster;  // the end of its cluster
         std::string_view replacement;
     };
 
-    // The first replacement at p or later; p is at the start of a cluster, or inside one that ends at `cluster` and is
+    // The first replacement at p or later. p is at the start of a cluster, or inside one that ends at `cluster` and is
     // looked up character by character.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster = nullptr) const {
         return next(p, end, cluster, plain_);
     }
     using AsciiSet = std::array<bool, 0x80>;
-    // The same, passing over the `kept` characters.
+    // The same, skipping the `kept` characters.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster, const AsciiSet& kept) const {
         std::string_view replacement;
         while (p < end) {
             if (cluster == nullptr || p >= cluster) {
-                // ASCII before ASCII is a cluster of its own, and so are others that hang together with no neighbour.
+                // ASCII before ASCII is a cluster of its own, as are other characters that combine with no neighbour.
                 for (;;) {
                     uint32_t size = 1;
                     if (*p < 0x80) {
@@ -212,14 +213,14 @@ class Precompiled final : public Normalizer {
         return {end, end, end, {}};
     }
 
-    // Whether a character is no key, and forms no cluster with another one for which that is so, nor with ASCII.
+    // Whether a character is not a key, and forms no cluster with ASCII or with another such character.
     bool stands_alone(uint32_t c) const {
         if (c >= kKnownLimit) return false;
         const uint64_t bit = uint64_t(1) << (c & 63);
         if ((known_[c >> 6].load(std::memory_order_acquire) & 1) == 0) look_at(c >> 6);
         return alone_[c >> 6].load(std::memory_order_relaxed) & bit;
     }
-    // 64 characters; threads that do so at once write the same.
+    // Examines 64 characters. Concurrent threads write the same result.
     void look_at(uint32_t block) const {
         uint64_t alone = 0;
         for (uint32_t i = 0; i < 64; ++i) {
@@ -253,8 +254,8 @@ class Precompiled final : public Normalizer {
     mutable std::array<std::atomic<uint64_t>, kKnownLimit / 64> alone_{};
     mutable std::array<std::atomic<uint8_t>, kKnownLimit / 64> known_{};
     Charsmap map_;
-    AsciiSet plain_;  // ASCII characters that are no keys
-    AsciiSet white_;  // and white ones that become a space
+    AsciiSet plain_;  // ASCII characters that are not keys
+    AsciiSet white_;  // the same, and white ones that become a space
 };
 
 }  // namespace

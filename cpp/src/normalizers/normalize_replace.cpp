@@ -12,7 +12,7 @@
 namespace crayon {
 namespace {
 
-// The new text. A character of the content has the alignment of the last byte it replaces; where nothing was replaced,
+// The new text. A character of the content has the alignment of the last byte it replaces. If it replaces none, it has
 // that of the byte written before, or an empty one at the very start.
 class Output {
   public:
@@ -61,7 +61,7 @@ class Output {
     const AlignedText& old_;
     size_t unplaced_;      // of the old text
     size_t front_ = 0;     // of the new one
-    bool placed_ = false;  // a byte that has a place was written
+    bool placed_ = false;  // whether a byte with a place was written
     std::string text_;
     std::vector<Alignment> alignments_;
 };
@@ -101,11 +101,11 @@ class ReplaceString final : public Normalizer {
         const std::vector<uint32_t> pattern = code_points_of(pattern_), content = code_points_of(content_);
         if (content.empty()) return false;
         if (pattern.size() == 1) return replace_char(pattern[0], content, b);
-        // No match reaches over the border when no two neighbours of the pattern may be those at the border.
+        // No match crosses the border if the pattern has no two neighbours that may be the characters at the border.
         const auto may_be = [](uint32_t known, uint32_t c) { return known == c || known == kUnknownChar; };
         for (size_t i = 1; i < pattern.size(); ++i)
             if (may_be(b->before[0], pattern[i - 1]) && may_be(b->after[0], pattern[i])) return false;
-        // What a match may end or begin with becomes another character.
+        // Characters that a match may begin or end with become others.
         if (may_be(b->after[0], pattern[0])) return false;
         if (may_be(b->before[0], pattern.back())) b->before[0] = kUnknownChar;
         b->before[1] = kUnknownChar;
@@ -148,7 +148,7 @@ class ReplaceString final : public Normalizer {
         return true;
     }
 
-    // Where the pattern (not empty) is next, or the size of the text.
+    // The next place of the pattern (not empty), or the size of the text.
     size_t find(std::string_view text, size_t from) const {
         if (pattern_.size() == 1) {
             const void* at =
@@ -159,7 +159,7 @@ class ReplaceString final : public Normalizer {
         return at == std::string_view::npos ? text.size() : at;
     }
 
-    // The new text, where the first match is known and no byte is without a place, or alignments say which are.
+    // Writes the new text. The first match is known, and either no byte lacks a place, or alignments tell which do.
     void write(AlignedText* text, size_t found) const {
         const std::string_view old = text->text;
         const size_t matches = count(old, found);
@@ -203,7 +203,7 @@ class ReplaceString final : public Normalizer {
                 uint64_t word;
                 std::memcpy(&word, text.data() + found, 8);
                 const uint64_t other = word ^ kOnes * uint8_t(pattern_[0]);
-                // The high bit of each byte that is equal, counted by a sum.
+                // Adds up the high bits, one for each equal byte.
                 matches += size_t((~(((other & kLow) + kLow) | other | kLow) >> 7) * kOnes >> 56);
             }
             for (; found < text.size(); ++found) matches += text[found] == pattern_[0];
@@ -213,8 +213,8 @@ class ReplaceString final : public Normalizer {
         return matches;
     }
 
-    // One byte becomes at most eight. Between matches, which are mostly a word apart, eight bytes are moved at a time,
-    // and those behind a match are written over.
+    // One byte becomes at most eight. Moves eight bytes at a time between matches, which are mostly a word apart; bytes
+    // behind a match are overwritten.
     void write_words(std::string_view old, char* to) const {
         const uint64_t wanted = kOnes * uint8_t(pattern_[0]);
         char content[kSlack] = {};
@@ -226,7 +226,7 @@ class ReplaceString final : public Normalizer {
             std::memcpy(&word, p, 8);
             std::memcpy(to, &word, 8);
             const uint64_t other = word ^ wanted;
-            const uint64_t equal = (other - kOnes) & ~other & 0x80 * kOnes;  // exact up to the first byte that is
+            const uint64_t equal = (other - kOnes) & ~other & 0x80 * kOnes;  // exact up to the first equal byte
             if (equal == 0) {
                 p += 8;
                 to += 8;
@@ -281,7 +281,7 @@ class ReplaceRegex final : public Normalizer {
         return text.empty() || !pattern_.find(text, 0, &match);
     }
 
-    // " {2,}" takes the spaces that stand together, unless there is but one.
+    // " {2,}" matches two or more adjacent spaces.
     bool divides(Border* b) const override {
         if (!is_spaces_ || content_.empty() || b->before[0] == kUnknownChar || b->before[0] == ' ') return false;
         b->before[1] = kUnknownChar;

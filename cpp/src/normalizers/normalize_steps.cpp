@@ -22,7 +22,7 @@ uint64_t word_at(const uint8_t* p) {
     return word;
 }
 
-// The high bit of each byte that is an ASCII capital; the word is ASCII.
+// The high bit of each byte that is an ASCII capital. `word` must be ASCII.
 uint64_t capitals_of(uint64_t word) {
     return ((word + kOnes * (0x80 - 'A')) ^ (word + kOnes * (0x7F - 'Z'))) & kHigh;
 }
@@ -47,7 +47,7 @@ const uint8_t* find_uppercase(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// Lower case in place, up to the first character whose lower case has another size.
+// Lowers in place, up to the first character whose lower case has another size.
 uint8_t* lowercase_in_place(uint8_t* p, const uint8_t* end) {
     while (p < end) {
         if (*p < 0x80) {
@@ -141,7 +141,7 @@ void blank_kinds(uint32_t kinds, AlignedText* text) {
     const uint8_t* const end = p + text->size();
     const uint8_t* found = find_kinds(kinds, p, end);
     const bool placed = unplaced_bytes(*text) == 0;
-    // A space takes the place of a character of one byte without moving anything.
+    // A space replaces a one-byte character without moving anything.
     for (; placed && found < end && *found < 0x80; found = find_kinds(kinds, found + 1, end))
         text->text[size_t(found - p)] = ' ';
     if (found == end && placed) return;
@@ -212,7 +212,7 @@ void spell_bytes(AlignedText* text) {
     static const std::array<Spelling, 256> kSpellings = spellings();
     if (text->text.empty()) return;
     if (unplaced_bytes(*text) == 0) {
-        // Every byte's spelling has the alignment of the byte: those of one character have the same.
+        // Both bytes of a spelling have the alignment of the original byte; bytes of one character share theirs.
         const Bytes old(text->text);
         std::string spelled(2 * old.size, '\0');
         std::vector<Alignment> alignments(text->aligned ? spelled.size() : 0);
@@ -244,7 +244,7 @@ void prepend(std::string_view what, AlignedText* text) {
     if (text->text.empty()) return;
     const size_t first = character_at(begin_of(*text), begin_of(*text) + text->size()).size;
     if (what.empty()) {
-        // The reference writes the first character again, as one that it inserts at the start.
+        // The reference writes the first character again, as one inserted at the start.
         if (text->aligned)
             for (size_t i = 0; i < first; ++i) text->alignments[i] = {0, 0};
         else if (text->unplaced == 0)

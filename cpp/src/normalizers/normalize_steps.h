@@ -1,4 +1,4 @@
-// Steps that change characters one by one: alone they are normalizers, and BertNormalizer is made of them.
+// Steps that change characters one by one: normalizers by themselves, and the parts of BertNormalizer.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace crayon {
 
-// Every character of one of the kinds (char_kinds.h) is removed, or becomes a space.
+// Removes every character of one of the kinds (char_kinds.h), or replaces it by a space.
 void remove_kinds(uint32_t kinds, AlignedText* text);
 void blank_kinds(uint32_t kinds, AlignedText* text);
 void lowercase(AlignedText* text);
-// White space at the ends.
+// Strips white space at the ends.
 void strip(bool left, bool right, AlignedText* text);
-// The byte-level alphabet.
+// Spells bytes in the byte-level alphabet.
 void spell_bytes(AlignedText* text);
 void prepend(std::string_view what, AlignedText* text);
 

@@ -1,4 +1,4 @@
-// The normalizers, one maker each; normalizers.cpp reads the JSON.
+// The factories of the normalizers; normalizers.cpp reads the JSON.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ struct BertOptions {
 
 std::unique_ptr<Normalizer> make_bert(const BertOptions& options);
 std::unique_ptr<Normalizer> make_replace(std::string_view pattern, std::string_view content);
-// `is_spaces`: the pattern is " {2,}", of which it is known where it divides.
+// `is_spaces`: the pattern is " {2,}", for which `divides` has rules.
 std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content, bool is_spaces = false);
-// Error(vocabulary) when the bytes are no charsmap.
+// Error(vocabulary) if the bytes are not a charsmap.
 std::unique_ptr<Normalizer> make_precompiled(const std::string& charsmap);
 
 }  // namespace crayon

@@ -65,7 +65,7 @@ class Strip final : public Normalizer {
     Strip(bool left, bool right) : left_(left), right_(right) {}
     void normalize(AlignedText* text) const override { strip(left_ && !text->continues, right_, text); }
     bool leaves(Bytes text) const override { return !is_strippable(left_, right_, text); }
-    // From both ends stripping stops at the character before the border, at the latest.
+    // From both ends, stripping stops at the character before the border, at the latest.
     bool divides(Border* border) const override {
         const uint32_t last = border->before[0];
         return last != kUnknownChar && !is_white_space(last);
@@ -86,7 +86,7 @@ class Prepend final : public Normalizer {
         return what_ == kSpaceMark ? std::optional<SpaceMarks>({true, false}) : std::nullopt;
     }
     bool divides(Border* border) const override {
-        border->before[1] = kUnknownChar;  // it may be what is prepended
+        border->before[1] = kUnknownChar;  // it may be prepended text
         return !what_.empty();
     }
 
@@ -135,7 +135,7 @@ class Sequence final : public Normalizer {
         return true;
     }
     bool shifts(Bytes text) const override {
-        // How the text begins for the later ones is not known here.
+        // The beginning of the text is unknown here for later steps.
         for (size_t i = 0; i < parts_.size(); ++i)
             if (parts_[i]->shifts(i == 0 ? text : Bytes())) return true;
         return false;
@@ -145,7 +145,7 @@ class Sequence final : public Normalizer {
     std::vector<std::unique_ptr<Normalizer>> parts_;
 };
 
-// A field that has to be there.
+// A required field.
 const Value& field(const Value& component, const char* type, const char* name) {
     const Value* found = component.find(name);
     if (found == nullptr) refuse(std::string(type) + ": missing field `" + name + "`");
@@ -187,7 +187,7 @@ std::unique_ptr<Normalizer> read_sequence(const Value& component) {
 std::unique_ptr<Normalizer> read_replace(const Value& component) {
     const auto& pattern = field(component, "Replace", "pattern").as_object("normalizer Replace: pattern");
     const std::string_view content = text_field(component, "Replace", "content");
-    if (pattern.size() != 1) refuse("Replace: pattern has to be a map with a single key");
+    if (pattern.size() != 1) refuse("Replace: pattern must be a map with a single key");
     const auto& [kind, value] = pattern.front();
     if (kind == "String") return make_replace(value.as_string("normalizer Replace: String"), content);
     if (kind == "Regex") {
@@ -204,7 +204,7 @@ std::unique_ptr<Normalizer> read_precompiled(const Value& component) {
     return make_precompiled(charsmap);
 }
 
-// Null when the type is none of the reference's.
+// Null for a type that the reference does not know.
 std::unique_ptr<Normalizer> read_typed(std::string_view type, const Value& component) {
     if (type == "NFC") return std::make_unique<FormNormalizer>(Form::nfc);
     if (type == "NFD") return std::make_unique<FormNormalizer>(Form::nfd);
@@ -223,7 +223,7 @@ std::unique_ptr<Normalizer> read_typed(std::string_view type, const Value& compo
     return nullptr;
 }
 
-// Without a type that it knows, the reference takes the first of these whose fields are all there and fit.
+// Without a known type, the reference takes the first of these whose fields are complete and valid.
 std::unique_ptr<Normalizer> read_guessed(const Value& component) {
     using Reader = std::unique_ptr<Normalizer> (*)(const Value&);
     constexpr Reader kReaders[] = {read_bert, read_strip, read_sequence, read_replace,

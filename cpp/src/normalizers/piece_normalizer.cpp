@@ -12,7 +12,7 @@
 namespace crayon {
 namespace {
 
-// The new text. A character has the place of all that was taken for it; one that is put in has that of its neighbour.
+// The new text. A character is aligned with all that it replaces; an inserted one with its neighbour's range.
 class Written {
   public:
     explicit Written(const AlignedText& old) : old_(old) { text_.reserve(old.size() + old.size() / 2); }
@@ -25,7 +25,7 @@ class Written {
                                {old_.alignments[from].start, old_.alignments[to - 1].end});
     }
 
-    // What stays as it is.
+    // Copies unchanged text.
     void copy(size_t from, size_t to) {
         check_growth(old_.size(), text_.size() + (to - from));
         text_.append(old_.text, from, to - from);
@@ -34,7 +34,7 @@ class Written {
                                old_.alignments.begin() + ptrdiff_t(to));
     }
 
-    // Drops `what` from the end as often as it is there.
+    // Drops `what` from the end, repeatedly.
     void trim(std::string_view what) {
         size_t size = text_.size();
         while (size >= what.size() && std::string_view(text_).substr(size - what.size(), what.size()) == what)
@@ -90,16 +90,16 @@ class PieceNormalizer final : public Normalizer {
   private:
     struct Taken {
         std::string_view made;
-        size_t size;  // bytes of the text
+        size_t size;  // in bytes of the text
     };
 
-    // Whether what take() gives is the byte at `at` itself, a character of ASCII.
+    // Whether take() would return the ASCII byte at `at` itself.
     bool is_plain(Bytes text, size_t at) const {
         const uint8_t byte = text[at];
         return byte < 0x80 && !begins_[byte] && (!map_ || at + 1 == text.size || text[at + 1] < 0x80);
     }
 
-    // What the text goes on with at a place: a user-defined piece, what the longest rule makes, or a character.
+    // The next output at a place: a user-defined piece, the replacement of the longest rule, or a character.
     Taken take(Bytes text, size_t at) const {
         const uint8_t byte = text[at];
         if (is_plain(text, at)) return {text.view().substr(at, 1), 1};
@@ -159,7 +159,7 @@ class PieceNormalizer final : public Normalizer {
     PieceNormalizerOptions options_;
     std::optional<Charsmap> map_;
     DoubleArray pieces_;              // user-defined
-    std::array<bool, 256> begins_{};  // a piece; or an ASCII character, a rule that goes on in ASCII
+    std::array<bool, 256> begins_{};  // whether a piece begins with the byte, or a rule with ASCII bytes from it on
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// SentencePiece's own normalizer, from the left to the right of a text. A tokenizer.json has no component that does the
-// same; a cartridge of a .model asks for it in its metadata.
+// SentencePiece's own normalizer, which works from left to right. No component of a tokenizer.json does the same; the
+// metadata of a cartridge from a .model asks for it.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ struct PieceNormalizerOptions {
     bool remove_extra_whitespaces = true;
     bool escape_whitespaces = true;
     bool treat_whitespace_as_suffix = false;
-    std::string charsmap;                        // the rules; empty: none
+    std::string charsmap;                        // the rules; may be empty
     std::vector<std::string_view> user_defined;  // pieces that no rule changes
 };
 
-// Error(vocabulary) when the rules are damaged.
+// Error(vocabulary) if the rules are damaged.
 std::unique_ptr<Normalizer> make_piece_normalizer(const PieceNormalizerOptions& options);
 
 }  // namespace crayon

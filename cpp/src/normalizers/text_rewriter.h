@@ -1,8 +1,8 @@
-// Writes the text that takes the place of another, from the front to the back, with alignments when there are any.
+// Writes a new text in place of an old one, from front to back, with alignments if the text has them.
 //
-// It follows tokenizers' `transform`: every character written replaces the next old ones, or none, and has the
-// alignment of the first it replaces, or of the one before. Which old character a new one was made from plays no part:
-// what removes a character without saying so shifts the alignments of all that follows.
+// It follows tokenizers' `transform`: every character replaces the next old ones, or none. It has the alignment of the
+// first that it replaces, or of the character before it. The origin of a character does not matter. So a step that
+// removes a character without reporting it shifts all later alignments.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,28 @@ namespace crayon {
 
 class TextRewriter {
   public:
-    // Over bytes [start, end) of the text; what is around them stays.
+    // Rewrites bytes [start, end) of the text; the rest stays.
     TextRewriter(AlignedText* text, size_t start, size_t end);
-    // Over the whole text as tokenizers' `transform` takes it: without the bytes at the front that have no place.
+    // Rewrites the whole text as tokenizers' `transform` does: without the bytes at the front that have no place.
     explicit TextRewriter(AlignedText* text) : TextRewriter(text, unplaced_bytes(*text), text->size()) {}
     TextRewriter(const TextRewriter&) = delete;
     TextRewriter& operator=(const TextRewriter&) = delete;
     ~TextRewriter();
 
-    // Writes one character, as `Change` has it.
+    // Writes one character, as described at `Change`.
     void put(uint32_t code_point, int32_t change) {
         char bytes[4];
         const size_t size = put_utf8(code_point, bytes);
         if (tracked_) align(size, change);
         out_.append(bytes, size);
     }
-    // Old characters that each replace one: themselves, when as many were replaced as stand before them.
+    // Keeps old characters, each replacing one. They replace themselves if as many were replaced as precede them.
     void keep(const uint8_t* from, const uint8_t* to);
-    // Leaves out the next old characters: as many as there are in these bytes.
+    // Drops as many old characters as these bytes have.
     void drop(const uint8_t* from, const uint8_t* to);
     void drop(size_t characters);
 
-    // Puts the new text in the place of the old.
+    // Replaces the old text by the new one.
     void finish();
 
   private:
@@ -47,10 +47,10 @@ class TextRewriter {
 
     AlignedText* text_;
     const uint8_t* begin_;  // of the text
-    const uint8_t* next_;   // the next old character to be replaced
+    const uint8_t* next_;   // the next old character to replace
     const uint8_t* end_;    // of the range
-    bool tracked_;          // alignments are written
-    bool borrowed_;         // and only to see what is unplaced: the text has none
+    bool tracked_;          // whether alignments are written
+    bool borrowed_;         // whether they only track unplaced bytes: the text has none
     std::string out_;
     std::vector<Alignment> alignments_;
 };

@@ -27,7 +27,7 @@ void begin_list(std::string* out, const char* name) {
     *out += "\":[";
 }
 
-// `write(at, value)` gives the end of what it has written, which is at most `room` characters.
+// `write(at, value)` returns the end of its output, which is at most `room` characters.
 template <typename Values, typename Write>
 void write_list(std::string* out, const char* name, const Values& values, size_t room, Write&& write) {
     begin_list(out, name);
@@ -108,8 +108,8 @@ template <typename T, typename Read>
 void read_list(const Value& encoding, const char* name, size_t size, std::vector<T>* out, Read&& read) {
     const json::Items<Value> values = member(encoding, name).as_array(name);
     if (values.size() != size)
-        fail(std::string(name) + " has " + std::to_string(values.size()) + " elements, and there are " +
-             std::to_string(size) + " ids");
+        fail(std::string(name) + " has " + std::to_string(values.size()) +
+             " elements, expected one for each id: " + std::to_string(size) + " ids");
     out->reserve(size);
     for (const Value& value : values) out->push_back(read(value));
 }
@@ -126,7 +126,7 @@ Encoding read_encoding(const Value& value) {
     Encoding out;
     value.as_object("an encoding");
     const size_t size = member(value, "ids").as_array("ids").size();
-    if (size > std::numeric_limits<uint32_t>::max()) fail("there are too many ids");
+    if (size > std::numeric_limits<uint32_t>::max()) fail("too many ids for 32-bit indices");
     read_list(value, "ids", size, &out.ids, [](const Value& v) { return int32_t(number_of<uint32_t>(v, "ids")); });
     read_list(value, "type_ids", size, &out.type_ids,
               [](const Value& v) { return number_of<uint32_t>(v, "type_ids"); });

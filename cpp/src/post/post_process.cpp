@@ -12,7 +12,7 @@ namespace {
 
 using Kind = PostProcessStep::Kind;
 
-// Takes white space that belongs to tokens out of their offsets.
+// Removes white space that belongs to tokens from their offsets.
 void trim_offsets(Encoding* encoding, const TrimInfo& trim, bool add_prefix_space) {
     auto text = encoding->texts.begin();
     const auto texts_end = encoding->texts.end();
@@ -21,8 +21,8 @@ void trim_offsets(Encoding* encoding, const TrimInfo& trim, bool add_prefix_spac
         const bool has_own = text != texts_end && text->index <= i;
         const WhiteEnds spaces = has_own ? white_ends(text->text) : trim(uint32_t(encoding->ids[i]));
         Offset& offset = encoding->offsets[i];
-        // The first token may owe its one space to add_prefix_space, and then its offsets do not have it. Tokens that
-        // begin at 0 count as first, because each word of pre-tokenized input begins there.
+        // The first token may have its one space from add_prefix_space, which offsets do not include. Tokens that begin
+        // at 0 count as first, because each word of pre-tokenized input begins there.
         const bool was_added = add_prefix_space && spaces.leading == 1 && (i == 0 || offset.start == 0);
         if (spaces.leading > 0 && !was_added) offset.start = std::min(offset.start + spaces.leading, offset.end);
         if (spaces.trailing > 0 && offset.end >= spaces.trailing)
@@ -30,7 +30,7 @@ void trim_offsets(Encoding* encoding, const TrimInfo& trim, bool add_prefix_spac
     }
 }
 
-// Every step does to the overflowing ones of an encoding what it does to the encoding, but not to theirs in turn.
+// Every step changes an encoding and its overflowing ones, but not the overflowing ones of those.
 template <typename Do>
 void for_each_part(Encoding* encoding, Do&& act) {
     act(encoding);
@@ -74,8 +74,8 @@ Encoding merge(std::vector<Encoding>&& parts) {
     return out;
 }
 
-// Roberta: <s> A </s>, and </s> B </s> for whatever else there is, all of type 0. Bert: [CLS] A [SEP], and B [SEP].
-// Everything inside counts as one sequence without specials.
+// Roberta: <s> A </s>, then </s> B </s> for each further sequence, all of type 0. Bert: [CLS] A [SEP], then B [SEP].
+// The content counts as one sequence without special tokens.
 Encoding framed(const PostProcessStep& step, size_t index, Encoding&& inner) {
     const bool is_bert = step.kind == Kind::bert, is_first = index == 0;
     const uint32_t size = uint32_t(inner.size());
@@ -104,7 +104,7 @@ void frame(const PostProcessStep& step, size_t index, Encoding* encoding) {
     encoding->overflowing = std::move(overflowing);
 }
 
-// The template that a step applies to so many encodings.
+// The template that a step applies to `n_encodings` encodings.
 const std::vector<TemplatePiece>& template_for(const PostProcessStep& step, size_t n_encodings) {
     if (n_encodings != 1 && n_encodings != 2)
         throw Error(ErrorKind::vocabulary, "the post-processor has a template for " + std::to_string(n_encodings) +
@@ -156,10 +156,10 @@ void run_step(const PostProcessStep& step, const TrimInfo& trim, bool add_specia
     }
 }
 
-// Ids that stand for the sequences when a post-processor is run to see what it puts around them.
+// Placeholder ids of the sequences, for finding the special ids around them.
 constexpr int32_t kSequences[2] = {-1, -2};
 
-// The special ids between sequences: one run more than there are sequences. False when this is no frame.
+// The special ids before, between and behind the sequences. False if the post-processor is not a frame.
 bool run_on_ids(const PostProcessor& processor, size_t n, bool add_special_tokens, std::vector<SpecialId>* runs,
                 uint32_t* type_ids) {
     Encoding inputs[2];
@@ -197,7 +197,7 @@ Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Enco
     encodings.push_back(std::move(first));
     if (pair != nullptr) encodings.push_back(std::move(*pair));
     if (processor.steps.empty()) {
-        // Without any processor the reference leaves a single sequence unnamed.
+        // Without a post-processor the reference assigns no sequence to a single input.
         if (pair != nullptr)
             for (size_t i = 0; i < 2; ++i) set_sequence(&encodings[i], i);
         return merge(std::move(encodings));

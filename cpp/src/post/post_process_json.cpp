@@ -1,6 +1,6 @@
-// The reference knows a post-processor by the fields that it has, and hardly looks at its type: the first of
-// RobertaProcessing, BertProcessing, ByteLevel, TemplateProcessing and Sequence whose fields are all there, and of the
-// right types, is it. Fields that it does not know do not matter.
+// The reference recognizes a post-processor by its fields rather than its type. It takes the first of
+// RobertaProcessing, BertProcessing, ByteLevel, TemplateProcessing and Sequence whose fields exist with the right
+// types. Unknown fields do not matter.
 #include "post/post_process_json.h"
 
 #include <limits>
@@ -18,16 +18,16 @@ namespace {
 using json::Value;
 using Type = Value::Type;
 
-// A template may name one definition many times.
+// A template may use one definition many times.
 constexpr size_t kMostSpecialIds = 65536;
-// Each is a copy of all that a text became.
+// Each is a copy of the whole encoding.
 constexpr size_t kMostSequences = 64;
 
 [[noreturn]] void unsupported(const std::string& what) {
     throw Error(ErrorKind::unsupported, "post_processor " + what);
 }
 
-// A component in a message, not whole when it is long.
+// A component for a message, shortened if it is long.
 std::string shown(const Value& value) {
     constexpr size_t kMost = 200;
     std::string text = json::serialize(value);
@@ -37,7 +37,7 @@ std::string shown(const Value& value) {
     return text.substr(0, end) + "...";
 }
 
-// The field, or null when it is missing, or there twice, which the reference refuses.
+// The field, or null if it is missing or repeated, which the reference refuses.
 const Value* field(const Value& object, std::string_view name) {
     size_t count = 0;
     for (const auto& member : object.as_object("post_processor")) count += member.first == name;
@@ -49,7 +49,7 @@ const Value* field(const Value& object, std::string_view name, Type type) {
     return value != nullptr && value->type() == type ? value : nullptr;
 }
 
-// serde reads structures from arrays, and names from objects, too. Nobody writes them so.
+// serde also reads structures from arrays, and names from objects. No known file uses these forms.
 void refuse_odd_form(const Value& value, Type odd) {
     if (value.type() == odd) unsupported("in a form that is not native: " + shown(value));
 }
@@ -152,7 +152,7 @@ bool read_pieces(const Value& component, const char* name, std::vector<TemplateP
     return true;
 }
 
-// Puts the special tokens where they are named. All of the template is well-formed by now.
+// Fills in the special tokens by their names. The template is known to be well-formed.
 void define(const std::unordered_map<std::string_view, const Value*>& definitions,
             const std::vector<std::string_view>& names, std::vector<TemplatePiece>* pieces) {
     size_t total = 0, sequences = 0;
@@ -192,7 +192,7 @@ bool read_template(const Value& component, PostProcessStep* step) {
     return true;
 }
 
-// The steps of a component, and of a Sequence those of its parts.
+// The steps of a component; for a Sequence those of its parts.
 bool read_steps(const Value& component, PostProcessor* out) {
     refuse_odd_form(component, Type::array);
     if (!component.is_object()) return false;
@@ -216,7 +216,7 @@ PostProcessor read_post_processor(const Value& component) {
     PostProcessor out;
     if (!read_steps(component, &out))
         throw Error(ErrorKind::vocabulary, "post_processor has an unknown type: " + shown(component));
-    // A sequence of no steps still names the input sequences, which is what a ByteLevel that trims nothing does.
+    // An empty Sequence still assigns the input sequences, as does a ByteLevel that trims nothing.
     if (out.steps.empty()) out.steps.emplace_back();
     return out;
 }

@@ -1,4 +1,4 @@
-// The "post_processor" of a tokenizer.json -> PostProcessor.
+// Reads the "post_processor" of a tokenizer.json.
 #pragma once
 
 #include "crayon/json/json.h"
@@ -9,8 +9,9 @@ namespace crayon {
 // Opening a cartridge runs the steps once; published ones have up to three.
 constexpr size_t kMaxPostSteps = 64;
 
-// Every type. Errors as for make_normalizer. Error(unsupported), too, for what the reference loads and then fails to
-// run: a template that names a special token which it does not define, or defines with ids and tokens of unlike length.
+// Reads every type. Errors as for make_normalizer. Error(unsupported) also if the reference loads it but cannot run it.
+// An example is a template that does not define a special token, or defines one with different numbers of ids and
+// tokens.
 PostProcessor read_post_processor(const json::Value& component);
 
 }  // namespace crayon

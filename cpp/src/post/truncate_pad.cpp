@@ -44,7 +44,7 @@ void put_padding(std::vector<T>* values, size_t count, Side side, const T& value
     values->insert(side == Side::left ? values->begin() : values->end(), count, value);
 }
 
-// How many tokens of a pair of these sizes remain when the longer gives first, and both the same after that.
+// The number of tokens that remain of a pair: the longer sequence loses tokens first, then both equally.
 std::pair<size_t, size_t> longest_first(size_t first, size_t second, size_t max_length) {
     size_t shorter = std::min(first, second);
     size_t longer = shorter > max_length ? shorter : std::max(shorter, max_length - shorter);
@@ -94,7 +94,7 @@ void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side) {
 }
 
 void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t added) {
-    // Special tokens that alone are more than allowed leave no limit at all: the reference's subtraction wraps around.
+    // If the special tokens alone exceed the limit, no limit applies: the reference's subtraction wraps around.
     const size_t max_length = truncation.max_length - added;
     const auto cut_to = [&](Encoding* encoding, size_t length) {
         truncate(encoding, length, truncation.stride, truncation.side);
@@ -124,7 +124,9 @@ void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, siz
 size_t padded_length(size_t longest, const Padding& padding) {
     size_t length = padding.is_fixed ? padding.length : longest;
     const size_t multiple = padding.multiple_of;
-    if (multiple > 0 && length % multiple > 0) length += multiple - length % multiple;  // wraps around in both
+    if (multiple > 0 && length % multiple > 0)
+        length += multiple - length % multiple;  // wraps around in the reference,
+                                                 // too
     check_padded_length(length);
     return length;
 }
@@ -135,7 +137,7 @@ void pad(Encoding* encoding, size_t length, const Padding& padding) {
     if (encoding->size() >= length) return;
     Encoding& e = *encoding;
     const size_t size = e.size(), count = length - size;
-    // All memory first, so that nothing is half done when there is none.
+    // Allocates all memory first, so that running out changes nothing.
     e.ids.reserve(length);
     e.type_ids.reserve(length);
     e.offsets.reserve(length);

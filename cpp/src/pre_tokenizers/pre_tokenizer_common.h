@@ -1,4 +1,4 @@
-// What the files of the pre-tokenizers share: the constructors of each kind, and how a match cuts.
+// Shared by the pre-tokenizers' files: the factory of each kind, and cutting at matches.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace crayon {
 
-// What becomes of the matches of a pattern: tokenizers' SplitDelimiterBehavior.
+// How matches of a pattern are cut: tokenizers' SplitDelimiterBehavior.
 enum class Behavior : uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 enum class PrependScheme : uint8_t { first, never, always };
@@ -34,7 +34,7 @@ std::unique_ptr<PreTokenizer> make_digits(bool individual);
 std::unique_ptr<PreTokenizer> make_unicode_scripts();
 std::unique_ptr<PreTokenizer> make_fixed_length(uint64_t length);
 
-// A step that writes the text anew puts this byte, which is no piece's, where something between pieces was removed.
+// The byte that a rewriting step puts where text between pieces was removed. It is part of no piece.
 constexpr char kGap = '\0';
 
 inline size_t count_gaps(const std::vector<Piece>& pieces) {
@@ -47,7 +47,7 @@ inline Bytes bytes_of(const PieceList& list, Piece piece) {
     return {reinterpret_cast<const uint8_t*>(list.text.text.data()) + piece.start, piece.end - piece.start};
 }
 
-// Pieces are counted in 32 bits: steps that make a text longer ask here first.
+// Pieces have 32-bit offsets, so steps that lengthen a text check its size first.
 inline void check_text_size(size_t size) {
     if (size > UINT32_MAX) throw Error(ErrorKind::argument, "the text is longer than 4 GiB after pre-tokenization");
 }
@@ -65,8 +65,8 @@ void cut_each(PieceList* list, CutOne&& cut_one) {
     list->pieces.swap(out);
 }
 
-// Takes the matches of a pattern and the stretches between them, in order and together the whole piece, and emits what
-// the behavior makes of them. A match may be empty; it counts as a neighbour all the same.
+// Receives the matches of a pattern and the text between them, in order, which together are the whole piece. Emits
+// pieces according to the behavior. An empty match also counts as a neighbour.
 template <Behavior kBehavior, typename Emit>
 class Delimiter {
   public:
@@ -101,10 +101,10 @@ class Delimiter {
     Emit emit_;
     bool invert_;
     bool last_match_ = false;
-    size_t held_start_ = 0, held_end_ = 0;  // the group that may still grow: it starts empty, at 0
+    size_t held_start_ = 0, held_end_ = 0;  // the group that may still grow; initially empty
 };
 
-// Cuts every piece by a pattern: `find(bytes, event)` calls event(start, end, is_match) as a Delimiter wants it.
+// Cuts every piece by a pattern: `find(bytes, event)` calls event(start, end, is_match) for a Delimiter.
 template <Behavior kBehavior, typename Find>
 void cut_with(PieceList* list, bool invert, Find& find) {
     cut_each(list, [&find, invert](Bytes bytes, auto emit) {
@@ -130,7 +130,7 @@ void cut_by(PieceList* list, Behavior behavior, bool invert, Find&& find) {
     }
 }
 
-// The pieces that a scanner cuts: it leaves no stretch out.
+// The pieces of a scanner, which cover all bytes.
 template <typename Emit>
 void scan_all(ScanFunction scan, Bytes bytes, Emit&& emit) {
     constexpr size_t kBatch = 256;

@@ -18,7 +18,7 @@ using json::Value;
     throw Error(ErrorKind::unsupported, "pre_tokenizer: " + what);
 }
 
-// The fields of a component. Fields that nobody asks for are ignored, as the reference does.
+// The fields of a component. Other fields are ignored, as in the reference.
 class Fields {
   public:
     Fields(const Value& component, std::string_view type) : component_(component), type_(type) {}
@@ -35,7 +35,7 @@ class Fields {
         return component_.find(name) == nullptr ? otherwise : flag(name);
     }
 
-    // Null where the reference has an Option: absent or null.
+    // Null for an Option of the reference that is missing or null.
     const Value* optional(const char* name) const {
         const Value* value = component_.find(name);
         return value == nullptr || value->is_null() ? nullptr : value;
@@ -49,7 +49,7 @@ class Fields {
         return text;
     }
 
-    // The name of a variant. (serde reads {"name": null} the same; nobody writes it.)
+    // The name of a variant. (serde also accepts {"name": null}, which no known file uses.)
     std::string_view variant(const Value& value, const char* name) const {
         if (value.is_object()) unsupported(label(name) + " written as an object");
         return value.as_string(label(name).c_str());
@@ -81,7 +81,7 @@ class Sequence final : public PreTokenizer {
         const size_t before = list->text.size();
         for (const auto& step : steps_) {
             step->split(list);
-            // ByteLevel spells most bytes with two, and these with two each when it comes again.
+            // ByteLevel spells most bytes with two, and a second ByteLevel doubles them again.
             check_growth(before, list->text.size(), "pre-tokenizer");
         }
     }
@@ -122,7 +122,7 @@ class Sequence final : public PreTokenizer {
                    : nullptr;
     }
 
-    // Each step works on the pieces that the one before it leaves, each by itself.
+    // Each step works on the pieces of the previous one, each by itself.
     Division divides(Border* border) const override {
         for (const auto& step : steps_) {
             const Division division = step->divides(border);
@@ -146,7 +146,7 @@ std::unique_ptr<PreTokenizer> read_metaspace(const Fields& fields) {
         else if (name != "always")
             refuse("Metaspace has the unknown prepend_scheme " + json::quote(name));
     }
-    // Of older versions.
+    // In older versions.
     if (const Value* prefix = fields.optional("add_prefix_space")) {
         const bool wanted = prefix->as_bool(fields.label("add_prefix_space").c_str());
         if (!wanted && scheme != PrependScheme::never)
@@ -180,7 +180,7 @@ std::unique_ptr<PreTokenizer> read_fixed_length(const Fields& fields) {
         if (value.type() == Value::Type::large) unsupported("FixedLength of so great a length");
         const int64_t given = value.as_integer(fields.label("length").c_str());
         if (given < 0) refuse("FixedLength's \"length\" is negative");
-        // The reference loads it and panics when it meets a text.
+        // The reference loads it, and panics at a text.
         if (given == 0) unsupported("FixedLength of length 0");
         length = uint64_t(given);
     }
@@ -201,7 +201,7 @@ std::unique_ptr<PreTokenizer> read_sequence(const Fields& fields, const PreToken
     return std::make_unique<Sequence>(std::move(steps));
 }
 
-// Without a type nothing is guessed: the reference tries each kind, and each kind wants its type.
+// Without a type the reference guesses nothing: each kind requires its type.
 std::unique_ptr<PreTokenizer> read_component(const Value& component, const PreTokenizerOptions& options) {
     if (component.is_array()) unsupported("a component written as an array");
     if (!component.is_object()) refuse("a component is not an object");

@@ -9,7 +9,7 @@
 namespace crayon {
 namespace {
 
-// The spelling of a byte in UTF-8: one byte or two.
+// The spelling of a byte in UTF-8: one or two bytes.
 struct Spelling {
     char bytes[2];
     uint8_t size;
@@ -36,7 +36,7 @@ size_t total_size(const PieceList& list) {
     return size + count_gaps(list.pieces);
 }
 
-// A space before each piece that has none; it is aligned with the character that follows.
+// Puts a space before each piece that has none, aligned with the next character.
 void add_spaces(PieceList* list) {
     const std::string& old = list->text.text;
     size_t lacking = 0;
@@ -107,7 +107,7 @@ void spell_pieces(PieceList* list) {
     }
 }
 
-// Each byte becomes its character; the characters of one old character share its alignment.
+// Replaces each byte by its character. The characters of one old character share its alignment.
 void spell(PieceList* list) {
     size_t size = count_gaps(list->pieces);
     for (const Piece piece : list->pieces) {
@@ -117,7 +117,7 @@ void spell(PieceList* list) {
     AlignedText& spare = list->spare_text;
     spare.aligned = list->text.aligned;
     spare.unplaced = 0;
-    spare.text.resize(size + 1);  // the second byte of a spelling is written even when it has one
+    spare.text.resize(size + 1);  // the second byte of a spelling is always written
     spare.alignments.resize(spare.aligned ? size : 0);
     if (spare.aligned)
         spell_pieces<true>(list);
@@ -127,9 +127,9 @@ void spell(PieceList* list) {
     std::swap(list->text, spare);
 }
 
-// The same when the text begins with bytes that have no place in the original. The reference replaces what is placed by
-// the spelling of everything: a piece without any place is spelled and then stands there once more as it was, and a
-// piece that begins so and goes on makes it panic.
+// The same for a text that begins with bytes without a place in the original. The reference replaces the placed bytes
+// by the spelling of all. A piece without any place is spelled and then repeated unspelled. A piece that only begins so
+// makes it panic.
 void spell_unplaced(PieceList* list, size_t unplaced, bool raw) {
     const AlignedText& old = list->text;
     AlignedText& spare = list->spare_text;
@@ -177,7 +177,7 @@ class ByteLevel final : public PreTokenizer {
 
     bool rewrites() const override { return true; }
 
-    // Before a space no other is put.
+    // No space is put before another space.
     Division divides(Border* border) const override {
         if (add_prefix_space_ && border->after[0] != ' ') return Division::none;
         if (scan_ == nullptr) return raw_ ? Division::through : Division::none;

@@ -21,7 +21,7 @@ class Metaspace final : public PreTokenizer {
             rewrite_all(list);
             return;
         }
-        // Rare: alignments tell what becomes of the bytes without a place.
+        // Rare: alignments track the bytes without a place.
         text.aligned = true;
         text.alignments.resize(text.size());
         for (uint32_t i = 0; i < text.size(); ++i)
@@ -39,7 +39,7 @@ class Metaspace final : public PreTokenizer {
                                                                                         : Shape::other;
     }
 
-    // A space, or what replaces it, begins a piece or stands inside one, and nothing is put before it.
+    // A space, or its replacement, begins a piece or is inside one, and nothing is put before it.
     Division divides(Border* b) const override {
         const uint32_t replacement = character_at(Bytes(replacement_).begin(), Bytes(replacement_).end()).code_point;
         const bool is_replaced = b->after[0] == ' ' || b->after[0] == replacement;
@@ -52,8 +52,8 @@ class Metaspace final : public PreTokenizer {
   private:
     void rewrite_all(PieceList* list) const {
         const PieceList& old = *list;
-        // Each space grows by the rest of the replacement, each piece may get one more; and room for writing eight
-        // bytes where fewer count.
+        // Each space grows by the rest of the replacement, each piece may get one more, and writes may exceed the end
+        // by eight bytes.
         size_t size = old.pieces.size() * replacement_.size() + count_gaps(old.pieces) + 8;
         for (const Piece piece : old.pieces) {
             const auto text = old.text.text.begin();
@@ -88,7 +88,7 @@ class Metaspace final : public PreTokenizer {
         return left >= replacement_.size() && std::memcmp(p, replacement_.data(), replacement_.size()) == 0;
     }
 
-    // Writes the new text to spare_text and its pieces to spare_pieces. Returns its size.
+    // Writes the new text to spare_text and its pieces to spare_pieces. Returns the text's size.
     template <bool kAligned>
     size_t rewrite(PieceList* list) const {
         const char* const in = list->text.text.data();
@@ -148,14 +148,14 @@ class Metaspace final : public PreTokenizer {
         return n;
     }
 
-    // How many of eight bytes come before the first that is a space or begins like the replacement.
+    // How many of eight bytes precede the first space or first byte of the replacement.
     size_t plain_bytes(const char* p) const {
         constexpr uint64_t kOnes = 0x0101010101010101u;
         uint64_t bytes;
         std::memcpy(&bytes, p, 8);
         const uint64_t spaces = bytes ^ (kOnes * uint8_t(' '));
         const uint64_t firsts = bytes ^ (kOnes * uint8_t(replacement_[0]));
-        // The lowest bit that is set belongs to the first byte that is zero; higher ones may be wrong.
+        // The lowest set bit belongs to the first zero byte; higher ones may be wrong.
         const uint64_t zeros = (((spaces - kOnes) & ~spaces) | ((firsts - kOnes) & ~firsts)) & (kOnes << 7);
         return zeros == 0 ? 8 : lowest_set_bit(zeros) / 8;
     }

@@ -1,4 +1,4 @@
-// Split and CharDelimiterSplit: a string or a regular expression, and what becomes of its matches.
+// Split and CharDelimiterSplit: cut at matches of a string or regular expression, by a behavior.
 #include <cstring>
 
 #include "crayon/regex/regex.h"
@@ -9,12 +9,12 @@
 namespace crayon {
 namespace {
 
-// Finds a string in linear time whatever the string and the text (Knuth, Morris and Pratt).
+// Finds a string in linear time, whatever the string and the text (Knuth, Morris and Pratt).
 class SplitLiteral final : public PreTokenizer {
   public:
     SplitLiteral(std::string_view text, Behavior behavior, bool invert)
         : text_(text), borders_(text.size() + 1), behavior_(behavior), invert_(invert) {
-        // borders_[n]: the longest proper prefix of the first n bytes that is their suffix, too.
+        // borders_[n]: the longest proper prefix of the first n bytes that is also their suffix.
         size_t border = 0;
         for (size_t i = 1; i < text_.size(); ++i) {
             while (border > 0 && text_[i] != text_[border]) border = borders_[border];
@@ -36,8 +36,8 @@ class SplitLiteral final : public PreTokenizer {
         return true;
     }
 
-    // No match reaches over the border when no two neighbours of the text may be those at the border. If besides no
-    // match ends or begins there, both parts of the stretch between two matches stay with the match that they are with.
+    // No match crosses the border if the string has no two neighbours that may be the characters at the border. If, in
+    // addition, no match ends or begins there, both parts of the text between two matches stay with their matches.
     Division divides(Border* b) const override {
         std::vector<uint32_t> chars;
         const Bytes text(text_);
@@ -82,7 +82,7 @@ class SplitLiteral final : public PreTokenizer {
 
     template <typename Event>
     void match_text(Bytes bytes, Event& event) const {
-        size_t start = 0;    // where the last match ended
+        size_t start = 0;    // end of the last match
         size_t matched = 0;  // bytes of text_ that end at i
         for (size_t i = 0; i < bytes.size; ++i) {
             if (matched == 0) {
@@ -109,7 +109,7 @@ class SplitLiteral final : public PreTokenizer {
     bool invert_;
 };
 
-// A pattern that has a scanner: everything is a match of it.
+// A pattern with a scanner: all text is a match of it.
 class SplitFamily final : public PreTokenizer {
   public:
     SplitFamily(Family family, const PreTokenizerOptions& options, Behavior behavior, bool invert)

@@ -1,5 +1,5 @@
-// Pre-tokenizers that cut by what characters are: Whitespace, WhitespaceSplit, BertPreTokenizer, Punctuation, Digits,
-// UnicodeScripts, FixedLength.
+// Pre-tokenizers that cut by properties of characters: Whitespace, WhitespaceSplit, BertPreTokenizer, Punctuation,
+// Digits, UnicodeScripts, FixedLength.
 #include <cstring>
 
 #include "pre_tokenizers/pre_tokenizer_common.h"
@@ -15,7 +15,7 @@
 namespace crayon {
 namespace {
 
-// The flags of up to 64 bytes of text, one bit a byte: those after the first of a character have the same as it.
+// The flags of up to 64 bytes of text, one bit per byte. All bytes of a character have its flags.
 struct Block {
     uint64_t dropped = 0;
     uint64_t marked = 0;
@@ -23,7 +23,7 @@ struct Block {
     size_t size = 0;     // in bytes; it ends at the end of a character
 };
 
-// The ASCII characters that have a flag, as the few ranges that they are.
+// The ASCII characters with a flag, as ranges.
 class AsciiRanges {
   public:
     explicit AsciiRanges(uint8_t flag) {
@@ -38,7 +38,7 @@ class AsciiRanges {
         }
     }
 
-    // One bit for each of 64 bytes below 0x80.
+    // One bit for each of 64 bytes: whether it is ASCII with the flag.
     uint64_t members(const uint8_t* p) const {
         uint64_t bits = 0;
 #if CRAYON_X86_64
@@ -112,7 +112,7 @@ class BlockReader {
     }
 
   private:
-    static constexpr size_t kShortest = 16;  // below this, at the end of a text, vectors do not pay
+    static constexpr size_t kShortest = 16;  // shorter ends of a text do not pay for vectors
 
     Block read_ascii(const uint8_t* p) const {
         Block block;
@@ -124,10 +124,10 @@ class BlockReader {
     }
 
 #if CRAYON_X86_64
-    // ASCII at once, which no other byte is taken for, and then the others one by one.
+    // Handles ASCII at once, and other characters one by one. ASCII tests never match other bytes.
     Block read_mixed(const uint8_t* p, const uint8_t* end) const {
         Block block = read_ascii(p);
-        uint64_t others = 0, inner = 0;  // bytes that are not ASCII, and those of them that do not begin a character
+        uint64_t others = 0, inner = 0;  // bytes that are not ASCII, and continuation bytes among them
         for (int i = 0; i < 64; i += 16) {
             const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
             others |= uint64_t(uint32_t(_mm_movemask_epi8(bytes))) << i;
@@ -156,8 +156,8 @@ class BlockReader {
     AsciiRanges ascii_dropped_, ascii_marked_;
 };
 
-// Cuts where one of two flags comes or goes, and if marked characters stand alone, around each of them; what is dropped
-// is left out. Works on bit masks, because the ends of words are not to be guessed.
+// Cuts where one of two flags changes, and around each marked character if marked ones are `alone`. Omits dropped
+// characters. Works on bit masks, because the ends of words are unpredictable.
 class RunSplit final : public PreTokenizer {
   public:
     RunSplit(uint8_t dropped, uint8_t marked, bool alone)
@@ -168,7 +168,7 @@ class RunSplit final : public PreTokenizer {
         return marked_ == 0 ? Shape::white_split : Shape::white_runs;
     }
 
-    // Two neighbours decide whether there is a cut between them.
+    // Two neighbours decide whether to cut between them.
     Division divides(Border* b) const override {
         const uint8_t after = char_flags(b->after[0]);
         if (after & dropped_ || (alone_ && after & marked_)) return Division::apart;
@@ -179,7 +179,7 @@ class RunSplit final : public PreTokenizer {
     }
 
     void split(PieceList* list) const override {
-        // The pieces are written past the end of what counts, so that one that is dropped costs no branch.
+        // Writes pieces past the end of the valid ones, so that a dropped piece costs no branch.
         std::vector<Piece>& out = list->spare_pieces;
         size_t count = 0;
         for (const Piece piece : list->pieces) {
@@ -257,8 +257,8 @@ class FlagSplit final : public PreTokenizer {
     Behavior behavior_;
 };
 
-// A piece starts where the script changes; a character of "Any" script belongs to what stands before it. As in the
-// reference, what stands before the first character of a script of its own is lost.
+// A piece begins where the script changes; a character of script "Any" joins the ones before it. As in the reference,
+// text before the first character of another script is lost.
 class UnicodeScripts final : public PreTokenizer {
   public:
     void split(PieceList* list) const override {
@@ -317,7 +317,7 @@ class FixedLength final : public PreTokenizer {
 
 }  // namespace
 
-// Runs of \w, and runs of what is neither \w nor \s.
+// Runs of \w, and runs of other characters outside \s.
 std::unique_ptr<PreTokenizer> make_whitespace() {
     return std::make_unique<RunSplit>(kSpace, kWord, false);
 }

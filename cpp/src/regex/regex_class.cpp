@@ -1,4 +1,4 @@
-// Character classes and the escapes that stand for characters, as Oniguruma's own syntax has them.
+// Character classes and the escapes for characters, in Oniguruma's own syntax.
 #include <algorithm>
 #include <optional>
 
@@ -8,7 +8,7 @@ namespace crayon::regex {
 
 namespace {
 
-constexpr uint32_t kFirstRawByte = 0x80;  // \x80 is a byte of a character, not a character
+constexpr uint32_t kFirstRawByte = 0x80;  // from here on \x80 is a byte of a character, not a character
 constexpr size_t kMaxClassDepth = 100;
 
 int hex_value(char32_t c) {
@@ -18,7 +18,7 @@ int hex_value(char32_t c) {
     return -1;
 }
 
-// At most `digits` hexadecimal digits; how many there were.
+// Reads at most `digits` hexadecimal digits. Returns their number.
 size_t read_hex(Reader& r, size_t digits, uint32_t* value) {
     size_t count = 0;
     *value = 0;
@@ -37,7 +37,7 @@ uint32_t read_octal(Reader& r, size_t digits) {
     return value;
 }
 
-// Oniguruma's word characters include the numbers of Latin-1 that are not digits, but not inside a class.
+// Oniguruma's word characters include the numbers of Latin-1 that are not digits, except inside a class.
 const char* word_name(bool in_class) {
     return in_class ? "[:word:]" : "\\w";
 }
@@ -78,7 +78,7 @@ uint32_t read_hex_escape(Reader& r) {
     return value;
 }
 
-// The part of the pattern behind "[:" up to ":]", when a bracket such as [:alpha:] stands there.
+// Reads a bracket such as [:alpha:] from behind its "[:". Returns false for other text.
 bool parse_posix(Reader& r, CharSet* set) {
     size_t end = r.at;
     while (end < r.chars.size() && r.chars[end] != U']' && r.chars[end] != U'\\') ++end;
@@ -98,7 +98,7 @@ bool parse_posix(Reader& r, CharSet* set) {
     return true;
 }
 
-// Reads one class; how Oniguruma takes a '-' depends on what stood before it.
+// Reads one class. A '-' depends on the text before it, as in Oniguruma.
 class ClassParser {
   public:
     ClassParser(Reader& reader, size_t depth) : r_(reader), depth_(depth) {}
@@ -206,7 +206,7 @@ class ClassParser {
 
     void add_ranges(const CharSet& set) { ranges_.insert(ranges_.end(), set.ranges().begin(), set.ranges().end()); }
 
-    // Before "&&" and at the end: what was listed since the last "&&" meets what was before it.
+    // Called before "&&" and at the end: intersects the ranges since the last "&&" with the earlier ones.
     void finish_operand() {
         flush();
         CharSet operand = CharSet::normalized(std::move(ranges_));

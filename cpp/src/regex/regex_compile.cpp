@@ -1,4 +1,5 @@
-// From the tree of a pattern to its program. What can come next decides how much a loop must remember.
+// Compiles the tree of a pattern to its program. The characters that can come next decide how much a loop must
+// remember.
 #include <algorithm>
 #include <map>
 
@@ -11,30 +12,30 @@ namespace crayon::regex {
 namespace {
 
 constexpr size_t kMaxInstructions = 50000;
-constexpr size_t kMaxWork = 50'000'000;  // ranges looked at
+constexpr size_t kMaxWork = 50'000'000;  // ranges to examine
 constexpr size_t kMaxTables = 8000;      // of a few kilobytes each
 constexpr size_t kMaxBranches = 64;
 constexpr int kMaxLookAhead = 16;
 
-// What can come first in a match: `set` holds every character that can, unless nothing need come (`nullable`).
+// The possible first characters of a match: all are in `set`, unless the match may be empty (`nullable`).
 struct First {
     CharSet set;
     bool nullable = false;
 };
 
-// What can come next in the whole pattern: a character of `set`, or anything (`open`). `certain`: it cannot fail.
+// The characters that can come next in the whole pattern: one of `set`, or any (`open`). `certain`: it cannot fail.
 struct Follow {
     CharSet set;
     bool open = false;
     bool certain = false;
 };
 
-// The way on from a node, as far as needed: the rest of its list, then what follows the list.
+// The continuation of a node: the rest of its list, then the text behind the list.
 struct Next {
     enum class Kind { success, unknown, list, loop } kind;
     const std::vector<NodePtr>* nodes = nullptr;  // list
     size_t at = 0;
-    const Node* body = nullptr;  // loop: comes again, maybe
+    const Node* body = nullptr;  // loop: may come again
     bool again = false;          // loop: must come again
     const Next* then = nullptr;
 };
@@ -47,7 +48,7 @@ class Compiler {
         expand_case(root, false);
         check_look_behind(*root, pattern);
         simplify(root);
-        // Oniguruma 6.9.10 lets these begin where the search does only, whatever is there.
+        // Oniguruma 6.9.10 only tries these at the search's start, whatever the text.
         if (takes_all_after_look_ahead(*root))
             fail(ErrorKind::unsupported, pattern, "look-ahead before all that is left of the text");
         measure(*root);
@@ -79,7 +80,7 @@ class Compiler {
         return out;
     }
 
-    // Appends what can come first; whether nothing need come.
+    // Appends the possible first characters. Returns whether the match may be empty.
     bool list_first(const Node& node, std::vector<CharSet::Range>* out) {
         work(1);
         switch (node.kind) {
@@ -106,7 +107,7 @@ class Compiler {
             case NodeKind::group:
                 return list_first(node.child(), out);
             case NodeKind::look:
-                // What look-ahead asks for must come, whatever else must.
+                // The characters that look-ahead requires must come, in addition to others.
                 return node.behind || node.negative || list_first(node.child(), out);
             case NodeKind::anchor:
                 break;
@@ -151,7 +152,7 @@ class Compiler {
         }
     }
 
-    // What comes first in `node` and what follows it.
+    // The first characters of `node` and of the nodes behind it.
     Follow follow_with(const Node& node, const Next& next) {
         First one = first(node);
         Follow out;
@@ -327,7 +328,7 @@ class Compiler {
         append(repeat.greedy ? Op::loop : Op::loop_lazy, set, repeat.min, repeat.max, filter);
     }
 
-    // The choice between what stands next in the code and `exit`, which is set later.
+    // Emits the choice between the next instruction and `exit`, which is set later.
     uint32_t emit_fork(const Node& body, bool greedy, const Next& inside, const Next& next) {
         Follow enter = follow_with(body, inside);
         Follow leave = follow(next);
@@ -364,7 +365,7 @@ class Compiler {
         for (const uint32_t choice : choices) code_.choices[choice].targets[repeat.greedy ? 1 : 0] = here();
     }
 
-    // The body, with the check that ends a loop whose body matched nothing; `end` appends what comes behind it.
+    // Emits the body with a check that ends a loop whose body matched nothing. `end` emits the code behind it.
     template <typename End>
     void emit_guarded(const Node& body, const Next& next, End&& end) {
         if (!may_be_empty(body)) {

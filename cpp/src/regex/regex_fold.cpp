@@ -1,4 +1,4 @@
-// What is done to a parsed pattern before it is compiled: case folding, the rules of look-behind, simpler forms.
+// Transforms a parsed pattern before compilation: case folding, checks of look-behind, simplification.
 #include <algorithm>
 #include <iterator>
 
@@ -20,7 +20,7 @@ NodePtr any_case(uint32_t c) {
     return make_set(std::move(set));
 }
 
-// The folded characters in a row, each in any case.
+// The folded characters in sequence, each in any case.
 NodePtr spelled_out(const Folded& key) {
     NodePtr list = make_node(NodeKind::list);
     for (const uint32_t c : key) {
@@ -35,7 +35,8 @@ NodePtr spelled_out_or_member(const Folded& key) {
     return alt;
 }
 
-// The three or two characters at `at` that together are what one character folds to; false when they are not.
+// Finds the two or three characters at `at` that one character folds to. Returns false if they do not form such a
+// folding.
 bool long_fold_at(const std::u32string& text, size_t at, Folded* key, size_t* size) {
     for (size_t count = 3; count >= 2; --count) {
         if (at + count > text.size()) continue;
@@ -52,7 +53,7 @@ bool long_fold_at(const std::u32string& text, size_t at, Folded* key, size_t* si
     return false;
 }
 
-// Oniguruma takes a string apart from the left; look-behind, whose length is to be known, folds to single characters.
+// Like Oniguruma, splits a string from the left. Look-behind needs a known length, so it folds single characters only.
 NodePtr expand_string(const std::u32string& text, bool behind) {
     NodePtr list = make_node(NodeKind::list);
     for (size_t at = 0; at < text.size();) {
@@ -128,7 +129,7 @@ void check_inside_look_behind(const Node& node, bool negative, std::string_view 
     if (node.kind == NodeKind::anchor)
         good = node.anchor != Anchor::end_text && node.anchor != Anchor::end_text_or_last_newline;
     if (!good) fail(ErrorKind::vocabulary, pattern, "an invalid pattern in look-behind");
-    // Oniguruma 6.9.10 finds less with these than they say.
+    // Oniguruma 6.9.10 finds fewer matches with these than their syntax says.
     if (node.newline) fail(ErrorKind::unsupported, pattern, "\\R in look-behind");
     if (node.kind == NodeKind::look) {
         const Lengths length = lengths(node.child());
@@ -162,7 +163,7 @@ void simplify_list(NodePtr& node) {
     if (node->children.empty()) node = make_node(NodeKind::string);
 }
 
-// Neighbours of one character each become one set: which of them matches makes no difference.
+// Combines adjacent alternatives of one character each into one set; which of them matches does not matter.
 void simplify_alt(NodePtr& node) {
     std::vector<NodePtr> all;
     for (NodePtr& child : node->children) {
@@ -218,7 +219,7 @@ void check_look_behind(Node& node, std::string_view pattern) {
     if (node.kind == NodeKind::look && node.behind) {
         check_inside_look_behind(node.child(), node.negative, pattern);
         const Lengths length = lengths(node.child());
-        // Oniguruma 6.9.10 refuses some of these, for no reason that could be told.
+        // Oniguruma 6.9.10 refuses some of these, without a discernible rule.
         if (length.min == 0 && length.max != 0)
             fail(ErrorKind::unsupported, pattern, "look-behind that may be empty or not");
         node.min = length.min;

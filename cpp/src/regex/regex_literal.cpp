@@ -1,4 +1,4 @@
-// Strings: their bytes, and the search for one, in time that is linear whatever the string (Knuth, Morris and Pratt).
+// The bytes of strings, and a search for a string in linear time (Knuth, Morris and Pratt).
 #include <cstring>
 
 #include "regex/regex_program.h"

@@ -1,4 +1,4 @@
-// How the machine runs its instructions.
+// Executes the machine's instructions.
 #include "regex/regex_machine.h"
 
 #include <cstring>
@@ -7,8 +7,8 @@
 
 namespace crayon::regex {
 
-// Whether all that a match needs is found from `start` on. What was found is remembered, so that all the looking
-// together is one run over the text.
+// Whether all that a match needs exists from `start` on. Remembers found places, so that all searches together scan the
+// text once.
 bool Machine::has_needs(const uint8_t* start) {
     for (size_t i = 0; i < code_.needs.size(); ++i) {
         const uint8_t*& at = needed_at_[i];
@@ -25,7 +25,7 @@ const uint8_t* Machine::next_needed(const Need& need, const uint8_t* start) cons
     return find_literal(need.text, need.failure, text, size_t(start - begin_), &found) ? begin_ + found.start : end_;
 }
 
-// Executes instructions from `pc` on until one fails: null, or the end of the match.
+// Executes instructions from `pc` on until one fails (null), or returns the end of the match.
 const uint8_t* Machine::advance(uint32_t pc, const uint8_t* p) {
     const Instruction* const instructions = code_.instructions.data();
     bool good = true;
@@ -222,7 +222,7 @@ const uint8_t* Machine::advance(uint32_t pc, const uint8_t* p) {
     return nullptr;
 }
 
-// Goes back to the last alternative; false if there is none.
+// Returns to the last alternative; false if none is left.
 bool Machine::resume(uint32_t* pc, const uint8_t** place) {
     while (!stack_->empty()) {
         Frame& frame = stack_->back();

@@ -1,4 +1,4 @@
-// The backtracking machine. Its stack is a vector, so that no text can exhaust the stack of the thread.
+// The backtracking machine. Its stack is a vector, so no text can overflow the thread's stack.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,13 @@
 
 namespace crayon::regex {
 
-// Ways left to be tried. Oniguruma of tokenizers gives up after 10 million in one attempt, without an end to attempts.
+// Limits of backtracking. Oniguruma in tokenizers gives up after 10 million steps in one attempt, without a limit of
+// attempts.
 constexpr uint64_t kAttemptBudget = 10'000'000;
 constexpr uint64_t kAttemptBudgetPerByte = 16;
 constexpr uint64_t kBudget = 1 << 26;
 constexpr uint64_t kBudgetPerByte = 1024;
-constexpr uint64_t kBytesPerStep = 16;  // what a loop runs over counts, too, but less
+constexpr uint64_t kBytesPerStep = 16;  // bytes that a loop runs over count as well, but less
 constexpr size_t kMaxFrames = size_t(1) << 25;
 constexpr size_t kKeptFrames = size_t(1) << 15;
 
@@ -27,7 +28,7 @@ inline size_t char_size(uint8_t lead) {
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-// The text is valid UTF-8; what is cut off at the end is read as far as it is there.
+// The text is valid UTF-8. A character that its end cuts is read as far as it exists.
 inline uint32_t decode(const uint8_t* p, size_t size) {
     switch (size) {
         case 2:
@@ -122,7 +123,7 @@ class Machine {
         registers_[number] = value;
     }
 
-    // The size of the character at p, when it is in the set and ends by the limit; otherwise 0.
+    // The size of the character at p if it is in the set and ends by the limit; otherwise 0.
     size_t matches(const MatchSet& set, const uint8_t* p) const {
         if (p >= limit_) return 0;
         const uint8_t kind = set.first[*p];
@@ -156,7 +157,8 @@ class Machine {
         return is_word_at(p) != follows_member(code_.sets[code_.word_set], p);
     }
 
-    // As many characters of the set as there are, `max` at most. `*least`: the place after the first `min`, or null.
+    // Runs over as many characters of the set as possible, at most `max`. `*least` gets the place behind the first
+    // `min`, or null.
     const uint8_t* run_over(const MatchSet& set, const uint8_t* p, uint32_t min, uint32_t max, const uint8_t** least) {
         const uint8_t* begin = p;
         uint32_t count = 0;
@@ -184,7 +186,7 @@ class Machine {
         return p;
     }
 
-    // The last place from `p` down to `least` where the next byte passes the filter; null when there is none.
+    // The last place from `p` down to `least` where the next byte passes the filter; null if none does.
     const uint8_t* last_passing(const ByteSet& filter, const uint8_t* p, const uint8_t* least) {
         const uint8_t* begin = p;
         if (p >= limit_) {
@@ -213,12 +215,12 @@ class Machine {
     const Code& code_;
     const uint8_t* begin_;
     const uint8_t* end_;
-    const uint8_t* limit_ = nullptr;  // what may be read: less than end_ in look-behind
+    const uint8_t* limit_ = nullptr;  // the end of readable text: less than end_ in look-behind
     const uint8_t* search_start_ = nullptr;
     const uint64_t attempt_budget_;
-    uint64_t left_;                                      // of all attempts
-    uint64_t budget_ = 0;                                // of this attempt
-    std::array<const uint8_t*, kMaxNeeds> needed_at_{};  // where each need was found last
+    uint64_t left_;                                      // for all attempts
+    uint64_t budget_ = 0;                                // for this attempt
+    std::array<const uint8_t*, kMaxNeeds> needed_at_{};  // where each need was last found
     std::vector<Frame>* const stack_;
     uint64_t* registers_;
     uint64_t inline_registers_[kInlineRegisters];

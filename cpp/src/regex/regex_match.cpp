@@ -1,4 +1,4 @@
-// The face of regular expressions: one search, or all of them in a row.
+// The interface of regular expressions: one search, or all matches in sequence.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@ Regex& Regex::operator=(Regex&&) noexcept = default;
 Regex::~Regex() = default;
 
 Regex Regex::compile(std::string_view pattern) {
-    // A thread's own, so that there is no lock, which a fork could lose.
+    // Per thread, because a fork could lose a lock.
     static thread_local std::map<std::string, std::weak_ptr<const Program>, std::less<>> known;
     static thread_local size_t most_known = 0;
     auto place = known.find(pattern);
@@ -75,7 +75,7 @@ void Regex::find_all(Bytes text, std::vector<Match>* matches) const {
         return;
     }
     regex::Machine machine(program_->code, text);
-    // An empty match right behind the match before it does not count.
+    // An empty match directly behind the previous match does not count.
     size_t from = 0;
     size_t last_end = SIZE_MAX;
     while (from <= text.size && machine.find(from, &match)) {

@@ -1,4 +1,4 @@
-// What a text must hold for a pattern to match: without it, no way through the pattern needs to be tried.
+// The requirements that a text must fulfil for a pattern to match. Without them, no match is attempted.
 #include <algorithm>
 
 #include "regex/regex_program.h"
@@ -19,8 +19,8 @@ bool is_rarer(const Need& a, const Need& b) {
 
 namespace {
 
-constexpr size_t kMaxText = 64;     // bytes of a string that are looked for
-constexpr uint32_t kMaxBytes = 16;  // sets of more are in most texts
+constexpr size_t kMaxText = 64;     // bytes of a string to search
+constexpr uint32_t kMaxBytes = 16;  // larger sets occur in most texts
 
 Need need_of_text(const std::u32string& text) {
     Need need;
@@ -30,7 +30,7 @@ Need need_of_text(const std::u32string& text) {
     return need;
 }
 
-// The best ones; of equal ones the last, since the first byte of a match is looked for anyway.
+// Keeps the best ones; of equal ones the last, because a match's first byte is searched anyway.
 void keep_best(std::vector<Need>* all) {
     if (all->size() <= kMaxNeeds) return;
     std::reverse(all->begin(), all->end());
@@ -72,10 +72,10 @@ std::vector<Need> collect(const Node& node) {
         case NodeKind::group:
             return collect(node.child());
         case NodeKind::look:
-            // What look-behind sees is before the match.
+            // Look-behind sees text before the match.
             if (!node.behind && !node.negative) return collect(node.child());
             break;
-        case NodeKind::same:  // which its group asked for
+        case NodeKind::same:  // its group has the same requirement
         case NodeKind::anchor:
             break;
     }

@@ -1,4 +1,4 @@
-// Oniguruma's syntax, from the text of a pattern to a tree.
+// Parses Oniguruma's syntax, from the text of a pattern to a tree.
 #include <algorithm>
 
 #include "crayon/unicode/unicode.h"
@@ -24,7 +24,7 @@ struct Quantifier {
     bool possessive = false;
 };
 
-// The place of a quantifier among ? * + ?? *? +?; -1 when it is another.
+// The index of a quantifier among ? * + ?? *? +?; -1 for others.
 int simple_type(const Node& q) {
     if (q.min == 0 && q.max == 1) return q.greedy ? 0 : 3;
     if (q.min == 0 && q.max == kInfinite) return q.greedy ? 1 : 4;
@@ -34,7 +34,7 @@ int simple_type(const Node& q) {
 
 enum class Reduction : uint8_t { as_is, keep_inner, star, lazy_star, lazy_optional, plus_lazily };
 
-// What Oniguruma makes of a quantifier on a quantifier: a row for the inner one, a column for the outer one.
+// How Oniguruma combines a quantifier with another one around it: a row for the inner one, a column for the outer one.
 constexpr Reduction kKeep = Reduction::keep_inner;
 constexpr Reduction kStar = Reduction::star;
 constexpr Reduction kLazyStar = Reduction::lazy_star;
@@ -82,7 +82,7 @@ class Parser {
     NodePtr run() {
         NodePtr node = parse_alternatives();
         if (!r_.done()) r_.refuse("an unmatched )");
-        // Plain groups have no numbers then.
+        // Plain groups have no numbers if named ones exist.
         if (refers_ && named_) r_.unsupported("back references and named groups");
         return node;
     }
@@ -142,7 +142,7 @@ class Parser {
         }
     }
 
-    // `previous`: what stands before it in its branch, or null.
+    // `previous`: the node before it in its branch, or null.
     NodePtr parse_piece(const Node* previous) {
         Quantifier q{0, 0};
         if (parse_quantifier(&q)) r_.refuse("a repeat operator without a target");
@@ -190,7 +190,7 @@ class Parser {
         return r_.at > begin;
     }
 
-    // {n}, {n,m}, {n,}, {,m}; what is none of them is text. A first number above the second means possessive.
+    // {n}, {n,m}, {n,}, {,m}; other text is literal. If the first number exceeds the second, the repeat is possessive.
     bool parse_interval(Quantifier* q, bool* fixed) {
         const size_t begin = r_.at++;
         const bool low = parse_number(&q->min);
@@ -268,7 +268,7 @@ class Parser {
             outer.children = std::move(inner->children);
     }
 
-    // The set of group `number` when `previous` is that group, of one character, or is a reference to it; else null.
+    // The set of group `number` if `previous` is that group, of one character, or a reference to it; else null.
     static std::shared_ptr<const CharSet> referred(const Node* previous, uint32_t number) {
         if (previous->kind == NodeKind::group)
             return previous->number == number && is_one_char(previous->child()) ? set_of(previous->child()) : nullptr;
@@ -276,8 +276,8 @@ class Parser {
         return previous->kind == NodeKind::same && previous->number == number ? previous->set : nullptr;
     }
 
-    // \N right behind group N, which is one character, or behind another \N there: that character again. Null, with
-    // nothing read, for anything else.
+    // \N directly behind group N, which is one character, or behind another \N there: that character again. Returns
+    // null, with nothing read, for other text.
     NodePtr parse_back_reference(const Node* previous) {
         if (previous == nullptr || options_.ignore_case || !r_.sees(U'\\') || r_.at + 1 >= r_.chars.size())
             return nullptr;
@@ -437,8 +437,7 @@ class Parser {
         return node;
     }
 
-    // (?imx-imx) changes what follows, alternatives included, up to the end of the group around it; (?imx-imx:...) does
-    // not.
+    // (?imx-imx) applies up to the end of the enclosing group, across alternatives; (?imx-imx:...) only inside.
     NodePtr parse_options() {
         Options changed = options_;
         bool on = true;
@@ -469,11 +468,11 @@ class Parser {
 
     Reader r_;
     Options options_;
-    size_t groups_ = 0;  // that are open, and one for the pattern itself
+    size_t groups_ = 0;  // open groups, and one for the pattern itself
     size_t repeats_ = 0;
     uint32_t captures_ = 0;  // plain groups so far
-    bool named_ = false;     // there is a group with a name
-    bool refers_ = false;    // there is a back reference
+    bool named_ = false;     // a named group exists
+    bool refers_ = false;    // a back reference exists
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a pattern is compiled to: instructions for a backtracking machine whose stack is explicit.
+// The result of compiling a pattern: instructions for a backtracking machine with an explicit stack.
 #pragma once
 
 #include <array>
@@ -13,28 +13,28 @@
 namespace crayon::regex {
 
 enum class Op : uint8_t {
-    text,          // the `b` bytes at `a` of Program::bytes
-    set,           // one character of set `a`
-    loop,          // set `a`, `b` to `c` times, the most first; `d`: filter of what comes next
-    loop_lazy,     // the same, the fewest first
-    loop_final,    // the same as loop, without coming back
-    same,          // the character before here, `b` to `c` times more, the most, without coming back
-    jump,          // to `a`
-    choose,        // the branches of Choice `a`, in order
-    empty_begin,   // register `a` = here
-    empty_end,     // to `b` when nothing was matched since empty_begin
-    count_begin,   // register `a` = 0
-    count,         // by register `a`: at least `b` and at most `c` times what follows, then to `d`; see `flag`
-    count_next,    // register `a` + 1, to `b`
-    final_begin,   // register `a` = height of the stack
-    final_end,     // back to that height
-    look_begin,    // registers `a`, `a` + 1 = height, here; when negative, on failure goes on at `b`
-    look_end,      // back to that height and place; when negative, fails
-    step_back,     // `b` characters back, then up to `c`
-    behind_begin,  // register `a` = limit; nothing is matched beyond here
-    behind_end,    // fails unless here is the place of look_begin `b`; limit = register `a`
-    next_set,      // the next character is in set `a`; when negative (`flag`), is not, or there is none
-    previous_set,  // the same of the previous one
+    text,         // a, b: matches the `b` bytes at `a` of Program::bytes
+    set,          // a: matches one character of set `a`
+    loop,         // a, b, c, d: matches set `a`, `b` to `c` times, greedily; `d` is a filter of the next byte
+    loop_lazy,    // a, b, c, d: the same, lazily
+    loop_final,   // a, b, c, d: the same as loop, possessively
+    same,         // b, c: repeats the character before here `b` to `c` times more, possessively
+    jump,         // a: jumps to `a`
+    choose,       // a: tries the branches of Choice `a`, in order
+    empty_begin,  // a: register `a` = here
+    empty_end,    // a, b: jumps to `b` if nothing was matched since empty_begin
+    count_begin,  // a: register `a` = 0
+    count,  // a, b, c, d: counts in register `a`; runs the next code `b` to `c` times, then jumps to `d`; see `flag`
+    count_next,    // a, b: increments register `a`, jumps to `b`
+    final_begin,   // a: register `a` = height of the stack
+    final_end,     // a: drops the stack to that height
+    look_begin,    // a, b: registers `a`, `a` + 1 = height, here; if negative, a failure continues at `b`
+    look_end,      // a: returns to that height and place; if negative, fails
+    step_back,     // b, c: steps `b` characters back, then up to `c`
+    behind_begin,  // a: register `a` = limit; sets the limit to here
+    behind_end,    // a, b: fails unless here is the place of look_begin `b`; limit = register `a`
+    next_set,      // a: the next character must be in set `a`; if negative (`flag`), must not, or be missing
+    previous_set,  // a: the same for the previous character
     begin_line,
     end_line,
     begin_text,
@@ -52,11 +52,11 @@ struct Instruction {
     uint32_t a = 0, b = 0, c = 0, d = 0;
 };
 
-// A set of code points for testing: by its first byte, then in blocks of 256 bits.
+// A set of code points for tests: by first byte, then in blocks of 256 bits.
 struct MatchSet {
     enum Kind : uint8_t { none = 0, all = 1, some = 2 };
-    std::array<uint8_t, 256> first;  // all: every character that begins with this byte
-    std::vector<uint16_t> index;     // block of code point / 256; beyond its end: `beyond`
+    std::array<uint8_t, 256> first;  // all: every character with this first byte is a member
+    std::vector<uint16_t> index;     // block of code point / 256; `beyond` behind its end
     std::vector<std::array<uint64_t, 4>> blocks;
     bool beyond = false;
 
@@ -72,7 +72,7 @@ struct MatchSet {
 using ByteSet = std::array<bool, 256>;
 ByteSet first_bytes(const CharSet& set);
 
-// Which of up to 64 branches can match where the next byte is this one; 256: at the end.
+// Which of up to 64 branches can match, by the next byte; index 256: at the end.
 struct Choice {
     std::vector<uint32_t> targets;
     std::array<uint64_t, 257> viable;
@@ -80,7 +80,7 @@ struct Choice {
 
 constexpr uint32_t kNoFilter = 0xFFFFFFFF;
 
-// What every match has somewhere at or behind its beginning: a string or, when that is empty, one of these bytes.
+// A requirement at or behind every match's beginning: `text`, or if that is empty, one of `bytes`.
 struct Need {
     std::string text;
     std::vector<uint32_t> failure;  // of text
@@ -92,7 +92,7 @@ Need need_of(const ByteSet& bytes);
 bool is_rarer(const Need& a, const Need& b);
 
 struct Node;
-// At most kMaxNeeds of them, those that are likely to be missing.
+// At most kMaxNeeds requirements, the ones most likely to be missing.
 std::vector<Need> needs(const Node& root);
 
 void append_utf8(uint32_t code_point, std::string* out);
@@ -105,16 +105,16 @@ struct Code {
     std::vector<Choice> choices;
     std::vector<ByteSet> filters;
     uint32_t registers = 0;
-    uint32_t word_set = 0;  // where a word boundary is asked for
+    uint32_t word_set = 0;  // for word boundaries
     bool anywhere = true;   // a match can be empty or begin with any byte
-    ByteSet first{};        // otherwise: the bytes it begins with
-    bool at_start = false;  // it matches at the start of a text, or nowhere
+    ByteSet first{};        // otherwise: the possible first bytes
+    bool at_start = false;  // only matches at the start of a text
     std::vector<Need> needs;
 };
 
 Code compile(std::string_view pattern);
 
-// The search for a string that is not empty: how far a match of it goes on when its next byte is not there.
+// The search for a string that is not empty. The table says how long a partial match stays after a mismatch.
 std::vector<uint32_t> failure_table(std::string_view word);
 bool find_literal(std::string_view word, const std::vector<uint32_t>& failure, Bytes text, size_t from,
                   Regex::Match* match);

@@ -1,4 +1,4 @@
-// Sets of characters in the form that matching tests them in.
+// Sets of characters, in the form that matching tests.
 #include <algorithm>
 #include <map>
 
@@ -66,7 +66,7 @@ MatchSet::MatchSet(const CharSet& set) {
         while (range != set.ranges().end() && range->last < begin) ++range;
         for (auto r = range; r != set.ranges().end() && r->first <= end; ++r)
             add_to_block(std::max(r->first, begin) - begin, std::min(r->last, end) - begin, &block);
-        if (page > 0 && block == last_block) {  // as most are
+        if (page > 0 && block == last_block) {  // as for most pages
             index[page] = index[page - 1];
             continue;
         }

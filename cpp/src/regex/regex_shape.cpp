@@ -1,4 +1,4 @@
-// What can be told of a pattern from the shape of its tree, before anything is compiled.
+// Properties of a pattern's tree, before compilation.
 #include <algorithm>
 
 #include "regex/regex_syntax.h"
@@ -7,7 +7,7 @@ namespace crayon::regex {
 
 namespace {
 
-constexpr uint32_t kMaxUnrolled = 128;  // instructions that repeating by copies may make
+constexpr uint32_t kMaxUnrolled = 128;  // most instructions that copies of a repeat may take
 
 bool is_zero_width(const Node& node) {
     if (node.kind == NodeKind::look || node.kind == NodeKind::anchor) return true;
@@ -86,8 +86,8 @@ bool may_be_empty(const Node& node) {
     return true;
 }
 
-// Whether a repeat is made of copies; otherwise it counts. The empty match of a body ends a loop that counts, and not
-// one of copies: Oniguruma counts those of limited repeats.
+// Whether a repeat is compiled to copies of its body instead of a counter. An empty match of the body ends a counting
+// loop but not copies: Oniguruma counts the empty matches of limited repeats.
 bool is_unrolled(const Node& repeat) {
     if (copies(repeat) <= 1) return true;
     if (repeat.max != kInfinite && may_be_empty(repeat.child())) return false;

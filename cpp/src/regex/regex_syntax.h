@@ -1,4 +1,4 @@
-// The tree that a pattern is parsed to, with nothing left that depends on options: case and extended mode are gone.
+// The tree of a parsed pattern. Options such as case and extended mode are already applied.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace crayon::regex {
 constexpr uint32_t kInfinite = 0xFFFFFFFF;
 
 enum class NodeKind : uint8_t {
-    string,  // code points, as they are; matches the empty string when there are none
+    string,  // code points, unchanged; an empty string matches the empty text
     set,     // one character
-    same,    // the character before here, once more: one of `set`
-    list,    // children in a row
+    same,    // the previous character once more: one of `set`
+    list,    // children in sequence
     alt,     // the first child that leads to a match
     repeat,  // one child, min to max times
     atomic,  // one child, whose first match is final
-    group,   // one child: a capture, or a group with options of its own
-    look,    // one child, looked at from here
+    group,   // one child: a capture, or a group with its own options
+    look,    // one child, matched without consuming text
     anchor,
 };
 
@@ -54,7 +54,7 @@ struct Node {
     uint32_t min = 0;  // repeat: times; look behind: characters
     uint32_t max = 0;
     uint32_t number = 0;  // capture, same: of the plain group; 0 for a named one
-    uint32_t size = 0;    // instructions, about; by measure()
+    uint32_t size = 0;    // approximate number of instructions; set by measure()
     std::u32string text;
     std::shared_ptr<const CharSet> set;  // set, same
     std::vector<NodePtr> children;
@@ -77,7 +77,7 @@ inline NodePtr make_set(CharSet set) {
     return node;
 }
 
-// Errors quote the pattern, which may be long.
+// Errors quote the pattern, shortened if it is long.
 [[noreturn]] void fail(ErrorKind kind, std::string_view pattern, const std::string& what);
 
 // The text of a pattern while it is read.
@@ -98,8 +98,8 @@ struct Reader {
     [[noreturn]] void unsupported(const std::string& what) const { fail(ErrorKind::unsupported, pattern, what); }
 };
 
-// A character class, from behind its '['. `negated` tells of a '^' of the class itself, already applied to `set`, whose
-// complement is then what was listed.
+// A character class, read from behind its '['. `negated`: the class begins with '^', so `set` is the complement of
+// `listed`.
 struct ClassSet {
     CharSet listed;
     bool negated = false;
@@ -107,31 +107,31 @@ struct ClassSet {
 };
 ClassSet parse_class(Reader& reader);
 
-// The escape behind a backslash that both classes and patterns have: a property, or one character. False, with nothing
-// read, when it is neither.
+// Reads an escape that is valid in classes and patterns, from behind its backslash: a property, or one character.
+// Returns false, with nothing read, for other escapes.
 bool parse_set_escape(Reader& reader, bool in_class, CharSet* set);
 bool parse_char_escape(Reader& reader, bool in_class, uint32_t* code_point);
 
 NodePtr parse(std::string_view pattern);
 
-// A class that ignores case: also what folds to several characters.
+// A class that ignores case, including foldings to several characters.
 NodePtr expand_class(const ClassSet& cls);
 // Replaces strings that ignore case by sets and alternatives.
 void expand_case(NodePtr& node, bool behind);
-// Checks what look-behind holds and sets its bounds.
+// Checks the content of look-behind and sets its bounds.
 void check_look_behind(Node& node, std::string_view pattern);
-// Drops groups, joins and merges what can be.
+// Drops groups, and joins and merges nodes where possible.
 void simplify(NodePtr& node);
 
 bool is_one_char(const Node& node);
-// Of one character: what it can be.
+// The set of a node that matches one character.
 std::shared_ptr<const CharSet> set_of(const Node& node);
-// A match begins with look-ahead and then all that is left of the text.
+// Whether a match begins with look-ahead and then takes all remaining text.
 bool takes_all_after_look_ahead(const Node& root);
 bool may_be_empty(const Node& node);
-// A match can always be found, if need be an empty one.
+// Whether a match can always be found, possibly an empty one.
 bool cannot_fail(const Node& node);
-// Of a repeat: how many copies of its body it is, and whether copies are what it is made of.
+// For a repeat: the number of copies of its body, and whether it is compiled to copies.
 uint32_t copies(const Node& repeat);
 bool is_unrolled(const Node& repeat);
 // Sets Node::size.

@@ -6,8 +6,8 @@
 
 namespace crayon {
 
-// Whether a published pattern always begins a pretoken at the border, and the pretokens before it stay as they are when
-// the text ends there.
+// Whether a published pattern always begins a pretoken at the border, and pretokens before it do not depend on the text
+// behind it.
 bool family_divides(Family family, Flavor flavor, const Border& border);
 
 }  // namespace crayon

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNames[kFamilyCount] = {"whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"};
 
-// Which engines read a spelling as the family that it is listed under.
+// The regex engines that read a spelling as the family that lists it.
 enum Readers : uint32_t { kOnigurumaReads = 1, kRustReads = 2, kBothRead = 3 };
 
 struct Spelling {
@@ -18,16 +18,16 @@ struct Spelling {
     std::string_view pattern;
 };
 
-// The parts that several spellings share.
+// Parts that several spellings share.
 #define FOLDED_CONTRACTIONS R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|)"
 #define CONTRACTION_TAIL R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
 #define CASED_WORDS(tail)                                                                  \
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)" tail \
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)" tail "|"
 
-// The first spelling of each family is its canonical one. Two readings to keep in mind: to Oniguruma `{1,3}+` is a
-// repeated repeat, to the regex crate it is possessive; `$` is the end of a line to Oniguruma and the end of the text
-// to the regex crate, which is why the canonical cl100k says `\z`.
+// The first spelling of each family is its canonical one. Two differences matter. `{1,3}+` is a repeated repeat for
+// Oniguruma, and possessive for the regex crate. `$` is the end of a line for Oniguruma, and the end of the text for
+// the regex crate, so the canonical cl100k uses `\z`.
 constexpr Spelling kSpellings[] = {
     // GPT-2 as released, ByteLevel's own, tiktoken before 0.5
     {Family::gpt2, kBothRead, R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"},
@@ -65,7 +65,7 @@ constexpr Spelling kSpellings[] = {
     {Family::tekken, kBothRead, CASED_WORDS("") R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
-// Kimi K2's: Han apart from other words.
+// Kimi K2's pattern, which separates Han from other words.
 constexpr std::string_view kReadAlike =
     R"([\p{Han}]+)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+)" CONTRACTION_TAIL
@@ -125,7 +125,7 @@ std::vector<std::string_view> known_patterns(Flavor flavor) {
 }
 
 ScanFunction find_scanner(Family family, Flavor, CpuLevel level) {
-    // One scanner serves both flavors: their classes and foldings are the same in the versions measured.
+    // One scanner serves both flavors: their classes and foldings are equal in the measured versions.
     ScanFunction scanner = nullptr;
 #if CRAYON_X86_64
     if (level == CpuLevel::avx512) scanner = avx512_scanner(family);
@@ -136,7 +136,7 @@ ScanFunction find_scanner(Family family, Flavor, CpuLevel level) {
     (void)level;
 #endif
     if (scanner == nullptr) scanner = scalar_scanner(family);
-    if (scanner == nullptr) throw Error(ErrorKind::argument, "there is no pretokenizer family with this number");
+    if (scanner == nullptr) throw Error(ErrorKind::argument, "unknown number of a pretokenizer family");
     return scanner;
 }
 

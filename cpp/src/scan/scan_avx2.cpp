@@ -19,17 +19,17 @@ inline __m256i equal_to(__m256i v, char c) {
     return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
 }
 
-// first <= v <= last, for bytes.
+// first <= v <= last, per byte.
 inline __m256i in_range(__m256i v, uint8_t first, uint8_t last) {
     const __m256i moved = _mm256_sub_epi8(v, _mm256_set1_epi8(static_cast<char>(first)));
     const __m256i width = _mm256_set1_epi8(static_cast<char>(last - first));
     return _mm256_cmpeq_epi8(_mm256_min_epu8(moved, width), moved);
 }
 
-// Entries of a row of 64 by the low six bits of each byte.
+// Looks up the low six bits of each byte in a row of 64 entries.
 inline __m256i look_up(__m256i v, const __m256i (&row)[4]) {
     const __m256i low = _mm256_and_si256(v, _mm256_set1_epi8(0x0F));
-    const __m256i bit4 = _mm256_slli_epi16(v, 3);  // in the bit that a blend looks at
+    const __m256i bit4 = _mm256_slli_epi16(v, 3);  // moved to the bit that a blend tests
     const __m256i bit5 = _mm256_slli_epi16(v, 2);
     const __m256i lower = _mm256_blendv_epi8(_mm256_shuffle_epi8(row[0], low), _mm256_shuffle_epi8(row[1], low), bit4);
     const __m256i upper = _mm256_blendv_epi8(_mm256_shuffle_epi8(row[2], low), _mm256_shuffle_epi8(row[3], low), bit4);
@@ -109,7 +109,7 @@ struct Avx2 {
         return classify_blocks<Avx2, family>(p, v, not_ascii, size, m);
     }
 
-    // Eight at a time, so that the number of bits decides few branches; `ends` has room for all 64.
+    // Stores eight at a time, so that the number of bits decides few branches; `ends` has room for all 64.
     static size_t store(uint64_t starts, size_t pos, size_t* ends) {
         const size_t count = static_cast<size_t>(_mm_popcnt_u64(starts));
         for (; starts != 0; ends += 8) {

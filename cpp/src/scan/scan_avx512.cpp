@@ -3,7 +3,7 @@
 
 #if CRAYON_X86_64
 
-// GCC's own header says "undefined" by initializing a variable with itself, and GCC 12 warns of it (its bug 105593).
+// GCC's own header initializes a variable with itself to mean "undefined", and GCC 12 warns about it (its bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -46,7 +46,7 @@ constexpr AsciiFlags ascii_flags() {
 
 constexpr AsciiFlags kAsciiFlags = ascii_flags();
 
-// Each flag 64 times: an operand in memory costs less than a broadcast in each window.
+// Each flag 64 times: a memory operand costs less than a broadcast in each window.
 struct FlagVectors {
     alignas(64) uint8_t of[8][64];
 };
@@ -125,7 +125,7 @@ struct Avx512 {
         return classify_blocks<Avx512, family>(p, v, not_ascii, size, m);
     }
 
-    // Positions as bytes side by side, then eight at a time; `ends` has room for all 64.
+    // Compresses positions as bytes, then widens eight at a time; `ends` has room for all 64.
     static size_t store(uint64_t starts, size_t pos, size_t* ends) {
         const size_t count = static_cast<size_t>(_mm_popcnt_u64(starts));
         const __m512i base = _mm512_set1_epi64(static_cast<long long>(pos));

@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// Null where the set has none for the family.
+// Null if the instruction set has no scanner for the family.
 ScanFunction scalar_scanner(Family family);
 
 #if CRAYON_X86_64

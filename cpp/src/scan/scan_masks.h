@@ -1,9 +1,16 @@
-// Pretoken starts of up to 64 bytes at once, by bit arithmetic on class masks: for all instruction sets
-// (scan_window.h), and for a thread of a GPU (gpu/boundaries.h).
+// Finds the starts of pretokens in up to 64 bytes at once, by bit arithmetic on class masks. Used by all instruction
+// sets (scan_window.h), and by the threads of a GPU (gpu/boundaries.h).
 //
-// A window begins at a pretoken's start, so nothing before it matters and no state goes from window to window. Every
-// byte has the class of the character that it belongs to. From the masks come all starts in the window; those whose
-// proof needs no byte behind the window are kept. Unnamed namespace: class_lookup.h.
+// A window begins at a pretoken's start, so it needs no state from earlier text. Every byte has the class of its
+// character. The masks give all starts in the window; those proven without a byte behind the window are kept. The
+// unnamed namespace is explained in class_lookup.h.
+//
+// Example (gpt2), with bit 0 at the left:
+//    text     to be 42
+//    letters  11_11___
+//    blanks   __1__1__
+//    numbers  ______11
+//    starts   1_1__1__  "to", " be", " 42"
 #pragma once
 
 #include "scan/scan_rules.h"
@@ -16,34 +23,34 @@ namespace crayon {
 namespace {
 
 constexpr size_t kWindow = 64;
-// A start at bit i is proven by bits up to i + 3 (behind white space, which has three bytes at most, comes more of it
-// or not; the contraction of an apostrophe at i looks as far as i + 2), runs of white space apart.
+// Bits up to i + 3 prove a start at bit i, except for runs of white space. A white-space character has at most three
+// bytes, and more may follow it. The contraction of an apostrophe at i extends to i + 2.
 constexpr uint32_t kLookAhead = 3;
-// A pretoken that goes on for this many bytes is followed window by window, not by the rules.
+// A pretoken of at least this many bytes is scanned window by window, not by the rules.
 constexpr uint32_t kLong = 32;
 
-// One bit for each byte of the window. `classify` may leave zero what the family does not ask for, and give anything
-// for bytes that are not ASCII. To a family with cased words, marks are letters.
+// One bit per byte of the window. `classify` may leave masks zero that the family does not use, and gives undefined
+// bits for non-ASCII bytes. For a family with cased words, marks count as letters.
 struct Masks {
     uint64_t letters;  // in both cases
     uint64_t upper;
     uint64_t numbers;
     uint64_t blanks;  // U+0020
     uint64_t breaks;  // CR and LF
-    uint64_t spaces;  // all white space, the two above included
+    uint64_t spaces;  // all white space, including the two above
     uint64_t quotes;  // the apostrophe
     uint64_t slashes;
-    // Only of characters that are not ASCII, set by `classify_multibyte`.
+    // Only for non-ASCII characters, set by `classify_multibyte`.
     uint64_t caseless;       // letters without case, and marks
     uint64_t marks;          // for cased words only
-    uint64_t continuations;  // bytes of characters but their first
+    uint64_t continuations;  // all bytes of characters but their first
 };
 
 CRAYON_DEVICE inline uint64_t bit(uint32_t index) {
     return uint64_t{1} << index;
 }
 
-// Of a word that is not zero.
+// `word` must not be zero.
 CRAYON_DEVICE inline uint32_t lowest_bit(uint64_t word) {
 #if defined(__CUDA_ARCH__)
     return static_cast<uint32_t>(__ffsll(static_cast<long long>(word))) - 1;
@@ -72,19 +79,23 @@ CRAYON_DEVICE inline uint64_t bits_below(uint32_t count) {
     return count >= 64 ? ~uint64_t{0} : bit(count) - 1;
 }
 
-// The bits after each bit of `from` as long as they are in `run`: a carry runs up from the first and clears them. A
-// second bit of `from` in the same run stays set in the sum, hence the `|`. `from` lies within `run`.
+// The bits of `run` from each bit of `from` upwards, without a gap. `from` must be a subset of `run`. A carry runs up
+// from the first bit and clears the run; a second bit of `from` in the same run stays set in the sum, hence the `|`.
+// Example, with bit 0 at the right:
+//    run   0111_0110
+//    from  0010_0010
+//    flood 0110_0110
 CRAYON_DEVICE inline uint64_t flood(uint64_t run, uint64_t from) {
     return (run & ~(run + from)) | from;
 }
 
 struct Starts {
-    uint64_t bits;   // where pretokens start; bit 0 may be anything
-    uint32_t limit;  // bits above this one are not to be used
+    uint64_t bits;   // starts of pretokens; bit 0 is undefined
+    uint32_t limit;  // bits above this one are not proven
     bool whole;      // the text ends with the window, and the limit is its last byte
 };
 
-// Where groups of up to `most` numbers start, one number after the other.
+// The starts of groups of up to `most` numbers, found one number at a time.
 template <uint32_t most>
 CRAYON_DEVICE inline uint64_t number_groups(uint64_t numbers, uint64_t continuations) {
     const uint64_t first = numbers & ~(numbers << 1);
@@ -101,14 +112,15 @@ CRAYON_DEVICE inline uint64_t number_groups(uint64_t numbers, uint64_t continuat
     return starts;
 }
 
-// What cased words add in a window that is not all ASCII. A cut is before a capital letter: behind a small one and what
-// has no case after it, or, when the capitals are the last of the word, behind the last letter without case.
+// Adds starts inside cased words, for a window that is not all ASCII. A cut is before a capital, behind a lowercase
+// letter and the caseless ones after it. If the capitals are the word's last, the cut is behind the last caseless
+// letter.
 CRAYON_DEVICE inline Starts cased_starts(const Masks& m, uint64_t letters, uint64_t stranded, uint32_t size,
                                          Starts found) {
     const uint64_t upper = letters & m.upper;
     const uint64_t lower = letters & ~m.upper & ~m.caseless;
     found.bits |= upper & flood(lower | (letters & m.caseless), lower) << 1;
-    // A mark that belongs to the punctuation before it: left to the rules.
+    // A mark that belongs to the punctuation before it is left to the rules.
     if (stranded != 0 && lowest_bit(stranded) <= found.limit) found.limit = lowest_bit(stranded) - 1;
     for (uint64_t left = upper & ~(upper << 1) & m.caseless << 1; left != 0; left &= left - 1) {
         const uint32_t index = lowest_bit(left);
@@ -123,7 +135,7 @@ CRAYON_DEVICE inline Starts cased_starts(const Masks& m, uint64_t letters, uint6
     return found;
 }
 
-// Starts inside the window of `size` bytes at p. `wide`: some of them may not be ASCII. `last`: the text ends here.
+// The starts inside the window of `size` bytes at p. `wide`: some bytes may not be ASCII. `last`: the text ends here.
 template <Family family, bool wide>
 CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size, bool last) {
     constexpr Rules rules = rules_of(family);
@@ -136,7 +148,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
     const uint64_t breaks = m.breaks & valid;
     const uint64_t others = valid & ~(letters | numbers | spaces);
 
-    // What [\r\n]* (or [\r\n/]*) takes after punctuation, and what is left of punctuation and of white space.
+    // Line breaks that [\r\n]* (or [\r\n/]*) takes behind punctuation, and the remaining punctuation and white space.
     uint64_t taken = 0;
     if constexpr (rules.breaks) {
         const uint64_t tail = rules.slashes ? breaks | (m.slashes & valid) : breaks;
@@ -145,17 +157,17 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
     const uint64_t punctuation = others & ~taken;
     const uint64_t white = spaces & ~taken;
 
-    // Punctuation: the first of a run, unless a blank before it took it along.
+    // Punctuation: the first of a run, unless it belongs to a blank before it.
     const uint64_t punctuation_starts = punctuation & ~(punctuation << 1) & ~(blanks << 1);
     uint64_t starts = punctuation_starts;
 
     // Words.
     const uint64_t first_letters = letters & ~(letters << 1);
-    uint64_t stranded = 0;  // marks behind punctuation that is no prefix
+    uint64_t stranded = 0;  // marks behind punctuation that cannot be a prefix
     if constexpr (rules.words == Words::spaced) {
         starts |= first_letters & ~(blanks << 1);
     } else {
-        // A prefix is white space (the last of a run always starts a pretoken) or punctuation that starts one.
+        // A prefix is white space (the last of a run always starts a pretoken), or punctuation that starts a pretoken.
         uint64_t prefixes = punctuation_starts;
         if constexpr (wide) prefixes = flood(m.continuations | prefixes, prefixes);
         starts |= first_letters & ~((white & ~breaks) << 1) & ~(prefixes << 1);
@@ -177,21 +189,21 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
         for (uint64_t group = first_numbers << 3 & fourth; group != 0; group = group << 3 & fourth) starts |= group;
     }
 
-    // White space: the first of a run, and the last one when the run ends inside the window, which goes with what
-    // follows or stays alone.
+    // White space: the first of a run. If the run ends inside the window, also its last character, which joins the next
+    // pretoken or stays alone.
     starts |= white & ~(white << 1);
     uint64_t last_white = white & ~(white >> 1) & ~breaks;
     if constexpr (wide) {
-        // The last byte, from which it is up to two bytes to the first.
+        // From the last byte it is up to two bytes to the first.
         for (int i = 0; i < 2; ++i) last_white = (last_white & ~m.continuations) | (last_white & m.continuations) >> 1;
     }
     starts |= last_white;
     if constexpr (rules.breaks) {
-        // The run is cut behind its last CR or LF: where blanks follow one and no other follows them.
+        // Cuts the run behind its last CR or LF: where blanks follow one and no other CR or LF follows them.
         const uint64_t gaps = white & ~breaks;
         uint64_t behind = gaps & (white & breaks) << 1;
         if (flood(gaps, behind) << 1 & breaks) {
-            // Some gap may be followed by another CR or LF: rare, one at a time.
+            // Another CR or LF may follow some gap: rare, so one at a time.
             for (uint64_t left = behind; left != 0; left &= left - 1) {
                 const uint32_t index = lowest_bit(left);
                 const uint64_t past = (gaps >> index) + 1;
@@ -224,7 +236,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
         if (behind == nullptr) continue;
         const uint32_t next = static_cast<uint32_t>(behind - p);
         if constexpr (rules.contractions == Contractions::tail) {
-            // Right behind another contraction it is a prefix: leave it to the next window, which begins here.
+            // Directly behind another contraction the apostrophe is a prefix: the next window begins here.
             if (suffixes & bit(index)) {
                 limit = index;
                 break;
@@ -236,7 +248,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
         starts |= bit(next);
         if constexpr (rules.contractions == Contractions::tail) {
             suffixes |= bit(next);
-            // What has no case begins a word here, whatever stands before: for the next window as well.
+            // A caseless letter begins a word here, whatever precedes it; the next window must see that.
             if (wide && (m.caseless & bit(next)) && next < limit) {
                 limit = next;
                 break;
@@ -244,16 +256,15 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
         }
     }
 
-    // A run of white space that reaches the window's end may go on: only its first byte is sure.
+    // A run of white space at the window's end may continue, so only its first byte is proven.
     const uint64_t outside = valid & ~spaces;
     const uint32_t first = outside == 0 ? 0 : highest_bit(outside) + 1;
     if (first < limit) limit = first;
     return {starts, limit, last && limit == size - 1};
 }
 
-// Where scanning may go on instead of in a window without starts: the last character at `limit` or before of a word
-// that the window's first pretoken is, if a word that begins there ends where this one does. 0 when there is no such
-// place.
+// Where scanning can continue in a window without starts, inside the word that is the first pretoken. Returns the last
+// such character at or before `limit`: a word that begins there ends where this one does. Returns 0 if none exists.
 template <Family family>
 CRAYON_DEVICE inline uint32_t middle_of_word(const Masks& m, uint32_t size, uint32_t limit) {
     const uint64_t letters = m.letters & bits_below(size);
@@ -266,8 +277,8 @@ CRAYON_DEVICE inline uint32_t middle_of_word(const Masks& m, uint32_t size, uint
     if ((inside & firsts) == 0) return 0;
     const uint32_t place = highest_bit(inside & firsts);
     if constexpr (rules_of(family).words == Words::cased) {
-        // A small letter allows small ones alone from there on. Without one so far, a letter without case allows all,
-        // and capitals as long as there is none of those to which the word could fall back.
+        // After a lowercase letter only lowercase ones may follow. Before any, a caseless letter may be such a place. A
+        // capital may be one while the word has no caseless letter to fall back to.
         const uint64_t upper = m.upper & inside;
         const uint64_t caseless = m.caseless & inside;
         const bool small = (inside & ~upper & ~caseless) != 0;

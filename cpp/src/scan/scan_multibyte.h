@@ -1,13 +1,13 @@
-// The classes of a window's characters that are not ASCII, for instruction sets that compare and look up 64 bytes at
-// once. Unnamed namespace: see class_lookup.h.
+// The classes of a window's non-ASCII characters, for instruction sets that compare and look up 64 bytes at once. The
+// unnamed namespace is explained in class_lookup.h.
 //
-// Bits are at the characters' first bytes until the end. Texts keep to few alphabets, so characters are done by blocks
-// of 64 code points, those that differ in the last byte alone: one look-up of all last bytes in the block's row of the
-// class table serves every character of the block. Ideographs and Hangul, of which a window holds many blocks, are
-// letters by range. An instruction set brings
-//   equal(bytes, b), at_least(bytes, b): masks of comparisons, unsigned;
-//   rows(bytes, row): the flags below for the low six bits of each byte, by a row of 64 class-table entries;
-//   has(flags, f): the mask of bytes with flag f.
+// Bits are at the characters' first bytes until the end. Texts use few alphabets, so characters are processed by blocks
+// of 64 code points, which differ only in their last byte. One lookup of all last bytes in the block's row of the class
+// table serves every character of the block. For example, "é" (C3 A9, U+00E9) is entry 0x29 in the row of block 3.
+// Ideographs and Hangul, with many blocks per window, are letters by range. An instruction set provides:
+// - equal(bytes, b), at_least(bytes, b): masks of unsigned comparisons
+// - rows(bytes, row): the flags below for the low six bits of each byte, from a row of 64 class-table entries
+// - has(flags, f): the mask of bytes with flag f
 #pragma once
 
 #include "scan/scan_window.h"
@@ -21,9 +21,9 @@ constexpr uint8_t kCaselessFlag = 4;
 constexpr uint8_t kMarkFlag = 8;
 constexpr uint8_t kNumberFlag = 16;
 constexpr uint8_t kSpaceFlag = 32;
-constexpr uint8_t kRareFlag = 64;  // one of these two
+constexpr uint8_t kRareFlag = 64;  // a number or white space
 
-// By class, twice: table look-ups want 16 bytes.
+// By class, twice, because table lookups need 16 bytes.
 struct ClassFlags {
     uint8_t of[16];
 };
@@ -46,14 +46,14 @@ constexpr ClassFlags class_flags() {
 
 constexpr ClassFlags kClassFlags = class_flags();
 
-// `size` less what is behind an invalid byte or in a character that ends behind `size`. First bytes of characters of at
-// least two, three and four bytes are in the masks. Which second bytes are allowed is not looked at.
+// `size`, limited to whole characters before the first invalid byte. The masks have the first bytes of characters of at
+// least two, three and four bytes. Does not check the range of second bytes.
 inline uint32_t whole_characters(uint64_t two, uint64_t three, uint64_t four, uint64_t continuations, uint32_t size) {
     const uint64_t wanted = two << 1 | three << 2 | four << 3;
     const uint64_t wrong = (wanted ^ continuations) & bits_below(size);
     if (wrong != 0) size = lowest_bit(wrong);
     if (size == 0) return 0;
-    // A first byte has no other less than its length before it, so one at most is cut.
+    // Only one character can be cut, because its other bytes follow its first byte.
     uint64_t cut = two & bit(size - 1);
     if (size >= 2) cut |= three & bit(size - 2);
     if (size >= 3) cut |= four & bit(size - 3);
@@ -76,8 +76,8 @@ inline uint64_t letters_by_range(const typename Set::Bytes& bytes) {
     return found;
 }
 
-// The block of the valid or overlong or surrogate character at p: its code point without the lowest six bits, and what
-// has to be subtracted from its size to get 1. False when no valid character is like that.
+// The block of the character at p: its code point without the lowest six bits. `tail` is the number of its bytes behind
+// the first. Overlong characters and surrogates may pass. Returns false if no valid character begins so.
 inline bool block_of(const uint8_t* p, uint32_t* block, uint32_t* tail) {
     const uint32_t lead = p[0];
     if (lead < 0xE0) {
@@ -95,7 +95,7 @@ inline bool block_of(const uint8_t* p, uint32_t* block, uint32_t* tail) {
     return *block >= 0x400 && *block < 0x4400;
 }
 
-// Completes the masks of the `size` bytes at p, and returns how many of these can be used.
+// Completes the masks of the `size` bytes at p. Returns how many of these are usable.
 template <typename Set, Family family>
 inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& bytes, uint64_t not_ascii, uint32_t size,
                                 Masks& m) {

@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// One bit for each byte that is all ones or all zeros: each keeps the bit of its place, and neighbours are added.
+// One bit per byte that is all ones or all zeros: masks each byte with the bit of its place, and adds neighbours.
 inline uint64_t bits_of(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) {
     constexpr uint8_t kPlaces[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     const uint8x16_t places = vld1q_u8(kPlaces);
@@ -20,7 +20,7 @@ inline uint64_t bits_of(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) 
     return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)), 0);
 }
 
-// first <= v <= last, for bytes.
+// first <= v <= last, per byte.
 inline uint8x16_t in_range(uint8x16_t v, uint8_t first, uint8_t last) {
     return vcleq_u8(vsubq_u8(v, vdupq_n_u8(first)), vdupq_n_u8(static_cast<uint8_t>(last - first)));
 }

@@ -1,9 +1,12 @@
 // The rules of the pretokenizer families, and the portable scanner that applies them one pretoken at a time.
 //
-// Each published pattern is an ordered choice of alternatives, and the first that matches wins with its own greedy
-// length. No alternative looks behind its start, so a pretoken depends only on the text from its start on. Here the
-// choice is made by the class of the first character, and backtracking is replaced by remembering the last position to
-// which the expression could fall back. Unnamed namespace: see class_lookup.h.
+// Each published pattern is an ordered choice of alternatives; the first that matches wins, with its own greedy length.
+// No alternative looks behind its start, so a pretoken depends only on the text from its start on. Here the class of
+// the first character selects the alternative. Instead of backtracking, the code remembers the last position to which
+// the expression could fall back. The unnamed namespace is explained in class_lookup.h.
+//
+// Example (cl100k): " isn't" begins with a blank before a letter, so the alternative of words takes " isn". The
+// apostrophe before "t" then selects the contraction "'t".
 #pragma once
 
 #include "crayon/scan/pattern_families.h"
@@ -15,22 +18,22 @@ namespace {
 enum class Contractions {
     none,
     lower,   // 's|'t|'re|'ve|'m|'ll|'d
-    folded,  // (?i:'s|'t|'re|'ve|'m|'ll|'d), which takes U+017F for an s
+    folded,  // (?i:'s|'t|'re|'ve|'m|'ll|'d), in which U+017F matches s
     tail,    // the same, optional, at the end of a word
 };
 
 enum class Words {
     spaced,    // ` ?\p{L}+`
     prefixed,  // `[^\r\n\p{L}\p{N}]?\p{L}+`
-    cased,     // the same prefix before capital letters and then small ones
+    cased,     // the same prefix before capital letters and then lowercase ones
 };
 
 struct Rules {
     Contractions contractions;
     Words words;
     uint32_t digits;     // longest group of numbers; 0: ` ?\p{N}+`
-    bool breaks;         // `\s*[\r\n]+`, and [\r\n]* after punctuation
-    bool slashes;        // [\r\n/]* after punctuation instead
+    bool breaks;         // `\s*[\r\n]+`, and [\r\n]* behind punctuation
+    bool slashes;        // [\r\n/]* behind punctuation instead
     bool ends_together;  // `\s+$` first: all white space at the end of the text is one pretoken
 };
 
@@ -53,7 +56,7 @@ CRAYON_DEVICE constexpr Rules rules_of(Family family) {
     return {Contractions::lower, Words::spaced, 0, false, false, false};
 }
 
-// `p` is behind an apostrophe: the end of the contraction, or P().
+// `p` is behind an apostrophe. Returns the end of the contraction, or P().
 template <bool folded, typename P, typename E>
 CRAYON_DEVICE inline P contraction_end(P p, E end) {
     const size_t left = static_cast<size_t>(end - p);
@@ -74,14 +77,15 @@ CRAYON_DEVICE inline P contraction_end(P p, E end) {
         default:
             break;
     }
-    // U+017F, the long s, is the one other character that folds to a letter of these (measured over all of them).
+    // Of all code points, only U+017F, the long s, also folds to one of these letters (measured).
     if (folded && left >= 2 && p[0] == 0xC5 && p[1] == 0xBF) return p + 2;
     return P();
 }
 
-// Passes some characters of a run at once, if the text can tell which: a GPU's can (gpu/text.h). White space, with the
-// start of its last character and the end of its last CR or LF; what can be in the capital part of a word, with the end
-// of its last letter without case. And all of what punctuation takes behind it, line breaks and maybe slashes.
+// Skips characters of a run at once, if the text supports that (a GPU's does, gpu/text.h).
+// pass_spaces skips white space. It reports the start of the last character and the end of the last CR or LF.
+// pass_capitals skips characters of the capital part of a word. It reports the end of the last caseless letter.
+// pass_breaks skips line breaks, and slashes if `slashes`, behind punctuation.
 template <bool slashes>
 inline void pass_breaks(const uint8_t*& p, const uint8_t* end) {
     while (p < end && (*p == '\n' || *p == '\r' || (slashes && *p == '/'))) ++p;
@@ -89,12 +93,12 @@ inline void pass_breaks(const uint8_t*& p, const uint8_t* end) {
 inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
 inline void pass_capitals(const uint8_t*&, const uint8_t*, const uint8_t*&) {}
 
-// The cased word that starts at `p`, without its prefix: the longest of `U*L+` and, failing that, `U+L*`, where U and L
-// share the letters without case and the marks. P() when there is none.
+// The end of the cased word at `p`, without its prefix: the longest match of `U*L+`, or else of `U+L*`, where U and L
+// share the caseless letters and marks. P() if neither matches.
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P cased_word_end(P p, E end) {
     const P start = p;
-    P fallback = p;  // behind the last character that could still serve as the L of `U*L+`; p: there is none
+    P fallback = p;  // behind the last character that could still be the L of `U*L+`; p: none
     Char c{0, 0};
     for (; p < end; p += c.size) {
         pass_capitals(p, end, fallback);
@@ -153,7 +157,7 @@ CRAYON_DEVICE inline P white_space_end(P p, E end) {
     return last;
 }
 
-// End of the pretoken that starts at p < end.
+// The end of the pretoken that starts at p < end.
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P pretoken_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
@@ -183,7 +187,7 @@ CRAYON_DEVICE inline P pretoken_end(P p, E end) {
             if (behind != P()) return behind;
         }
         if constexpr (rules.words == Words::cased) {
-            // A mark is a prefix and a letter at once; taking it for a letter gives the same end in every case.
+            // A mark is both a prefix and a letter; taking it for a letter always gives the same end.
             const P word = cased_word_end<family>(c.set & kCaseless ? p : next, end);
             if (word != P()) return word;
         } else if (rules.words == Words::prefixed && next < end && (read_char(next, end).set & kLetters)) {

@@ -14,8 +14,8 @@ constexpr uint64_t in_each_byte(uint8_t byte) {
     return 0x0101010101010101u * byte;
 }
 
-// The tests below take words whose bytes are all below 0x80 and answer in the high bit of each byte; a sum or
-// difference of such bytes never reaches the next one. (Warren, Hacker's Delight, 2-18.)
+// The tests below take words of bytes below 0x80, and answer in the high bit of each byte. Sums and differences of such
+// bytes never carry into the next byte. (Warren, Hacker's Delight, 2-18.)
 inline uint64_t equal_to(uint64_t word, uint8_t byte) {
     return kHighBits - (word ^ in_each_byte(byte));
 }
@@ -26,7 +26,7 @@ inline uint64_t in_range(uint64_t word, uint8_t first, uint8_t last) {
     return at_least & ~beyond;
 }
 
-// The eight high bits, side by side.
+// Collects the eight high bits.
 inline uint64_t gather(uint64_t word) {
     return lowest_bits_of_bytes(word >> 7);
 }

@@ -1,10 +1,12 @@
-// A text as windows of 64 bytes (scan_masks.h); shared by all instruction sets.
+// Scans a text in windows of 64 bytes (scan_masks.h); shared by all instruction sets.
 //
-// A window ends before the first byte that is no character, and before a character that its end would cut. The next
-// window begins at the last start that this one has. Where it has none the rules of scan_rules.h take over for one
-// pretoken. An instruction set brings `kShortest` (with fewer bytes left, a window does not pay), `load`, `not_ascii`,
-// `classify` (the masks of ASCII), `classify_multibyte` (the other characters) and `store`, which writes the positions
-// of bits. Unnamed namespace: class_lookup.h.
+// A window ends before the first invalid byte, and before a character that its end would cut. The next window begins at
+// this window's last start. After a window with the starts 0, 2 and 58, for example, the next one begins at 58. Without
+// a start, the rules of scan_rules.h scan one pretoken.
+//
+// An instruction set provides `kShortest` (fewer bytes do not pay for a window), `load`, `not_ascii`, `classify` (ASCII
+// masks) and `classify_multibyte` (other characters). `store` writes the positions of bits. The unnamed namespace is
+// explained in class_lookup.h.
 #pragma once
 
 #include <cstring>
@@ -14,10 +16,10 @@
 namespace crayon {
 namespace {
 
-// A window that knows fewer bytes than this was hardly worth making: the rules go on for as many bytes.
+// A window with fewer known bytes was hardly worth its cost: the rules then scan this many bytes.
 constexpr uint32_t kHardly = 16;
 
-// Where 64 bytes can be read: at p if so many are left, else in `room`, which gets them and zeros behind them.
+// 64 readable bytes: at p if that many are left, else in `room`, padded with zeros.
 inline const uint8_t* padded(const uint8_t* p, size_t left, uint8_t (&room)[kWindow]) {
     if (left >= kWindow) return p;
     std::memset(room, 0, kWindow);
@@ -25,12 +27,12 @@ inline const uint8_t* padded(const uint8_t* p, size_t left, uint8_t (&room)[kWin
     return room;
 }
 
-// What one window at `pos` gives.
+// The result of one window at `pos`.
 struct Found {
-    uint64_t starts;  // those that it proves, relative to `pos`, without bit 0
-    uint32_t known;   // the bytes that it knows
-    uint32_t middle;  // middle_of_word, when there is no start
-    bool whole;       // the text ends with the window, and so does its last pretoken
+    uint64_t starts;  // Proven starts, relative to `pos`, without bit 0.
+    uint32_t known;   // Number of bytes whose classes are known.
+    uint32_t middle;  // Result of middle_of_word if the window has no start.
+    bool whole;       // The text ends with the window, and so does its last pretoken.
 };
 
 template <typename Set, Family family>
@@ -59,7 +61,7 @@ inline Found scan_window(const uint8_t* p, size_t left) {
     return {starts, size, middle, found.whole};
 }
 
-// What `store` may write for `starts`, which it does up to 16 at a time, and one more end.
+// An upper limit of the room that `store` needs for `starts`, which it writes up to 16 at a time, and one more end.
 inline size_t room_for(uint64_t starts) {
     starts -= starts >> 1 & 0x5555555555555555u;
     starts = (starts & 0x3333333333333333u) + (starts >> 2 & 0x3333333333333333u);
@@ -95,7 +97,7 @@ inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t*
             count += Set::store(found.starts, pos, ends + count);
             pos += last;
             if (found.whole) {
-                // There is room: bit 0 is no start.
+                // `ends` has room, because bit 0 is not a start.
                 ends[count++] = size;
                 break;
             }

@@ -18,7 +18,7 @@ constexpr std::array<uint32_t, 256> digit_values() {
 
 constexpr std::array<uint32_t, 256> kValues = digit_values();
 
-// The bits of some digits, or kNoDigit and more if one is none.
+// The bits of some digits; kNoDigit or more if one is invalid.
 uint32_t bits_of(const char* digits, size_t n) {
     uint32_t bits = 0, others = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -49,7 +49,7 @@ bool from_base64(std::string_view text, std::string* out) {
     const uint32_t bits = bits_of(text.data() + digits - last, last);
     if (bits >= kNoDigit) return false;
     if (last == 2) {
-        if (bits & 0xF) return false;  // bits that no byte has
+        if (bits & 0xF) return false;  // bits beyond the last byte
         out->push_back(char(bits >> 4));
     } else if (last == 3) {
         if (bits & 0x3) return false;

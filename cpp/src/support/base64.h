@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, section 4), as lenient as the reference: padding may be left out.
+// Base64 (RFC 4648, section 4), as lenient as the reference: padding is optional.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// False when `text` is no base64.
+// False if `text` is not base64.
 bool from_base64(std::string_view text, std::string* out);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// Bit scanning: C++17 has no <bit>.
+// Bit scanning: C++17 lacks <bit>.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace crayon {
 
-// The number of the lowest bit that is set. Of a word that is not zero.
+// The index of the lowest set bit. `word` must not be zero.
 inline uint32_t lowest_set_bit(uint64_t word) {
 #if defined(_MSC_VER) && !defined(__clang__)
     unsigned long index;
@@ -20,7 +20,7 @@ inline uint32_t lowest_set_bit(uint64_t word) {
 #endif
 }
 
-// The lowest bit of each byte, the first byte's first; of a word that was loaded from memory.
+// The lowest bit of each byte, the first byte's in bit 0. `word` was loaded from memory.
 inline uint64_t lowest_bits_of_bytes(uint64_t word) {
     return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
 }

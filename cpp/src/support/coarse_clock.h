@@ -1,4 +1,4 @@
-// Milliseconds of a steady clock that costs next to nothing to read, and is some milliseconds late.
+// Milliseconds of a steady clock that is very cheap to read and lags some milliseconds.
 #pragma once
 
 #include <chrono>

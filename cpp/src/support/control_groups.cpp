@@ -14,12 +14,12 @@ bool has_part(const std::string& list, const std::string& part) {
 }
 
 struct Mount {
-    std::string root, point;  // which directory of the hierarchy is mounted where
+    std::string root, point;  // the directory of the hierarchy that is mounted at `point`
     bool is_v2;
 };
 
-// Where the hierarchies with a controller are. A line is: id, parent, device, root, point, options, other fields,
-// "-", type, source, options of the file system.
+// The mounts of hierarchies with a controller. A line is: id, parent, device, root, point, options, other fields, "-",
+// type, source, options of the file system.
 std::vector<Mount> mounts_of(const std::string& path, const std::string& controller) {
     std::vector<Mount> mounts;
     std::ifstream file(path);
@@ -42,7 +42,7 @@ std::vector<ControlGroup> control_groups(const std::string& root, const std::str
     std::vector<ControlGroup> found;
     const std::vector<Mount> mounts = mounts_of(root + "/proc/self/mountinfo", controller);
     std::ifstream groups(root + "/proc/self/cgroup");
-    // A line is: number of the hierarchy, its controllers, the group; version 2 has neither number nor controllers.
+    // A line is: number of the hierarchy, its controllers, the group. Version 2 has neither number nor controllers.
     for (std::string line; std::getline(groups, line);) {
         const size_t first = line.find(':'), second = first == std::string::npos ? first : line.find(':', first + 1);
         if (second == std::string::npos) continue;
@@ -53,7 +53,7 @@ std::vector<ControlGroup> control_groups(const std::string& root, const std::str
             if (mount.is_v2 != is_v2) continue;
             std::string group = line.substr(second + 1);
             if (mount.root != "/") {
-                // A container sees a part of the hierarchy; what its own group is called outside counts for nothing.
+                // A container sees a part of the hierarchy; the outer name of its own group does not matter.
                 const bool is_inside = group.compare(0, mount.root.size(), mount.root) == 0;
                 group = is_inside ? group.substr(mount.root.size()) : "";
             }

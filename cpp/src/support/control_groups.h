@@ -1,4 +1,4 @@
-// The control groups of this process on Linux, whose limits count for it.
+// The control groups on Linux that limit this process.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@ namespace crayon {
 
 struct ControlGroup {
     std::string directory;
-    bool is_v2;  // of version 2: its files have other names
+    bool is_v2;  // version 2 has other file names
 };
 
-// The groups with a controller ("cpu", "memory"), and all groups above them. `root` is in place of "/".
+// The groups with a controller ("cpu", "memory"), and all groups above them. `root` replaces "/".
 std::vector<ControlGroup> control_groups(const std::string& root, const std::string& controller);
 
 }  // namespace crayon

@@ -24,15 +24,15 @@ size_t cores_of_affinity() {
     return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// What a directory of a control group says itself.
+// The quota in one directory of a control group.
 std::optional<double> quota_in(const std::string& directory, bool is_v2) {
     double quota = 0, period = 0;
     if (is_v2) {
         std::ifstream file(directory + "/cpu.max");
-        file >> quota >> period;  // "max" is no number
+        file >> quota >> period;  // "max" is not a number
         if (!file) return std::nullopt;
     } else {
-        std::ifstream(directory + "/cpu.cfs_quota_us") >> quota;  // -1 is none
+        std::ifstream(directory + "/cpu.cfs_quota_us") >> quota;  // -1 means none
         std::ifstream(directory + "/cpu.cfs_period_us") >> period;
     }
     if (!(quota > 0 && period > 0)) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<double> core_quota(const std::string& root) {
 size_t usable_cores() {
     const size_t cores = cores_of_affinity();
 #if defined(__linux__)
-    // Read once: a handful of files. More than one thread may do so.
+    // Read once, possibly by several threads: a few files.
     static std::atomic<size_t> limit{0};  // 0: not known yet
     size_t most = limit.load(std::memory_order_relaxed);
     if (most == 0) {

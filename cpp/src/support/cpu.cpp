@@ -36,13 +36,13 @@ Registers cpuid(uint32_t leaf) {
              static_cast<uint32_t>(values[3])};
     }
 #else
-    // Leaves everything zero when the CPU has no such leaf.
+    // Leaves all registers zero if the CPU lacks the leaf.
     __get_cpuid_count(leaf, 0, &r.eax, &r.ebx, &r.ecx, &r.edx);
 #endif
     return r;
 }
 
-// What the operating system saves at a context switch; only valid when OSXSAVE is set.
+// The state that the operating system saves at a context switch; only valid if OSXSAVE is set.
 uint64_t enabled_state() {
 #if defined(_MSC_VER) && !defined(__clang__)
     return _xgetbv(0);
@@ -71,7 +71,7 @@ bool has_avx2() {
     return (enabled_state() & 6) == 6;
 }
 
-// The extensions that the AVX-512 files are compiled for, beside those of AVX2.
+// The extensions that the AVX-512 files are compiled for, in addition to AVX2's.
 bool has_avx512() {
     constexpr uint32_t kF = 1u << 16;
     constexpr uint32_t kDq = 1u << 17;
@@ -79,7 +79,7 @@ bool has_avx512() {
     constexpr uint32_t kVl = 1u << 31;
     constexpr uint32_t kVbmi = 1u << 1;
     constexpr uint32_t kVbmi2 = 1u << 6;
-    constexpr uint64_t kState = 0xE6;  // SSE, AVX, mask registers, the upper halves, the upper sixteen registers
+    constexpr uint64_t kState = 0xE6;  // SSE, AVX, mask registers, upper halves, upper sixteen registers
     if (!has_avx2()) return false;
     const Registers extended = cpuid(7);
     if (~extended.ebx & (kF | kDq | kBw | kVl)) return false;

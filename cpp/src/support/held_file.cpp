@@ -27,7 +27,7 @@ int64_t HeldFile::count() {
 
 #if defined(_WIN32)
 
-// An open file there cannot be renamed over or removed.
+// On Windows an open file cannot be renamed over or removed.
 int open_regular(const std::string& path) {
     raise(ENOSYS, path);
 }

@@ -41,7 +41,7 @@ size_t machine_memory() {
 size_t group_memory() {
     size_t least = SIZE_MAX;
     for (const ControlGroup& group : control_groups("", "memory")) {
-        size_t limit = 0;  // a file that says "max" gives none
+        size_t limit = 0;  // stays 0 if the file says "max"
         if (std::ifstream(group.directory + (group.is_v2 ? "/memory.max" : "/memory.limit_in_bytes")) >> limit)
             least = std::min(least, limit);
     }
@@ -63,14 +63,14 @@ size_t first_limit() {
 
 size_t memory_limit(size_t enough) noexcept {
     if (const size_t limit = set_limit.load(std::memory_order_relaxed); limit != 0) return limit;
-    // Not a static that is made once: a child of fork() would wait for a thread of its parent that makes it.
+    // Not a static initialized once: a child of fork() could wait for a parent's thread that initializes it.
     static std::atomic<size_t> known{0};
     size_t limit = known.load(std::memory_order_relaxed);
     if (limit != 0) return limit;
     if (enough <= kLeast && std::getenv(kVariable) == nullptr) return kLeast;
     try {
         limit = first_limit();
-    } catch (...) {  // no memory to read the files with
+    } catch (...) {  // no memory to read the files
         return kLeast;
     }
     known.store(limit, std::memory_order_relaxed);

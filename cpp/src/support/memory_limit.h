@@ -6,12 +6,11 @@
 
 namespace crayon {
 
-// What CRAYON_KEPT_MEMORY says, in MiB. Else the 32nd part of the memory that the machine and the process's control
-// groups have: at least 64 MiB and 16 MiB for each core, at most 1 GiB.
-// With `enough`, any value of at least that much stands for a limit that is as large: the system is asked, which takes
-// most of a millisecond, only where 64 MiB are not enough.
+// CRAYON_KEPT_MEMORY in MiB, if set. Otherwise a 32nd of the memory of the machine and the process's control groups: at
+// least 64 MiB plus 16 MiB per core, at most 1 GiB. `enough`: may return any value of at least `enough` as the limit.
+// The system is then only asked, which takes most of a millisecond, if 64 MiB are less.
 size_t memory_limit(size_t enough = SIZE_MAX) noexcept;
-// For tests; 0: as above.
+// For tests; 0: the default.
 void set_memory_limit(size_t bytes);
 
 }  // namespace crayon

@@ -1,5 +1,5 @@
-// What most files of the engine include of the standard library: parsed once (tools/native_build.py). A file names what
-// it uses all the same: some compilers read none of this.
+// The standard headers that most files of the engine include, parsed once (tools/native_build.py). Each file still
+// includes the headers it uses, because some compilers do not read this one.
 #include <algorithm>
 #include <array>
 #include <cstddef>

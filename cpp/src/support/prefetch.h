@@ -1,4 +1,4 @@
-// Asking for a cache line before it is needed.
+// Prefetches a cache line.
 #pragma once
 
 #if defined(_MSC_VER)
@@ -15,7 +15,7 @@ inline void prefetch(const void* p) {
 #endif
 }
 
-// The same, of a line that will be written.
+// The same for a line that will be written.
 inline void prefetch_for_write(const void* p) {
 #if defined(_MSC_VER)
     _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);

@@ -1,4 +1,4 @@
-// How long a normalizer and a pre-tokenizer may make a text, and a decoder the tokens' strings.
+// Limits how much a normalizer, a pre-tokenizer or a decoder may lengthen a text.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace crayon {
 constexpr size_t kMostGrowth = 1024;
 constexpr size_t kFreeGrowth = size_t(1) << 20;
 
-// Steps that each double a text make 2^60 bytes of one, in 60 of them. None that was meant comes near this, and a step
-// asks before it takes the memory.
+// Sixty steps that each double a text would make 2^60 bytes of one. No sensible tokenizer comes near this limit. Each
+// step checks before it allocates.
 inline void check_growth(size_t before, size_t after, const char* what = "normalizer") {
     if (after > kFreeGrowth && (after - kFreeGrowth) / kMostGrowth > before)
         throw Error(ErrorKind::vocabulary, std::string("the ") + what + " makes more than " +

@@ -7,12 +7,12 @@ namespace crayon {
 namespace {
 
 constexpr size_t kSmallest = size_t(1) << 21;  // a large page
-constexpr size_t kSizes = 3;                   // that, and two and four of it
+constexpr size_t kSizes = 3;                   // one, two and four large pages
 
-// No lock, which the child of a fork could find taken for ever.
+// Lock-free, because the child of a fork could find a lock taken for ever.
 std::atomic<void*> kept[kSizes];
 
-// Which of `kept` has blocks of so many bytes; kSizes when none does.
+// The index in `kept` for blocks of `bytes`; kSizes if none.
 size_t place_of(size_t bytes) {
     size_t place = 0;
     while (place < kSizes && kSmallest << place != bytes) ++place;

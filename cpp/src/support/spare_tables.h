@@ -1,14 +1,14 @@
-// The memory of large tables that their threads grew out of, kept for the next that grows: to clear it again takes a
-// tenth of what the first touch of new pages does.
+// Keeps the memory of large tables that their threads outgrew, for the next one that grows. Clearing it takes a tenth
+// of the time of touching new pages.
 #pragma once
 
 #include <cstddef>
 
 namespace crayon {
 
-// A block of std::calloc that was kept for tables of exactly `bytes`, or null. It is not zeroed.
+// A kept block from std::calloc of exactly `bytes`, or null. It is not zeroed.
 void* take_spare_table(size_t bytes);
-// Keeps a block, one of each size, or frees it.
+// Keeps a block, one per size, or frees it.
 void give_spare_table(void* block, size_t bytes);
 
 size_t spare_table_bytes();

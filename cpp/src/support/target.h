@@ -1,4 +1,4 @@
-// Which machine this is compiled for.
+// The machine that this is compiled for.
 #pragma once
 
 #if defined(__x86_64__) || defined(_M_X64)

@@ -1,4 +1,4 @@
-// After the xxHash specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+// Follows the xxHash specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
 #include "crayon/support/xxh64.h"
 
 #include <cstring>

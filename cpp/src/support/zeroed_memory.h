@@ -1,5 +1,5 @@
-// Zeroed memory at the start of a cache line; from kHugePage on, in large pages where the system has them. Pages cost
-// nothing until they are used.
+// Zeroed memory at the start of a cache line; from kHugePage on in large pages, if the system has them. Unused pages
+// cost nothing.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace crayon {
 class ZeroedMemory {
   public:
     ZeroedMemory() = default;
-    // Empty when there is no memory.
+    // Empty if no memory is available.
     explicit ZeroedMemory(size_t bytes) : bytes_(bytes) {
         const bool is_huge = bytes >= kHugePage;
         const size_t alignment = is_huge ? kHugePage : 64;
@@ -39,7 +39,7 @@ class ZeroedMemory {
 
     void* data() const { return data_; }
     size_t bytes() const { return block_ == nullptr ? 0 : bytes_; }
-    // Leaves the memory, where it is large, to the next table of its size.
+    // Leaves large memory to the next table of its size.
     void retire() {
         if (bytes_ >= kHugePage && block_ != nullptr) give_spare_table(std::exchange(block_, nullptr), bytes_);
         data_ = nullptr;

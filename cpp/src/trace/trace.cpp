@@ -1,4 +1,4 @@
-// How a text is taken apart before the model sees it.
+// Takes a text apart into the pieces for the model.
 #include "crayon/trace/trace.h"
 
 #include "crayon/support/error.h"
@@ -97,7 +97,7 @@ class SegmentTracer {
         });
     }
 
-    // A stretch of raw bytes that is UTF-8: cut, unless the pre-tokenizer would lose something of it.
+    // Adds a run of valid UTF-8 in raw bytes: cut, unless the pre-tokenizer would lose some of it.
     void valid(Bytes text, size_t base) {
         const PieceList& list = cut_text(p_, text, Place(), false, s_);
         if (!keeps_all(list, text)) return add(base, base + text.size, {base, base + text.size});

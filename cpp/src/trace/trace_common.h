@@ -1,4 +1,4 @@
-// What the files of trace.h share: the inside of an engine, and its model as the plain way needs it.
+// Shared by the files of trace.h: the inside of an engine, and its model in plain form.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace crayon {
 
-// Error(argument) for a greedy engine: traces show longest match beside what an exact one does.
+// Error(argument) for a greedy engine. The traces of an exact engine also show longest match.
 inline void check_exact(const Engine& engine) {
     if (engine.is_greedy())
         throw Error(ErrorKind::argument, "only an engine in exact mode has traces; they show longest match as well");
@@ -23,28 +23,28 @@ struct TraceModel {
 
     const Cartridge& cartridge;
     ModelOptions options;
-    uint32_t unk_id = kNoId;  // kNoId: none, or a name that no token has
+    uint32_t unk_id = kNoId;  // kNoId: none, or a name without a token
     bool on_bytes;
-    bool merges_bytes;  // byte-level tables that have merges
+    bool merges_bytes;  // byte-level tables with merges
 
-    // Error(utf8) for what a vocabulary of text cannot be given.
+    // Error(utf8) if the vocabulary is of text and this is not UTF-8.
     void check(Bytes text) const;
-    // The id of a token of the model, kNoId when there is none.
+    // The id of a token of the model; kNoId if unknown.
     uint32_t find(Bytes token) const { return find_model_token(cartridge, token.view()); }
-    // The tokens <0xNN> of these bytes; none unless the model has byte_fallback, and all of them.
+    // The tokens <0xNN> of these bytes; none unless the model has byte_fallback and all of them.
     std::vector<TraceToken> byte_tokens(Bytes text, size_t start, size_t end) const;
     // The unknown token. Error(vocabulary) where the engine fails, too.
     TraceToken unknown(size_t start, size_t end) const;
 };
 
-// How the longest token is looked for.
+// The rules of a search for the longest token.
 struct WalkRules {
     std::string_view prefix;              // of tokens that do not begin the text
     std::string_view suffix;              // of tokens that end it
-    const LongestMatch* match = nullptr;  // which says what never matches
+    const LongestMatch* match = nullptr;  // tells which tokens never match
 };
 
-// The walk from `start` to where no token goes on. Without a match no token, and `end` is `start`.
+// The walk from `start` until no token continues. Without a match it has no token, and `end` is `start`.
 TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes text, size_t start);
 
 // WordPiece, and byte-level tables of longest match.

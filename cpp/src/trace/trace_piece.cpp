@@ -1,4 +1,4 @@
-// How one piece becomes tokens: merges as the textbook has them, and the best path.
+// The derivation of one piece's tokens: textbook merging, and the best path.
 #include <algorithm>
 
 #include "crayon/support/error.h"
@@ -12,7 +12,7 @@ using Kind = TraceToken::Kind;
 
 constexpr double kUnknownPenalty = 10;
 
-// What the engine itself makes of a piece.
+// The engine's own tokens of a piece.
 std::vector<TraceToken> engine_tokens(const Engine& engine, const TraceModel& model, Bytes piece) {
     const Engine::Impl& p = engine.impl();
     const Engine::Lease lease(engine);
@@ -37,11 +37,12 @@ std::vector<TraceToken> engine_tokens(const Engine& engine, const TraceModel& mo
     return out;
 }
 
-// BPE on text begins with characters, each spelled by where it stands; those without a token are bytes, or unknown.
+// BPE on text begins with characters, spelled by their place in the piece. Characters without a token become bytes, or
+// unknown.
 void make_symbols(const TraceModel& model, Bytes piece, PieceTrace* out) {
     const std::string prefix = model.options.continuing_subword_prefix.value_or("");
     const std::string suffix = model.options.end_of_word_suffix.value_or("");
-    size_t unknown = 0, done = 0;  // bytes that wait to be one unknown token; bytes that have symbols
+    size_t unknown = 0, done = 0;  // bytes that wait to become one unknown token; bytes that have symbols
     const auto add_unknown = [&] {
         if (unknown > 0) out->symbols.push_back(model.unknown(done, done + unknown));
         done += unknown;
@@ -70,13 +71,13 @@ void make_symbols(const TraceModel& model, Bytes piece, PieceTrace* out) {
             continue;
         }
         if (!model.options.fuse_unk) add_unknown();
-        model.unknown(at, end);  // fails where there is none, in the engine's order
+        model.unknown(at, end);  // fails without an unknown token, in the engine's order
         unknown += end - at;
     }
     add_unknown();
 }
 
-// Of all neighbours that can merge those of lowest rank, the leftmost, until there are none.
+// Merges the neighbours of lowest rank, the leftmost first, until none can merge.
 void merge_symbols(const MergeTables& tables, PieceTrace* out) {
     std::vector<TraceToken> symbols = out->symbols;
     for (;;) {
@@ -130,7 +131,7 @@ void trace_text_bpe(const TraceModel& model, Bytes piece, PieceTrace* out) {
     out->tokens.assign(1, {uint32_t(whole), 0, piece.size, Kind::token});
 }
 
-// Every token that begins at `start`: calls use(end, id).
+// Calls use(end, id) for every token that begins at `start`.
 template <typename Use>
 void for_each_token(const DoubleArrayView& trie, Bytes text, size_t start, Use&& use) {
     const TraceWalk walk = walk_trie(trie, {}, text, start);
@@ -138,7 +139,7 @@ void for_each_token(const DoubleArrayView& trie, Bytes text, size_t start, Use&&
         if (walk.steps[i].id >= 0) use(start + i + 1, uint32_t(walk.steps[i].id));
 }
 
-// Unknown characters together: a token that was too unlikely, bytes, or one unknown token.
+// Joined unknown characters: a token that was too unlikely, bytes, or one unknown token.
 void add_unknown(const TraceModel& model, Bytes piece, size_t start, size_t end, std::vector<TraceToken>* out) {
     const int32_t id = model.cartridge.trie.find(piece.slice(start, end));
     if (id >= 0) return out->push_back({uint32_t(id), start, end, Kind::token});

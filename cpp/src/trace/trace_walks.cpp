@@ -11,7 +11,7 @@ TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes t
     walk.start = walk.end = start;
     int32_t node = trie.size > 0 ? 0 : -1;
     int32_t match = -1;
-    // Where a token can end: not inside an affix, and at the text's end only after the suffix.
+    // Tokens do not end inside an affix, and at the text's end only behind the suffix.
     const auto step = [&](uint8_t byte, bool can_end, size_t end) {
         if (node < 0) return;
         node = trie.step(node, byte);
@@ -48,7 +48,7 @@ std::vector<TraceWalk> walk_piece(const TraceModel& model, Bytes piece) {
         is_cut = !walks.back().tokens.empty();
     }
     if (is_cut) return walks;
-    // What was found before counts for nothing: the whole piece is unknown.
+    // Discards tokens found before: the whole piece is unknown.
     for (TraceWalk& walk : walks) walk.tokens.clear();
     walks.emplace_back();
     walks.back().start = 0;

@@ -1,7 +1,9 @@
-// Byte-pair encoding (P. Gage, 1994; R. Sennrich, B. Haddow, A. Birch, 2016): the most frequent pair of neighbours
-// becomes a symbol, again and again. An index says where each pair stands, and a heap which is the most frequent; its
-// counts may be out of date, so what is popped with another count than the true one goes back with that.
-// docs/training.md has the rules of the reference that this follows.
+// Byte-pair encoding (P. Gage, 1994; R. Sennrich, B. Haddow, A. Birch, 2016): repeatedly joins the most frequent pair
+// of neighbours to a symbol.
+//
+// An index has the positions of each pair, and a heap finds the most frequent one. Counts in the heap may be stale: a
+// popped pair whose count has changed is pushed again with its true count. docs/training.md has the reference's rules
+// that this follows.
 #include <algorithm>
 #include <unordered_set>
 
@@ -18,10 +20,10 @@ namespace {
 
 using Position = TrainingWords::Position;
 
-// What one merge changes for the pairs with one neighbour on one side of it.
+// The effect of one merge on the pairs with one neighbour, on one side of it.
 struct NeighbourChange {
     uint64_t lost = 0, gained = 0;
-    uint32_t positions = 0;  // of pairs gained
+    uint32_t positions = 0;  // of gained pairs
     uint32_t is_touched = 0;
     PositionLists::Place place = 0;
 };
@@ -44,7 +46,7 @@ class Side {
     const std::vector<uint32_t>& touched() const { return touched_; }
     NeighbourChange& operator[](uint32_t symbol) { return changes_[symbol]; }
 
-    // Puts the positions noted into lists, each in the order of the notes.
+    // Puts the noted positions into lists, each in the order of the notes.
     void fill(PositionLists* lists) {
         for (const uint32_t symbol : touched_) {
             NeighbourChange& change = changes_[symbol];
@@ -85,10 +87,10 @@ class BpeTraining {
           report_(progress),
           symbols_(counted, options, &report_),
           words_(symbols_.spell(counted, &report_)),
-          // A position for each pair, two for each merge, and these once more where join_own_pairs() copies them.
+          // One position per pair, two per merge, and those again that join_own_pairs() copies.
           lists_(5 * words_.pairs()),
           longest_(options.max_token_length.value_or(~size_t(0))),
-          // With these a symbol need not always be made of as many characters.
+          // With these, symbols can have different numbers of characters.
           has_uneven_lengths_(options.max_token_length &&
                               !(options.continuing_subword_prefix.empty() && options.end_of_word_suffix.empty())) {
         index_pairs();
@@ -121,7 +123,7 @@ class BpeTraining {
     void index_pairs() {
         report_.begin("Count pairs", 2 * words_.pairs());
         uint64_t done = 0;
-        // Until they are known, a pair's count has room for the number of its entry.
+        // Until counts are known, a pair's count holds the number of its entry.
         std::vector<PairEntry> entries;
         words_.for_each_pair([&](Position, uint32_t a, uint32_t b, uint64_t count) {
             PairCount& pair = pairs_.at(symbol_pair(a, b));
@@ -154,13 +156,13 @@ class BpeTraining {
         }
     }
 
-    // `whole_words`: the pair stands at other places of these words, too, and is merged there as well.
+    // `whole_words`: these words may have the pair at other positions, where it is merged, too.
     void merge(const PairEntry& entry, bool whole_words) {
         constexpr size_t kAhead = 16, kOften = size_t(1) << 14;
         const uint32_t a = first_of(entry.key), b = second_of(entry.key), made = symbols_.join(a, b);
         const Position alone = Position(entry.list);
         const Position* const positions = entry.size == 1 ? &alone : lists_.at(entry.list);
-        Position done = 0;  // all before it
+        Position done = 0;  // all earlier positions are done
         for (size_t i = 0; i < entry.size; ++i) {
             if (i + kAhead < entry.size) words_.prefetch_at(positions[i + kAhead]);
             if (i % kOften == kOften - 1) report_.at(symbols_.size());
@@ -184,7 +186,7 @@ class BpeTraining {
         const Position before = words_.before(position);
         words_.join(position, made);
         const size_t length = words_.span(position);
-        // A pair that would be too long is not counted when it comes to be, but when it goes: as in the reference.
+        // As in the reference, a pair that would be too long is not counted when it appears, but is when it disappears.
         if (before != TrainingWords::kNone) {
             NeighbourChange& change = left_.of(words_.symbol(before));
             change.lost += count;
@@ -204,7 +206,7 @@ class BpeTraining {
         }
     }
 
-    // Counts what the merge of a and b changed, and lets the pairs that it made wait for their turn.
+    // Counts the changes by the merge of a and b, and queues the new pairs.
     void apply(uint32_t a, uint32_t b, uint32_t made) {
         left_.fill(&lists_);
         right_.fill(&lists_);
@@ -234,7 +236,7 @@ class BpeTraining {
         }
     }
 
-    // The pair of the symbol made with itself comes from both sides when that symbol was there before.
+    // A pair of the new symbol with itself comes from both sides if that symbol existed before.
     void join_own_pairs(uint32_t made) {
         NeighbourChange& left = left_.of(made);
         NeighbourChange& right = right_.of(made);
@@ -261,7 +263,7 @@ class BpeTraining {
         if (pair->is_positive()) queue_.push({pair->count, pair->key(), change.place, change.positions});
     }
 
-    // Of a pair that was merged more than once, the last time counts.
+    // If a pair was merged more than once, the last time counts.
     static std::vector<std::pair<uint32_t, uint32_t>> last_of_each(const std::vector<uint64_t>& merged) {
         std::unordered_set<uint64_t> seen;
         std::vector<std::pair<uint32_t, uint32_t>> merges;
@@ -279,7 +281,7 @@ class BpeTraining {
     PositionLists lists_;
     PairCounts pairs_;
     PairQueue queue_;
-    Side left_, right_;  // of the merge at work
+    Side left_, right_;  // of the current merge
     const size_t longest_;
     const bool has_uneven_lengths_;
 };

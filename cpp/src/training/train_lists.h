@@ -1,4 +1,4 @@
-// Where pairs of symbols stand: lists of positions in one block of memory, which is used again as lists are done with.
+// The positions of pairs of symbols: lists in one block of memory, which is reused when lists are finished.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class PositionLists {
   public:
     using Place = uint64_t;  // of a list's first position
 
-    // Room for so many positions in lists at once; pages of it are taken as they are needed.
+    // Room for `capacity` positions in lists at once; pages are touched when needed.
     explicit PositionLists(size_t capacity) : memory_(capacity * sizeof(uint32_t) + 64), capacity_(capacity) {
         if (memory_.data() == nullptr) throw std::bad_alloc();
     }

@@ -1,4 +1,4 @@
-// How often pairs of symbols occur: a hash table that grows, with linear probing.
+// Counts pairs of symbols in a hash table that grows, with linear probing.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,14 @@
 
 namespace crayon {
 
-// The order of keys is that of (first, second).
+// Keys are ordered as (first, second).
 inline uint64_t symbol_pair(uint32_t first, uint32_t second) {
     return uint64_t(first) << 32 | second;
 }
 
-// Symbols have 31 bits, so that two bits of the key are free.
+// Symbols have 31 bits, so the key has two free bits:
+// | 63       | 62 to 32 | 31         | 30 to 0 |
+// | kCreated | first    | kRecreated | second  |
 class PairCount {
   public:
     uint64_t count = 0;  // modulo 2^64: it can fall below zero (see BpeTraining::merge_at)
@@ -24,7 +26,7 @@ class PairCount {
     uint64_t key() const { return bits_ & ~kCreations; }
     bool is_empty() const { return bits_ == ~uint64_t(0); }
     bool is_positive() const { return int64_t(count) > 0; }
-    // A merge made it, or it was there to begin with.
+    // Marks that a merge made the pair, or that it existed from the start.
     void create() { bits_ |= bits_ & kCreated ? kRecreated : kCreated; }
     bool is_recreated() const { return (bits_ & kRecreated) != 0; }
 

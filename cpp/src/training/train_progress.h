@@ -1,4 +1,4 @@
-// Tells how far a training is, some times in a second; what it tells may answer with an exception, which ends the work.
+// Reports the progress of a training a few times a second. The callback can throw to end the training.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class TrainingReport {
         total_ = total;
         tell(0);
     }
-    // Asks the clock each time: call it for work that is worth that.
+    // Reads the clock each time: call it once per larger piece of work.
     void at(uint64_t done) {
         if (Clock::now() >= next_) tell(done);
     }

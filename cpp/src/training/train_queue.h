@@ -1,4 +1,4 @@
-// Pairs by how often they occurred when they were last looked at: a lazy heap, with the rare ones beside it.
+// A lazy heap of pairs by their last known count, with rare pairs outside it.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace crayon {
 struct PairEntry {
     uint64_t count;
     uint64_t key;
-    PositionLists::Place list;  // of one position: that position itself
+    PositionLists::Place list;  // a position instead of a list if it is the only one
     uint32_t size;
-    uint32_t turn = 0;  // given by the queue
+    uint32_t turn = 0;  // set by the queue
 };
 
-// Most pairs are too rare ever to be merged, so they wait unsorted until the heap runs empty.
+// Most pairs are too rare ever to be merged, so they wait unsorted until the heap is empty.
 class PairQueue {
   public:
     void push(PairEntry entry) {
@@ -29,8 +29,8 @@ class PairQueue {
         heap_.push_back(entry);
         std::push_heap(heap_.begin(), heap_.end(), is_behind);
     }
-    // False when there is none. The most frequent pair; of those, the one with the smallest key; of that one's entries,
-    // the first (in the reference, any).
+    // Pops the most frequent pair; among equals, the smallest key; of its entries, the first (in the reference, any).
+    // Returns false if the queue is empty.
     bool pop(PairEntry* out) {
         while (heap_.empty()) {
             if (rare_.empty()) return false;

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kCodePoints = 0x110000;
 constexpr uint32_t kNone = TrainingWords::kNone;
 
-// Calls visit(code point) for each character of a word; of one that is raw, for its spelling.
+// Calls visit(code point) for each character of a word; for a raw word, of its spelling.
 template <typename Visit>
 void for_each_character(const CountedWord& word, Visit&& visit) {
     if (word.is_raw) {
@@ -122,7 +122,7 @@ TrainingWords TrainingSymbols::spell(const std::vector<CountedWord>& words, Trai
         out.finish();
         return out;
     }
-    // Symbols get their ids as they are met: in an order that does not depend on how the words were counted.
+    // Symbols get ids when they are first met, in an order that does not depend on how words were counted.
     std::vector<std::string> spelled(words.size());
     for (size_t i = 0; i < words.size(); ++i)
         spelled[i] = words[i].is_raw ? to_byte_level(words[i].text) : std::string(words[i].text.view());

@@ -14,12 +14,12 @@ namespace crayon {
 
 class TrainingSymbols {
   public:
-    // Special tokens and the alphabet, as `options` have them.
+    // Special tokens and the alphabet according to `options`.
     TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, TrainingReport* report);
 
-    // The words in symbols. Characters that the alphabet lacks are left out.
+    // The words in symbols, without characters that the alphabet lacks.
     TrainingWords spell(const std::vector<CountedWord>& words, TrainingReport* report);
-    // The symbol that a merge makes, which may be there already.
+    // The symbol that a merge makes, which may exist already.
     uint32_t join(uint32_t left, uint32_t right);
 
     size_t size() const { return strings_.size(); }
@@ -33,7 +33,7 @@ class TrainingSymbols {
     std::vector<std::string> strings_;
     std::unordered_map<std::string, uint32_t> ids_;
     std::vector<uint32_t> of_character_;  // ids of the characters alone, up to the greatest
-    size_t characters_ = 0;               // of all words
+    size_t characters_ = 0;               // in all words
 };
 
 }  // namespace crayon

@@ -1,7 +1,11 @@
-// The unique words that a trainer merges in: runs of symbols in one array, each behind a slot with the word's count.
+// The unique words of a trainer: runs of symbols in one array, each behind a header with the word's count.
 //
-// Merging two neighbours leaves slots free; the links over them lie in the slots themselves, so a symbol costs four
-// bytes, and what a merge looks at lies together.
+// Merging two neighbours frees slots, which store the links over themselves. So a symbol takes four bytes, and a merge
+// reads adjacent memory. A slot is one of:
+//    0sssssss ssssssss ssssssss ssssssss: a symbol
+//    10nnnnnn nnnnnnnn nnnnnnnn nnnnnnnn: a freed slot, with the number of symbols that were joined
+//    110ccccc cccccccc cccccccc cccccccc: the header of a word, with its count
+//    111iiiii iiiiiiii iiiiiiii iiiiiiii: the same for a large count, with its index in large_counts_
 #pragma once
 
 #include <algorithm>
@@ -33,7 +37,8 @@ class TrainingWords {
         }
     }
     void push(uint32_t symbol) { slots_.push_back(symbol); }
-    // A word of fewer than two symbols has no pairs, and is not kept. Error(argument) beyond what positions can name.
+    // Drops a word of fewer than two symbols, which has no pairs. Error(argument) if positions cannot address the
+    // words.
     void end_word() {
         const size_t size = slots_.size() - start_ - 1;
         if (size < 2) {
@@ -47,30 +52,30 @@ class TrainingWords {
         pairs_ += size - 1;
         if (size > kNear) long_words_.push_back({Position(start_), Position(slots_.size())});
     }
-    // After the last word.
+    // Call it after the last word.
     void finish() { slots_.push_back(kHeader); }
 
-    // Neighbours in all words, to begin with.
+    // Pairs of neighbours in all words, before any merge.
     size_t pairs() const { return pairs_; }
     void prefetch_at(Position p) const { prefetch(slots_.data() + p); }
 
     uint32_t symbol(Position p) const { return slots_[p]; }
     bool is_symbol(Position p) const { return slots_[p] < kSymbols; }
-    // The position after a symbol: of the next one, or the end of the word, which is no symbol.
+    // The position behind a symbol: of the next one, or of the end of the word, which is not a symbol.
     Position after(Position p) const { return p + span(p); }
-    // Of how many symbols it was made.
+    // The number of symbols that were joined to it.
     uint32_t span(Position p) const { return is_free(slots_[p + 1]) ? slots_[p + 1] & kLength : 1; }
-    // The symbol before, or kNone at the start of the word.
+    // The previous symbol, or kNone at the start of the word.
     Position before(Position p) const {
         const uint32_t slot = slots_[p - 1];
         if (is_header(slot)) return kNone;
         return is_free(slot) ? p - (slot & kLength) : p - 1;
     }
-    // The symbol and the one after it become one.
+    // Joins the symbol and the next one.
     void join(Position p, uint32_t symbol) {
         const Position second = after(p), end = after(second);
         slots_[p] = symbol;
-        slots_[second] = kFree;  // nothing that still points there finds a symbol
+        slots_[second] = kFree;  // positions that still refer to it find no symbol
         slots_[p + 1] = slots_[end - 1] = kFree | (end - p);
     }
 
@@ -85,7 +90,7 @@ class TrainingWords {
         recent_ = *(std::upper_bound(long_words_.begin(), long_words_.end(), p, is_behind) - 1);
         return recent_.header + 1;
     }
-    // How often the word occurs that begins here.
+    // The count of the word that begins here.
     uint64_t count(Position first) const {
         const uint32_t slot = slots_[first - 1] & ~kHeader;
         return slot & kInline ? large_counts_[slot & ~kInline] : slot;
@@ -108,7 +113,7 @@ class TrainingWords {
     static constexpr uint32_t kFree = 0x80000000, kHeader = 0xC0000000, kLength = 0x3FFFFFFF, kInline = 0x20000000;
     static constexpr uint32_t kNear = 64;  // slots that are worth walking over
 
-    // Of more than kNear symbols.
+    // A word of more than kNear symbols.
     struct LongWord {
         Position header, end;
     };
@@ -119,7 +124,7 @@ class TrainingWords {
     std::vector<uint32_t> slots_;
     std::vector<uint64_t> large_counts_;
     std::vector<LongWord> long_words_;  // in order
-    LongWord recent_ = {0, 0};          // the one that was looked for last
+    LongWord recent_ = {0, 0};          // the last one looked up
     size_t start_ = 0, pairs_ = 0;
 };
 

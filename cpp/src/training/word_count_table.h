@@ -1,5 +1,5 @@
-// Words and how often they occur. A table has shards, by the first bits of a word's hash, so that threads can put
-// tables together shard by shard.
+// Counts words. A table has shards, by the first bits of a word's hash, so that threads can merge tables shard by
+// shard.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 
 namespace crayon {
 
-// A word of up to kWordKeyBytes lies in the entry, its size in the last byte. Of a longer one `lo` is the address of
-// its record and `hi` has bits of its hash. Empty when `hi` is 0.
+// A word of up to kWordKeyBytes is in the entry, with its size in the last byte. For a longer one, `lo` is the address
+// of its record, and `hi` has bits of its hash. Empty if `hi` is 0.
 struct WordCount {
     uint64_t lo, hi, count;
 };
-static_assert(sizeof(WordCount) == 24, "what word_counter.h says of memory");
+static_assert(sizeof(WordCount) == 24, "word_counter.h documents this size");
 
 constexpr uint64_t kTextWord = uint64_t(0x80) << 56;  // in `hi`: not raw
 constexpr uint64_t kLongWord = uint64_t(0x40) << 56;
 
-// Bytes that stay where they are: a word's size, then the word.
+// Bytes that never move: a word's size, then the word.
 class WordRecords {
   public:
     const uint8_t* add(Bytes word) {
@@ -62,11 +62,11 @@ class WordRecords {
     size_t left_ = 0, total_ = 0;
 };
 
-// Linear probing, at most three quarters full. A word's home is in proportion to its hash, so that a shard can have any
-// size and grows by half.
+// Linear probing, at most three quarters full. A word's home is proportional to its hash, so a shard can have any size,
+// and grows by half.
 class WordCountShard {
   public:
-    static constexpr uint32_t kBits = 6;  // of the hash, that choose the shard
+    static constexpr uint32_t kBits = 6;  // bits of the hash that choose the shard
 
     bool empty() const { return size_ == 0; }
     size_t size() const { return size_; }
@@ -85,7 +85,7 @@ class WordCountShard {
         }
         insert({lo, hi, n}, hash);
     }
-    // The same of a longer one; `kind` is 0 or kTextWord.
+    // The same for a longer word; `kind` is 0 or kTextWord.
     void add_long(Bytes word, uint64_t kind, uint64_t hash, uint64_t n) {
         const uint64_t hi = long_key(kind, hash);
         if (WordCount* const entry = find_long(word, hi, hash)) {
@@ -96,7 +96,8 @@ class WordCountShard {
         insert({uint64_t(reinterpret_cast<uintptr_t>(records_.add(word))), hi, n}, hash);
     }
 
-    // Adds the counts of another shard, word by word; `done` counts them, for take_back. Strong only for each word.
+    // Adds the counts of another shard, word by word. `done` counts them, for take_back. If it throws, the words
+    // counted so far stay.
     void absorb(const WordCountShard& from, size_t* done) {
         from.for_each([&](const WordCount& entry) {
             const uint64_t hash = hash_of(entry);
@@ -107,7 +108,7 @@ class WordCountShard {
             ++*done;
         });
     }
-    // Undoes the first `n` words of that. Cannot fail.
+    // Undoes the first `n` words of absorb. Cannot fail.
     void take_back(const WordCountShard& from, size_t n) {
         from.for_each([&](const WordCount& entry) {
             if (n == 0) return;
@@ -125,7 +126,7 @@ class WordCountShard {
             if (slots_[i].hi != 0) visit(slots_[i]);
     }
 
-    // Keeps memory that is worth keeping for a few words of the next call.
+    // Keeps memory of a small size for the next call.
     void clear() {
         if (size_ == 0) return;
         if (capacity_ > kKept) {
@@ -207,7 +208,7 @@ class WordCountShard {
         for (size_t i = 0; i < n; ++i)
             if (old[i].hi != 0) place(old[i], hash_of(old[i]));
     }
-    // Entries behind it that it kept from their homes move up.
+    // Moves up later entries that it displaced from their homes.
     void erase(size_t i) {
         --size_;
         for (size_t j = i;;) {
@@ -222,7 +223,7 @@ class WordCountShard {
         slots_[i] = {0, 0, 0};
     }
 
-    // Stands in for memory that is not allocated yet: read, never written.
+    // Replaces unallocated memory: read, never written.
     static WordCount* nothing() {
         static WordCount none = {0, 0, 0};
         return &none;

@@ -20,9 +20,9 @@ namespace crayon {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenReports(100);
-// How far before the place where a task of lines should end its end is looked for.
+// How far before the planned end of a task of lines its real end is searched.
 constexpr size_t kNear = size_t(1) << 14;
-// Unique words, for which starting threads to put them together pays.
+// Unique words that make threads worthwhile for merging tables.
 constexpr size_t kManyWords = size_t(1) << 15;
 
 [[noreturn]] void not_utf8(const std::string& what, size_t at) {
@@ -39,11 +39,11 @@ struct WordCounter::Impl {
     const size_t threads;
     const Seams seams;
     WordCountTable counted;
-    std::vector<std::unique_ptr<WordTally>> tallies;  // one for each thread; empty between calls
+    std::vector<std::unique_ptr<WordTally>> tallies;  // one per thread; empty between calls
     std::chrono::steady_clock::time_point reported = std::chrono::steady_clock::now();
 };
 
-// What one call counts, in tables of its own, until commit() adds it to the counter's.
+// The counts of one call, in tables of its own, until commit() adds them to the counter's.
 class WordCounter::Call {
   public:
     Call(WordCounter* counter, const Progress& progress, uint64_t total)
@@ -75,9 +75,9 @@ class WordCounter::Call {
         Engine::Lease lease;
         Utf8Reader reader;
     };
-    // What was done to a shard of the counter's table, so that it can be undone.
+    // The changes to a shard of the counter's table, to be undone on failure.
     struct Merge {
-        bool is_adopted = false;   // it was empty, and is the largest of the tallies' now
+        bool is_adopted = false;   // it was empty, and now is the largest of the tallies'
         std::vector<size_t> done;  // words taken from each tally
     };
 
@@ -141,7 +141,7 @@ void WordCounter::Call::commit() {
         ++merged;
     };
     try {
-        // A small call is over before a thread is started, or anybody waits.
+        // A small call ends before a thread would start, or a caller would notice.
         if (unique < kManyWords)
             for (size_t shard = 0; shard < kShards; ++shard) merge(shard, &merges[shard]);
         else
@@ -190,7 +190,7 @@ void WordCounter::add(const std::vector<TextView>& texts, const Progress& progre
 
 namespace {
 
-// Data of lines, in tasks of about kPartUnits bytes that end where a line ends or, in a long one, at a seam.
+// Divides lines into tasks of about kPartUnits bytes that end where a line ends or, in a long line, at a seam.
 class LineTasks {
   public:
     LineTasks(Bytes data, const Seams& seams) : data_(data), seams_(seams) {}
@@ -200,8 +200,7 @@ class LineTasks {
         bool continues;  // in a line
     };
     size_t size() const { return (data_.size + kPartUnits - 1) / kPartUnits; }
-    // Where task i begins; nothing where it belongs to the one before. Depends on nothing but i, so that all threads
-    // find the same.
+    // The start of task i; nothing if it belongs to the previous task. Depends only on i, so all threads find the same.
     std::optional<Cut> begin(size_t i) const {
         if (i == 0) return Cut{0, false};
         if (i == size()) return Cut{data_.size, false};

@@ -1,5 +1,5 @@
-// Words go into the table by blocks: the line of each is asked for when its key is made, and the words are counted when
-// there are kBlock of them, of one text or of many, so that their cache misses overlap.
+// Words enter the table in blocks of kBlock, across texts. A word's cache line is prefetched when its key is made, and
+// the block is counted when it is full, so that cache misses overlap.
 #include "training/word_tally.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace crayon {
 
 void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& s, const Poll& poll) {
     const Engine::Impl& p = engine.impl();
-    // Where 16 bytes may be read at a word: up to the end of what is readable if the piece lies there, else of the
-    // piece.
+    // The end of readable memory at a word: that of `readable` if the piece is inside it, else that of the piece. Reads
+    // take 16 bytes.
     const auto limit_of = [&](Bytes piece) {
         return piece.begin() >= readable.begin() && piece.end() <= readable.end() ? readable.end() : piece.end();
     };

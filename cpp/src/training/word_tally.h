@@ -15,20 +15,20 @@ namespace crayon {
 
 class WordTally {
   public:
-    WordCountTable table;  // without what is still waiting: call flush() before
-    uint64_t total = 0;    // words
+    WordCountTable table;  // without waiting words: call flush() before
+    uint64_t total = 0;    // in words
     uint64_t bytes = 0;    // of text
 
-    // Counts the words of a text, or of a part that `continues` one. `readable` may be read beyond the text's end,
-    // when that lies in it. Polls between blocks of words.
+    // Counts the words of a text, or of a part that `continues` one. If the text is inside `readable`, reads may go
+    // beyond its end up to that of `readable`. Polls between blocks of words.
     void count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& scratch, const Poll& poll);
-    // Counts a word that was cut before.
+    // Counts a word that is already cut.
     void add(Bytes word, uint64_t kind, uint64_t n);
     void flush();
     void clear();
 
   private:
-    // Words of up to kWordKeyBytes whose entries are on their way from memory.
+    // Words of up to kWordKeyBytes whose entries are being prefetched.
     static constexpr size_t kBlock = 256;
     struct Waiting {
         uint64_t lo, hi, hash;

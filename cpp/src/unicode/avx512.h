@@ -1,7 +1,7 @@
-// The intrinsic functions of AVX-512, for the files that are compiled for it.
+// The intrinsic functions of AVX-512, for files that are compiled for it.
 #pragma once
 
-// GCC's own header says "undefined" by initializing a variable with itself, and GCC 12 warns of it (its bug 105593).
+// GCC's own header initializes a variable with itself to mean "undefined", and GCC 12 warns about it (its bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"

@@ -8,7 +8,7 @@
 namespace crayon {
 namespace {
 
-// Printable bytes stand for themselves; the others take U+0100, U+0101, ... in order.
+// Printable bytes spell themselves; the others get U+0100, U+0101, ... in order.
 constexpr bool is_printable(int b) {
     return (b >= 0x21 && b <= 0x7E) || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
 }

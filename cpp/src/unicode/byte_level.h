@@ -9,16 +9,16 @@
 
 namespace crayon {
 
-// The code point that stands for a byte.
+// The code point that spells a byte.
 uint32_t byte_level_char(uint8_t byte);
 
-// Bytes to their byte-level spelling, UTF-8.
+// The byte-level spelling of bytes, in UTF-8.
 std::string to_byte_level(Bytes bytes);
 
-// The inverse. False, and `out` is unspecified, when a character of `text` stands for no byte.
+// The inverse. Returns false, with `out` unspecified, if a character of `text` spells no byte.
 bool from_byte_level(std::string_view text, std::string* out);
 
-// Characters at the ends of a token's string that trim_offsets takes for white space: the one that spells byte 0x20,
+// Characters at the ends of a token's string that trim_offsets treats as white space: the one that spells byte 0x20,
 // and char::is_whitespace. At most 65535 each.
 struct WhiteEnds {
     uint16_t leading, trailing;

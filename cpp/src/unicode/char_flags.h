@@ -14,7 +14,7 @@ enum CharFlag : uint8_t {
     kSpace = 0x10,        // \s of Whitespace
 };
 
-// Block number of each 128 code points, and the blocks. Block 0 is ASCII.
+// The number of the block of each 128 code points, and the blocks. Block 0 is ASCII.
 extern const uint8_t kFlagIndex[8704];
 extern const uint8_t kFlagBlocks[220][128];
 
@@ -22,7 +22,7 @@ inline uint8_t char_flags(uint32_t code_point) {
     return kFlagBlocks[kFlagIndex[code_point >> 7]][code_point & 127];
 }
 
-// The scripts of the code points below 0x80, as ScriptFinder gives them.
+// The scripts of the code points below 0x80, as ScriptFinder returns them.
 const uint8_t* ascii_scripts();
 
 // Looks up the script that UnicodeScripts sees. Remembers the last run of code points, because neighbours share one.

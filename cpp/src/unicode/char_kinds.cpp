@@ -35,7 +35,7 @@ static_assert(printable_has_none(), "find_kinds passes over printable ASCII");
 constexpr uint64_t kOnes = 0x0101010101010101u;
 constexpr uint64_t kHigh = 0x80 * kOnes;
 
-// Passes over bytes from 0x20 to 0x7E.
+// Skips bytes from 0x20 to 0x7E.
 const uint8_t* skip_printable(const uint8_t* p, const uint8_t* end) {
     for (; end - p >= 8; p += 8) {
         uint64_t word;

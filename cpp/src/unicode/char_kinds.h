@@ -1,5 +1,5 @@
-// What normalizers ask of single characters. The tables were measured from the reference (tools/unicode/), where each
-// of these has a Unicode version of its own.
+// Properties of single characters for normalizers. The tables were measured from the reference (tools/unicode/), where
+// each property has a Unicode version of its own.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace crayon {
 // Kinds of characters, as bits. The low four are a GraphemeClass.
 constexpr uint32_t kGraphemeMask = 0xF;
 constexpr uint32_t kLinker = 0x10;         // joins consonants to one grapheme cluster
-constexpr uint32_t kClusterExtend = 0x20;  // may stand between such consonants
+constexpr uint32_t kClusterExtend = 0x20;  // may be between such consonants
 constexpr uint32_t kBertRemoved = 0x40;
 constexpr uint32_t kBertSpace = 0x80;  // becomes a space
 constexpr uint32_t kChinese = 0x100;   // gets spaces around it
@@ -39,10 +39,10 @@ enum class GraphemeClass : uint8_t {
 };
 
 uint32_t char_kind(uint32_t code_point);
-// All kinds that are in the text, and the first character of one of the kinds, or the end.
+// All kinds in the text; and the first character of one of the kinds, or the end.
 uint32_t kinds_in(Bytes text);
 const uint8_t* find_kinds(uint32_t kinds, const uint8_t* p, const uint8_t* end);
-// The same of ASCII, where nearly all text is. Printable characters (0x20 to 0x7E) have none.
+// The same for ASCII, which most text is. Printable characters (0x20 to 0x7E) have no kinds.
 extern const std::array<uint16_t, 128> kAsciiKinds;
 
 // The lower case, or kSeveralLower for U+0130, which becomes "i" and U+0307.

@@ -21,14 +21,14 @@ uint32_t read_leb128(const uint8_t** p) {
     }
 }
 
-// The characters by what they fold to, the other way round than the table.
+// The characters by their folding: the inverse of the table.
 struct FoldIndex {
-    // A character, and the number of a folding that it is a member of; in order.
+    // A character, and the number of a folding that has it as a member; in order.
     struct Member {
         uint32_t code_point, number;
     };
     std::map<Folded, uint32_t> numbers;
-    std::vector<CharSet> members;  // of each number
+    std::vector<CharSet> members;  // for each number
     std::vector<Member> by_char;
     std::vector<Folded> longer;
 

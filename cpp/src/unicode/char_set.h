@@ -42,24 +42,24 @@ class CharSet {
     std::vector<Range> ranges_;
 };
 
-// The set behind \p{name}, [[:name:]] (as "[:name:]") or \d, \h, \s, \w; `name` as in unicode_properties.inc: lower
-// case, without spaces, underscores and hyphens.
+// The set of \p{name}, [[:name:]] (as "[:name:]") or \d, \h, \s, \w. `name` is spelled as in unicode_properties.inc:
+// lower case, without spaces, underscores and hyphens.
 std::optional<CharSet> named_set(std::string_view name);
 
-// What full case folding makes of a character, padded with zeros: one to three code points.
+// The full case folding of a character: one to three code points, padded with zeros.
 using Folded = std::array<uint32_t, 3>;
 Folded folded(uint32_t code_point);
 
-// The single characters that fold to `key`: at least key[0] itself when the key is one code point.
+// The single characters that fold to `key`, including key[0] itself if the key is one code point.
 CharSet fold_members(const Folded& key);
 inline CharSet fold_equivalents(uint32_t code_point) {
     return fold_members(folded(code_point));
 }
 
-// Every folding of more than one code point, the shorter ones first.
+// Every folding of more than one code point, shorter ones first.
 const std::vector<Folded>& long_folds();
 
-// Adds to `set` all characters that fold as one of its members does.
+// Adds to `set` all characters with the same folding as a member.
 void add_fold_equivalents(CharSet* set);
 
 }  // namespace crayon

@@ -1,10 +1,10 @@
-// Characters for the scanners: UTF-8 decoding and class look-up, inlined into each translation unit.
+// UTF-8 decoding and class lookup for the scanners, inlined into each translation unit.
 //
-// Everything is in an unnamed namespace on purpose: the same source is compiled once with plain flags and once with
-// AVX2 flags, and the linker must never take one for the other.
+// Everything is in an unnamed namespace: the same source is compiled once with plain flags and once with AVX2 flags,
+// and the linker must never replace one by the other.
 //
-// Text is read through a position P up to an end E: for the CPU both are pointers to bytes; the kernels of a GPU have
-// their own (gpu/text.h), which bring their own class_entry_at and ascii_class_entry_at.
+// Text is read through a position P up to an end E. On the CPU both are pointers to bytes. The kernels of a GPU have
+// their own types (gpu/text.h), with their own class_entry_at and ascii_class_entry_at.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace crayon {
 
-// Block number of each 128 code points, and the blocks. Block 0 is ASCII.
+// The number of the block of each 128 code points, and the blocks. Block 0 is ASCII.
 extern const uint8_t kClassIndex[8704];
 extern const uint8_t kClassBlocks[231][128];
 
@@ -32,7 +32,7 @@ constexpr uint32_t kLetters = set_of(CharClass::upper) | set_of(CharClass::lower
 constexpr uint32_t kNumbers = set_of(CharClass::number);
 constexpr uint32_t kNewlines = set_of(CharClass::newline);
 constexpr uint32_t kSpaces = set_of(CharClass::space) | kNewlines;
-// o200k and tekken: what can stand in the capital part of a word, in its small part, and in both.
+// o200k and tekken: characters of the capital part of a word, of its lowercase part, and of both.
 constexpr uint32_t kCaseless = set_of(CharClass::letter) | set_of(CharClass::mark);
 constexpr uint32_t kUppers = set_of(CharClass::upper) | kCaseless;
 constexpr uint32_t kLowers = set_of(CharClass::lower) | kCaseless;
@@ -46,7 +46,7 @@ CRAYON_DEVICE inline bool is_continuation(uint8_t byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-// Unicode 15, table 3-7: the second byte's range rules out overlong forms, surrogates and what is past U+10FFFF.
+// Unicode 15, table 3-7: the second byte's range excludes overlong forms, surrogates and values above U+10FFFF.
 template <typename P, typename E>
 CRAYON_DEVICE inline Decoded decode_multibyte(P p, E end) {
     const uint32_t lead = p[0];

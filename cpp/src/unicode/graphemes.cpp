@@ -35,11 +35,11 @@ const uint8_t* cluster_end(const uint8_t* p, const uint8_t* end) {
     p += c.size;
     if (p == end) return p;
     if (c.code_point == '\r' && *p == '\n') return p + 1;
-    // ASCII joins nothing before it but a character that prepends.
+    // ASCII joins the previous character only if that is of class prepend.
     if (c.code_point < 0x80 && *p < 0x80) return p;
     Class before = class_of(char_kind(c.code_point));
     if (before == Class::control) return p;
-    // GB11: a pictograph and what extends it, then a joiner. GB9c: a consonant and what extends it, with a linker.
+    // GB11: a pictograph with extenders, then a joiner. GB9c: a consonant with extenders, including a linker.
     enum { nothing, first, bridge };
     int pictograph = before == Class::pictograph ? first : nothing;
     int consonant = before == Class::consonant ? first : nothing;

@@ -1,5 +1,5 @@
-// Extended grapheme clusters (UAX #29). Only clusters of less than six bytes matter here, so regional indicators, four
-// bytes each, are ordinary characters.
+// Extended grapheme clusters (UAX #29). Only clusters of less than six bytes matter here, so regional indicators, of
+// four bytes each, are treated as ordinary characters.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@ uint32_t entry_of(uint32_t code_point) {
     return code_point < kCodePoints ? class_entry(code_point) : 0;
 }
 
-// How many bytes a reader of ill-formed text skips at p (not the start of a valid character): the longest prefix of
-// some valid sequence, at least one byte (Unicode 15, section 3.9, "maximal subpart").
+// How many bytes to skip at p, which does not begin a valid character: the longest prefix of some valid sequence, at
+// least one byte. (Unicode 15, section 3.9, "maximal subpart".)
 size_t ill_formed_size(const uint8_t* p, const uint8_t* end) {
     const uint8_t lead = p[0];
     if (lead < 0xE0 || lead > 0xF4 || end - p < 2) return 1;
@@ -37,7 +37,7 @@ size_t ill_formed_size(const uint8_t* p, const uint8_t* end) {
 }  // namespace
 
 CharClass char_class(Flavor, uint32_t code_point) {
-    // Both flavors have the same classes in the versions measured.
+    // Both flavors have the same classes in the measured versions.
     return static_cast<CharClass>(entry_of(code_point) & kClassMask);
 }
 

@@ -10,7 +10,7 @@ Utf8Shape utf8_shape(Bytes text) {
     Utf8Shape shape;
     const uint8_t* const end = text.data + text.size;
     for (const uint8_t* p = text.data; p < end;) {
-        // So few that a byte of a vector can count them.
+        // Few enough that a vector's bytes can count them.
         const uint8_t* const stop = p + std::min<size_t>(255, size_t(end - p));
         uint8_t n = 0, largest = 0;
         for (; p < stop; ++p) {

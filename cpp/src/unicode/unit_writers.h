@@ -1,4 +1,4 @@
-// UTF-8 to the units of a str, which have 1, 2 or 4 bytes for each character.
+// Converts UTF-8 to the units of a str, which have 1, 2 or 4 bytes per character.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace crayon {
 
 struct Utf8Shape {
     size_t characters = 0;
-    uint8_t largest = 0;  // byte, which says how wide the widest character is
+    uint8_t largest = 0;  // byte; it tells the width of the widest character
 
     // The last character of that width.
     uint32_t last_character() const {
@@ -20,7 +20,7 @@ struct Utf8Shape {
 };
 Utf8Shape utf8_shape(Bytes text);
 
-// Each writes the characters of valid UTF-8; that many fit into the memory, and each fits a unit.
+// Each writes the characters of valid UTF-8. `to` must have room for them, and units must be wide enough.
 struct UnitWriters {
     void (*ucs1)(Bytes text, size_t characters, uint8_t* to);
     void (*ucs2)(Bytes text, size_t characters, uint16_t* to);
@@ -31,7 +31,7 @@ struct UnitWriters {
     void write(Bytes text, size_t characters, uint32_t* to) const { ucs4(text, characters, to); }
 };
 
-// Null where no instruction set that may be used is faster than CPython's decoder. Asks as selected_cpu_level does.
+// Null if no permitted instruction set is faster than CPython's decoder. Reads CRAYON_CPU as selected_cpu_level does.
 const UnitWriters* best_unit_writers();
 
 #if CRAYON_X86_64

@@ -1,5 +1,7 @@
-// The first, second, third and fourth bytes of a vector's characters are compressed, each into a vector of its own, and
-// widened to lanes that have the bits of one character each.
+// Compresses the first, second, third and fourth bytes of a vector's characters into a vector each. Then widens them to
+// lanes and combines the bits of each character.
+//    two bytes    110aaaaa 10bbbbbb           -> 00000aaa aabbbbbb
+//    three bytes  1110aaaa 10bbbbbb 10cccccc  -> aaaabbbb bbcccccc
 #include "unicode/unit_writers.h"
 
 #if CRAYON_X86_64
@@ -11,7 +13,7 @@ namespace crayon {
 namespace {
 
 constexpr size_t kBytes = 64;  // of a vector
-constexpr size_t kBehind = 3;  // bytes of its last character may be behind it
+constexpr size_t kBehind = 3;  // bytes of its last character that may be behind it
 
 __m512i load(const uint8_t* p) {
     return _mm512_loadu_si512(p);
@@ -23,7 +25,7 @@ __m128i part(__m512i v) {
     return _mm512_extracti32x4_epi32(v, quarter);
 }
 
-// What the leads of 64 bytes, and the bytes behind each of them, are: as many as there are characters.
+// The first bytes of the characters in 64 bytes, and the bytes behind each of them.
 struct Leads {
     explicit Leads(const uint8_t* from) : p(from), bytes(load(from)) {
         is_lead = _mm512_cmpge_epi8_mask(bytes, _mm512_set1_epi8(-0x40));
@@ -41,7 +43,7 @@ struct Leads {
     size_t count;
 };
 
-// 32 characters of up to three bytes. Bits above the lane's 16 are those that say how many bytes there are.
+// 32 characters of up to three bytes. The shifts push the bits that encode the number of bytes out of the lane.
 __m512i words_of(__m256i a, __m256i b, __m256i c) {
     const __m512i inside = _mm512_set1_epi16(0x3F);
     const __m512i first = _mm512_cvtepu8_epi16(a);
@@ -80,10 +82,10 @@ void store(__m512i words, uint32_t* to) {
     _mm512_storeu_si512(to + 16, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(words, 1)));
 }
 
-// Each writes 64 units, of which the first ones count.
+// Each writes 64 units, of which the first `count` are valid.
 void write_block(const Leads& leads, uint8_t* to) {
     const __m512i second = leads.behind(1);
-    // C2 leaves the byte behind it as it is, C3 adds 0x40.
+    // C2 leaves the next byte unchanged, C3 adds 0x40.
     const __m512i two = _mm512_mask_add_epi8(second, _mm512_test_epi8_mask(leads.first, _mm512_set1_epi8(1)), second,
                                              _mm512_set1_epi8(0x40));
     const __mmask64 is_two = _mm512_cmpge_epu8_mask(leads.first, _mm512_set1_epi8(int8_t(0xC0)));

@@ -1,6 +1,6 @@
-// The writers of UTF-8 over vectors of 16 bytes: each code point lies in a lane of 2 or 4 bytes, last byte first, and a
-// shuffle that goes by the lengths of a vector's code points moves the bytes to where they belong (after D. Lemire and
-// W. Mula, "Transcoding billions of Unicode characters per second with SIMD instructions", 2022).
+// Writes UTF-8 with vectors of 16 bytes. Each code point is in a lane of 2 or 4 bytes, last byte first. A shuffle,
+// selected by the lengths of the vector's code points, moves the bytes together. (After D. Lemire and W. Mula,
+// "Transcoding billions of Unicode characters per second with SIMD instructions", 2022.)
 #pragma once
 
 #include <array>
@@ -11,13 +11,14 @@
 
 namespace crayon {
 
-// Every shuffle with its key, and how many bytes that gives.
+// The shuffle for each key, and the number of bytes that it gives.
 struct Utf8Shuffles {
     std::array<std::array<uint8_t, 16>, 256> bytes;
     std::array<uint8_t, 256> sizes;
 };
 
-// Of `lanes` lanes, whose code points take one byte more for bit i of the key, and two more for bit i + lanes.
+// For `lanes` lanes. Bit i of the key adds one byte to code point i, and bit i + lanes adds two. Example of 4 lanes:
+//    key 0001_0010: lane 0 has 3 bytes, lane 1 has 2, lanes 2 and 3 have 1
 constexpr Utf8Shuffles utf8_shuffles(size_t lanes) {
     Utf8Shuffles made{};
     for (size_t key = 0; key < 256; ++key) {
@@ -34,11 +35,11 @@ constexpr Utf8Shuffles utf8_shuffles(size_t lanes) {
 
 inline constexpr Utf8Shuffles kShufflesOf8 = utf8_shuffles(8), kShufflesOf4 = utf8_shuffles(4);
 
-// A vector is written whole, and some of its 16 bytes may be surplus: so many units must follow that these lie inside
-// the text's UTF-8.
+// All 16 bytes of a vector are written, and some may be surplus. This many units must follow, so that the surplus is
+// inside the text's UTF-8.
 constexpr size_t kUtf8Spare = 24;
 
-// Eight code points, of which one is not ASCII.
+// Eight code points, at least one of them not ASCII.
 template <typename Set>
 bool write_eight(typename Set::Words v, uint8_t** to) {
     if (!Set::any_at_least(v, 0x800)) {

@@ -11,14 +11,14 @@
 
 namespace crayon {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which represents a space
 
 struct Character {
     uint32_t code_point;
     uint32_t size;
 };
 
-// A sequence cut short by the end is taken as single inert bytes, so that a broken contract reads nothing outside.
+// Bytes of a sequence that the end cuts are single inert characters, so that invalid text causes no read outside.
 inline Character character_at(const uint8_t* p, const uint8_t* end) {
     const uint32_t lead = p[0];
     if (lead < 0x80) return {lead, 1};
@@ -30,21 +30,21 @@ inline Character character_at(const uint8_t* p, const uint8_t* end) {
     return {code_point, size};
 }
 
-// Bytes of the character that begins at `at`, in text that is UTF-8.
+// The size of the character at `at`, in UTF-8 text.
 inline size_t char_size(Bytes text, size_t at) {
     const uint8_t lead = text[at];
     const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     return size <= text.size - at ? size : text.size - at;
 }
 
-// Where the character before `p` begins (begin < p).
+// The start of the character before `p` (begin < p).
 inline const uint8_t* character_before(const uint8_t* begin, const uint8_t* p) {
     do --p;
     while (p > begin && (*p & 0xC0) == 0x80);
     return p;
 }
 
-// Writes at most four bytes, returns how many.
+// Writes at most four bytes. Returns their number.
 inline size_t put_utf8(uint32_t c, char* bytes) {
     if (c < 0x80) {
         bytes[0] = char(c);
@@ -61,14 +61,14 @@ inline void append_utf8(uint32_t c, std::string* out) {
     out->append(bytes, put_utf8(c, bytes));
 }
 
-// The high bit of each byte of a word that is `limit` (0x80 or more) or above.
+// The high bit of each byte of a word that is at least `limit` (0x80 or more).
 inline uint64_t bytes_from(uint8_t limit, uint64_t word) {
     constexpr uint64_t kHigh = 0x8080808080808080u;
     const uint64_t lift = 0x0101010101010101u * (0x100u - limit);
     return word & ((word & ~kHigh) + lift) & kHigh;
 }
 
-// Passes over bytes below `limit` (0x80 or more), eight at a time.
+// Skips bytes below `limit` (0x80 or more), eight at a time.
 inline const uint8_t* skip_below(const uint8_t* p, const uint8_t* end, uint8_t limit) {
     for (; end - p >= 8; p += 8) {
         uint64_t word;

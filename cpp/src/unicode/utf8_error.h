@@ -1,4 +1,4 @@
-// utf8_error (unicode.h) by the best instruction set that may be used.
+// utf8_error (unicode.h) with the best permitted instruction set.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace crayon {
 
-// Offset of the first byte that is not valid UTF-8, or the size.
+// The offset of the first byte that is not valid UTF-8, or the size.
 using Utf8Error = size_t (*)(const uint8_t* text, size_t size);
 
-// Asks for the instruction set as selected_cpu_level does: once for a call of ours, not for each text.
+// Reads CRAYON_CPU as selected_cpu_level does: call it once per call of ours, not for each text.
 Utf8Error best_utf8_error();
 
 #if CRAYON_X86_64
-// How many bytes from the beginning are valid for sure: whole characters, and all but the last 64 or so of text that is
-// valid.
+// The number of bytes from the beginning that are surely valid: whole characters, and all but about the last 64 bytes
+// of valid text.
 size_t avx2_utf8_prefix(const uint8_t* text, size_t size);
 #endif
 

@@ -1,6 +1,6 @@
-// Whether text is UTF-8, 32 bytes at a time. What is wrong can be seen in two neighbouring bytes, but for the number of
-// continuations after a lead: each of three half bytes says which mistakes it would fit, and a mistake is what all
-// three fit (J. Keiser, D. Lemire, "Validating UTF-8 in less than one instruction per byte", 2021).
+// Validates UTF-8 32 bytes at a time. Errors show in two neighbouring bytes, except the number of continuations behind
+// a lead. Three half bytes are looked up: each gives the set of errors that it allows, and an error is in all three
+// sets. (J. Keiser, D. Lemire, "Validating UTF-8 in less than one instruction per byte", 2021.)
 #include "unicode/utf8_error.h"
 
 #if CRAYON_X86_64
@@ -10,18 +10,18 @@
 namespace crayon {
 namespace {
 
-// What can be wrong with a byte and the one before it.
+// The possible errors of a byte and the one before it, with their bits.
 enum Mistake : uint8_t {
-    kTooShort = 1 << 0,   // a lead, and no continuation
-    kTooLong = 1 << 1,    // ASCII, and a continuation
-    kOverlong3 = 1 << 2,  // E0 80 to E0 9F
-    kTooLarge = 1 << 3,   // F4 90 to F4 BF, F5 to FF with 90 to BF
-    kSurrogate = 1 << 4,  // ED A0 to ED BF
-    kOverlong2 = 1 << 5,  // C0, C1
-    kOverlong4 = 1 << 6,  // F0 80 to F0 8F; and F5 to FF with 80 to 8F, which is too large
-    kTwoInside = 1 << 7,  // two continuations: a mistake unless a lead of three or four bytes is before them
+    kTooShort = 1 << 0,   // 11______ 0_______, 11______ 11______: a lead without a continuation
+    kTooLong = 1 << 1,    // 0_______ 10______: a continuation behind ASCII
+    kOverlong3 = 1 << 2,  // 11100000 100_____: overlong
+    kTooLarge = 1 << 3,   // 11110100 1001____, 11110100 101_____, 11110101 1001____ and so on: above U+10FFFF
+    kSurrogate = 1 << 4,  // 11101101 101_____: a surrogate
+    kOverlong2 = 1 << 5,  // 1100000_ 10______: overlong
+    kOverlong4 = 1 << 6,  // 11110000 1000____: overlong; 11110101 1000____ and so on: above U+10FFFF
+    kTwoInside = 1 << 7,  // 10______ 10______: an error unless a lead of three or four bytes precedes them
 };
-// What any low half of the byte before fits.
+// The errors that any low half of the byte before allows.
 constexpr uint8_t kAnyLow = kTooShort | kTooLong | kTwoInside;
 
 inline __m256i table(uint8_t a, uint8_t b, uint8_t c, uint8_t d, uint8_t e, uint8_t f, uint8_t g, uint8_t h, uint8_t i,
@@ -35,17 +35,17 @@ inline __m256i high_half(__m256i v) {
     return _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(0x0F));
 }
 
-// v moved by n bytes, with the last ones of `before` in front.
+// Shifts v up by n bytes, with the last bytes of `before` in front.
 template <int n>
 inline __m256i moved(__m256i v, __m256i before) {
     return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 16 - n);
 }
 
-// Not zero where something is wrong. `before` are the 32 bytes before v.
+// Nonzero where a byte is wrong. `before` has the 32 bytes before v.
 inline __m256i mistakes(__m256i v, __m256i before) {
     const __m256i first_high = table(
-        kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // ASCII
-        kTwoInside, kTwoInside, kTwoInside, kTwoInside,                                  // a continuation
+        kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // 0_______
+        kTwoInside, kTwoInside, kTwoInside, kTwoInside,                                  // 10______
         kTooShort | kOverlong2, kTooShort, kTooShort | kOverlong3 | kSurrogate, kTooShort | kTooLarge | kOverlong4);
     constexpr uint8_t kBeyond = kAnyLow | kTooLarge | kOverlong4;
     const __m256i first_low = table(kAnyLow | kOverlong3 | kOverlong2 | kOverlong4, kAnyLow | kOverlong2, kAnyLow,
@@ -61,7 +61,7 @@ inline __m256i mistakes(__m256i v, __m256i before) {
         _mm256_and_si256(_mm256_shuffle_epi8(first_high, high_half(first)),
                          _mm256_shuffle_epi8(first_low, _mm256_and_si256(first, _mm256_set1_epi8(0x0F)))),
         _mm256_shuffle_epi8(second_high, high_half(v)));
-    // The third byte of three or four, or the fourth of four: there, and only there, two continuations are right.
+    // Two continuations are valid exactly at the third byte of three or four, and at the fourth byte of four.
     const __m256i third = _mm256_subs_epu8(moved<2>(v, before), _mm256_set1_epi8(char(0xE0 - 0x80)));
     const __m256i fourth = _mm256_subs_epu8(moved<3>(v, before), _mm256_set1_epi8(char(0xF0 - 0x80)));
     const __m256i is_inside = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8(char(0x80)));
@@ -84,7 +84,7 @@ size_t avx2_utf8_prefix(const uint8_t* text, size_t size) {
         was_ascii = is_ascii;
         before = v;
     }
-    // Back to where a character begins: the last one may go on, or be cut short, behind this.
+    // Returns to the start of a character: the last one may continue behind this, or be cut.
     for (size_t back = 0; back < 4 && at > 0; ++back) {
         const uint8_t last = text[at - 1];
         if (last < 0x80) return at;

@@ -1,4 +1,4 @@
-// Code points to UTF-8, many at a time.
+// Converts code points to UTF-8, many at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 namespace crayon {
 
-// What a writer does of a text's code points, from the first on: as far as it gets by whole vectors, which leaves fewer
-// than 80, or else the vector with one that UTF-8 does not have. No byte is touched behind the UTF-8 of the whole text.
+// How far a writer got from the start: by whole vectors, so fewer than 80 units remain. It stops earlier at a vector
+// with a code point that UTF-8 cannot encode. Writes no byte behind the UTF-8 of the whole text.
 struct Utf8Progress {
-    size_t read;     // units
-    size_t written;  // bytes
+    size_t read;     // in units
+    size_t written;  // in bytes
 };
-struct Utf8Writers {  // null where a loop over the units is all there is
+struct Utf8Writers {  // null: use a loop over the units
     Utf8Progress (*latin1)(const uint8_t* units, size_t n, uint8_t* to);
     Utf8Progress (*ucs2)(const uint16_t* units, size_t n, uint8_t* to);
     Utf8Progress (*ucs4)(const uint32_t* units, size_t n, uint8_t* to);
 };
 
-// Those of the best instruction set that may be used, by what selected_cpu_level says now.
+// The writers of the best permitted instruction set, according to selected_cpu_level.
 const Utf8Writers& best_utf8_writers();
 
 extern const Utf8Writers kNoUtf8Writers;

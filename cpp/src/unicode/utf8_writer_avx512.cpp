@@ -1,4 +1,4 @@
-// A code point lies in a lane of 2 or 4 bytes, first byte first, and the bytes that it has are compressed.
+// Puts each code point into a lane of 2 or 4 bytes, first byte first, and compresses the lanes' used bytes.
 #include "unicode/utf8_writer.h"
 
 #if CRAYON_X86_64
@@ -24,7 +24,7 @@ size_t write_two(__m512i v, __mmask32 is_two, uint8_t* to) {
     return write(_mm512_mask_mov_epi16(v, is_two, two), bytes, to);
 }
 
-// 16 code points of any size. A lane has the last byte of each first: then it is reversed.
+// 16 code points of any size. A lane first has the last byte in front; then it is reversed.
 size_t write_four(__m512i v, uint8_t* to) {
     const auto part = [&](unsigned shift, int bits) {
         return _mm512_and_si512(_mm512_slli_epi32(v, shift), _mm512_set1_epi32(bits));
@@ -54,7 +54,7 @@ template <typename Unit>
 Utf8Progress write_words(const Unit* units, size_t n, uint8_t* const begin) {
     uint8_t* to = begin;
     size_t i = 0;
-    // The second half of a vector needs units behind it as well.
+    // The second half of a vector also needs units behind it.
     for (; n - i >= kBytes + 16; i += 32) {
         const __m512i v = load(units + i);
         const __mmask32 two = _mm512_cmpge_epu16_mask(v, _mm512_set1_epi16(0x80));

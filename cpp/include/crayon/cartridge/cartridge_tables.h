@@ -24,8 +24,8 @@ enum TokenFlag : uint8_t {
 
 constexpr uint32_t kNoRank = 0xFFFFFFFFu;
 // A slot of the pair table, from the highest bit. All ones if empty.
-//    63         43 42         22 21          0
-//    left (21 bit) right (21 bit) rank (22 bit)
+// | 63 to 43 | 42 to 22 | 21 to 0 |
+// | left     | right    | rank    |
 constexpr uint64_t kEmptyPair = ~uint64_t(0);
 constexpr uint32_t kIdBits = 21;
 constexpr uint32_t kRankBits = 22;
