@@ -71,7 +71,7 @@ def wrong_files() -> Iterator[tuple[bytes, str]]:
         for body in (data[12:], b"\0" * (12 * n % 2**32 if 12 * n % 2**32 < 1000 else 0)):
             if len(body) != 12 * n:
                 yield data[:8] + struct.pack("<I", n) + body, f"but {n} slots take {12 + 12 * n}$"
-    yield plain_writer([], [], []), "there is no root"
+    yield plain_writer([], [], []), "the root is missing"
     yield plain_writer([1, 0, 3, 2], [-1, -1, 3, 2], [-1] * 4), "is its own ancestor"
 
 

@@ -18,8 +18,8 @@ from tests.support.cartridge_reader import Section
 SIZE = "truncated or extended: the file has N bytes, its header says N: download or compile it again"
 TABLE_CHECKSUM = "damaged: the checksum of header and section table does not match"
 TABLE = "the section table does not fit: N sections"
-OUTSIDE = "section NAME lies outside the file"
-UNUSED = "there is unused space before ..."
+OUTSIDE = "section NAME is outside the file"
+UNUSED = "unused space before ..."
 PADDING = "the padding before ... is not zero"
 VERSION = "cartridge {} N is not supported (only {} is): compile it again"
 
@@ -96,7 +96,7 @@ def _layouts(data: bytes) -> dict[str, tuple[bytes, str]]:
         "trie twice": (plain.write_cartridge([*sections, by_name["trie"]], digest), "section NAME appears twice"),
         "no merge_products": (without("merge_products"), "section NAME has N elements, expected N"),
         "no pair_table": (without("pair_table"), "... model ..."),
-        "a section upon another": (overlap, "section NAME overlaps what is before it"),
+        "a section upon another": (overlap, "section NAME overlaps the data before it"),
         "a gap": (apart, UNUSED),
         "padding": (bytes(dirty), PADDING),
         "a byte more, and says so": (longer, "the file does not end on a multiple of 64 bytes"),

@@ -39,7 +39,7 @@ def cases() -> Iterator[Case]:
         "a byte more": (data + b"\0", CARTRIDGE, SIZE),
         # 12 times 0x55555556 is 2^32 + 8.
         "wrapping slots": (data[:8] + struct.pack("<I", 0x55555556) + data[12:], CARTRIDGE, SIZE),
-        "no slots": (data[:8] + bytes(4), CARTRIDGE, "double array: there is no root"),
+        "no slots": (data[:8] + bytes(4), CARTRIDGE, "double array: the root is missing"),
         "base of the root": (changed(0, 2**31 - 1), CARTRIDGE, ROOT),
         "parent": (changed(n + leaf, -2), CARTRIDGE, NODE),
         "a cycle": (written([1, 0, 3, 2], [-1, -1, 3, 2], [-1] * 4), CARTRIDGE, NODE),

@@ -1,4 +1,4 @@
-// TEST registers a function as a test; CHECK ends the program if a condition is false. main.cpp runs the tests.
+// TEST registers a function as a test, and CHECK ends the program if its condition is false. main.cpp runs the tests.
 #pragma once
 
 #include <cstdio>

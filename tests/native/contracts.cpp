@@ -1,4 +1,4 @@
-// Preconditions of functions, which builds with assertions check.
+// Callers' obligations, which builds with assertions check.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ using namespace crayon;
 
 namespace {
 
-// Whether the process would end by a failed assertion.
+// Whether a failed assertion would end the process.
 template <typename Work>
 bool asserts_against(Work&& work) {
     const pid_t child = ::fork();

@@ -1,5 +1,5 @@
-// The memo of an engine's threads: lookups return the stored ids, whichever thread stored them, and whatever was
-// evicted in between.
+// The memo of an engine's threads: found ids are the kept ones, whichever thread kept them, and whatever was evicted
+// for newer words.
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ using namespace crayon;
 
 namespace {
 
-// A word and its ids, by number: short and long ones, few ids and many.
+// A word and its ids, by number: short and long words, with few and many ids.
 std::string word_of(uint32_t n) {
     std::string word = std::to_string(n) + "/";
     if (n % 2) word.resize(16 + n * 7 % (Memo::kLongest - 15), char('a' + n % 26));
@@ -51,7 +51,7 @@ void keep(MemoReader& reader, uint32_t n) {
         reader.keep(word.key, word.hash, word.longer, ids.data(), ids.size());
 }
 
-// The stored ids; none for an unknown word.
+// The ids of a word in the memo, if it has the word.
 std::optional<std::vector<uint32_t>> find(MemoReader& reader, uint32_t n) {
     const Named word(n);
     WordEntry entry;
@@ -77,7 +77,7 @@ TEST(a_memo_finds_what_it_has_and_nothing_else) {
         CHECK(!find(reader, n));
         keep(reader, n);
     }
-    uint32_t lost = 0;  // their neighbourhood was full
+    uint32_t lost = 0;  // no free slot near their place
     for (uint32_t n = 0; n < 20000; ++n) {
         const auto found = find(reader, n);
         if (found) CHECK(found == ids_of(n));
@@ -104,13 +104,13 @@ TEST(one_thread_finds_what_another_kept) {
     Memo memo;
     MemoReader one(&memo), other(&memo);
     keep(one, 7);
-    CHECK(!find(other, 7));  // it has not looked the word up yet
+    CHECK(!find(other, 7));  // it has not refreshed yet
     CHECK(!other.refresh());
     CHECK(find(other, 7) == ids_of(7));
 }
 
 TEST(a_memo_that_is_full_has_the_newest_and_never_a_wrong_one) {
-    const Limit limit(size_t(4) << 20);  // a memo has a quarter
+    const Limit limit(size_t(4) << 20);  // a memo gets a quarter
     Memo memo;
     MemoReader reader(&memo);
     size_t changes = 0, most = 0;

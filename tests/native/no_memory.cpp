@@ -1,4 +1,4 @@
-// Each allocation fails once. The call then succeeds or raises an error, and the process continues.
+// Makes each allocation fail once. The call may then fail or succeed, and the process must continue.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<int64_t> until_failure{-1};  // allocations; below 0: none fails
 
-// Runs `work` until each of its allocations has failed once.
+// Runs `work` repeatedly until each of its allocations has failed once.
 template <typename Work>
 void fail_each_allocation(Work&& work) {
     for (int64_t n = 0;; ++n) {
@@ -66,7 +66,7 @@ TEST(watched_tasks_without_memory_for_a_thread) {
     });
 }
 
-// Returning a scratch checks the limit, in code that must not throw.
+// A thread that returns its scratch asks for the limit in a noexcept function.
 TEST(a_limit_of_memory_without_memory) {
     set_memory_limit(0);
     fail_each_allocation([] { CHECK(memory_limit() >= size_t(1) << 20); });

@@ -31,7 +31,7 @@ TEST(base64_of_every_length_of_a_last_group) {
 
 TEST(base64_that_is_none) {
     std::string out;
-    // A single digit, excessive or leading padding, bits beyond the last byte, other characters.
+    // One digit is not a byte; too much padding, or padding in front; bits beyond the last byte; other characters.
     for (const char* text : {"Z", "Zg===", "Zm9v=", "=", "====", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n", "-_8=", "Zg==Zg=="})
         CHECK(!from_base64(text, &out));
 }
@@ -56,7 +56,7 @@ TEST(ids_are_trimmed_shrunk_and_given_away) {
     CHECK(ids.size() == 0 && ids.capacity() == 0);
     int32_t* const data = moved.release();
     CHECK(moved.data() == nullptr && moved.size() == 0);
-    IdBuffer again(data, 1000);  // size 0: it reuses the memory, not the ids
+    IdBuffer again(data, 1000);  // size 0: the memory, not the ids
     CHECK(again.size() == 0 && again.capacity() == 1000);
     again.trim(999);
     CHECK(again.data() == nullptr && again.capacity() == 0);
@@ -68,7 +68,7 @@ TEST(a_pool_lends_a_block_once) {
     BufferPool::Lease first = pool.lease();
     first.reserve(100);
     void* const block = first.data();
-    CHECK(pool.lease().data() == nullptr);  // the buffer in use is not leased again
+    CHECK(pool.lease().data() == nullptr);  // the leased block is not handed out again
     first = BufferPool::Lease();
     BufferPool::Lease second = pool.lease();
     CHECK(second.data() == block && second.capacity() == 100);
@@ -78,7 +78,7 @@ TEST(a_pool_lends_a_block_once) {
     second.reserve(200);
     CHECK(static_cast<const uint8_t*>(second.data())[99] == 7);
     second = BufferPool::Lease();
-    CHECK(pool.lease().data() == nullptr);  // too large to be kept
+    CHECK(pool.lease().data() == nullptr);  // it was too large to keep
 }
 
 TEST(a_pool_keeps_so_many_blocks_and_leases_outlive_it) {
@@ -108,7 +108,7 @@ TEST(a_held_file_outlives_its_name) {
         CHECK_THROWS(HeldFile(path, HeldFile::Kind::directory), std::system_error);
         ::unlink(path);
         CHECK(file.is_ours() && HeldFile::count() == 1);
-        // Other code closes all descriptors, and the number is reused for another file.
+        // Simulates a program that closes all descriptors, so that another file gets the number.
         const HeldFile directory("/tmp", HeldFile::Kind::directory);
         CHECK(::dup2(directory.descriptor(), file.descriptor()) == file.descriptor());
         CHECK(!file.is_ours() && directory.is_ours());

@@ -13,7 +13,7 @@ struct Interrupted {};
 
 }  // namespace
 
-// An interrupt ends the running tasks of other threads, also after one has failed.
+// An interrupt ends the other threads' tasks, also after one task has failed.
 TEST(watching_goes_on_after_a_failure) {
     std::atomic<bool> has_begun{false}, has_failed{false};
     const auto work = [&](size_t, size_t worker, const Poll& poll) {

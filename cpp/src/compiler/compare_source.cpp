@@ -70,8 +70,7 @@ std::string flavor_difference(const Cartridge& c) {
     }
     const Flavor wanted = reference == "tiktoken" ? Flavor::rust_regex : Flavor::oniguruma;
     if (c.program().flavor == uint32_t(wanted)) return "";
-    return "flavor: the cartridge has that of another library than its metadata names (" +
-           shown(json::quote(reference)) + ")";
+    return "flavor: the cartridge's does not fit the library in its metadata (" + shown(json::quote(reference)) + ")";
 }
 
 enum class Tables { merges, longest_match, text };
@@ -220,7 +219,7 @@ std::string options_difference(const Value& here, const Value* there) {
     try {
         other = text_of(*there);
     } catch (const Error& error) {
-        return std::string("model: what the cartridge has is malformed: ") + error.what();
+        return std::string("model: the cartridge's is malformed: ") + error.what();
     }
     if (text == other) return "";
     const json::Document a = json::parse(text), b = json::parse(other);
@@ -243,7 +242,7 @@ std::string components_difference(const Cartridge& c, const TokenizerSpec& spec)
         if (!found.empty()) return found;
     }
     if (there.root.as_object("components").size() != compared.size() + 1)
-        return "components: the cartridge has others than the compiler writes";
+        return "components: the cartridge's differ from the compiler's";
     const Value *model = here.root.find("model"), *other = there.root.find("model");
     // For byte-level BPE the compiler copies the file's options.
     const bool is_free = !spec.text_model && !spec.longest_match;

@@ -106,7 +106,7 @@ void check_trie(const Cartridge& c) {
         const int32_t found = c.trie.find(bytes);
         check(found >= int64_t(id) && is_model_token(c, uint32_t(found)) &&
                   c.bytes_of(uint32_t(found)).view() == bytes.view(),
-              "section trie has no or another id for a token's string");
+              "section trie has no id, or a wrong one, for a token's string");
         keys += uint32_t(found) == id;
     }
     for (uint32_t i = 0; i < c.trie.size; ++i) values += c.trie.values[i] >= 0 && (i == 0 || c.trie.check[i] >= 0);
@@ -127,7 +127,7 @@ void check_chains(Array<uint64_t> table) {
 void check_merges(const Cartridge& c, size_t prefix_size, Checks checks) {
     check(c.pair_table.size >= 2 && !c.pair_filter.empty(), "a BPE model has no section pair_table or pair_filter");
     for (const uint32_t id : c.merge_products)
-        check(is_model_token(c, id), "section merge_products names no model token");
+        check(is_model_token(c, id), "section merge_products has an id that is not a model token");
     check_chains(c.pair_table);
     const MergeTables tables = MergeTables::of(c);
     std::vector<bool> seen(tables.n_merges);
@@ -154,12 +154,12 @@ void check_merges(const Cartridge& c, size_t prefix_size, Checks checks) {
     if (!c.reachable_slots.empty())
         check(verify_reachable_slots(c, tables) == seen, "section reachable_slots lacks a merge of section pair_table");
     const Bytes pairs = c.section(Section::char_pairs);
-    check(is_char_pairs_size(pairs.size), "section char_pairs is not what the merges make");
+    check(is_char_pairs_size(pairs.size), "section char_pairs does not match the merges");
     if (checks == Checks::memory) return;
     const std::vector<uint32_t> products(c.merge_products.begin(), c.merge_products.end());
     const auto bytes_of = [&](uint32_t id) { return c.bytes_of(id).view(); };
     check(is_section(pairs, char_pairs_of(products, text_only, bytes_of)),
-          "section char_pairs is not what the merges make");
+          "section char_pairs does not match the merges");
 }
 
 void check_scores(const Cartridge& c, const ModelOptions& options) {
@@ -168,9 +168,9 @@ void check_scores(const Cartridge& c, const ModelOptions& options) {
     check(n <= c.program().n_ids, "section scores has more scores than ids");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)
         check(bool(c.token_flags[id] & kModel) == (id < n), "section scores does not have just the model's tokens");
-    for (const double score : c.scores) check(!std::isnan(score), "section scores has no number");
+    for (const double score : c.scores) check(!std::isnan(score), "section scores has a NaN");
     for (size_t id = 0; id < c.score_ulps.size; ++id)
-        check(!std::isnan(moved_by(c.scores[id], c.score_ulps[id])), "section score_ulps makes a score no number");
+        check(!std::isnan(moved_by(c.scores[id], c.score_ulps[id])), "section score_ulps turns a score into NaN");
     check(c.scores[n] == least_of(c.scores.data, n), "section scores does not end with the least score");
     check(!options.unk_id || *options.unk_id < n, "the model's unk_id is not a token");
 }
@@ -236,7 +236,7 @@ void verify_model_sections(const Cartridge& c, Checks checks) {
     const Bytes byte_ids = c.section(Section::byte_ids);
     if (options.byte_fallback)
         check(is_section(byte_ids, find_byte_ids([&](const std::string& token) { return find_model_token(c, token); })),
-              "section byte_ids is not what the vocabulary makes");
+              "section byte_ids does not match the vocabulary");
     else
         check(byte_ids.empty(), "section byte_ids belongs to a model with byte_fallback");
     const bool is_bpe = options.type == ModelType::bpe;

@@ -41,7 +41,7 @@ void check_layout(const Cartridge& c) {
     const Bytes file = c.file();
     size_t done = sizeof(Header) + c.table().size * sizeof(SectionEntry);
     const auto pad_to = [&](uint64_t end, const std::string& where) {
-        if (end < done) fail(where + " overlaps what is before it");
+        if (end < done) fail(where + " overlaps the data before it");
         if (end - done >= kSectionAlignment) fail("unused space before " + where);
         for (; done < end; ++done)
             if (file[done] != 0) fail("the padding before " + where + " is not zero");
@@ -59,7 +59,7 @@ void check_layout(const Cartridge& c) {
 
 void check_json(Bytes text, const char* section) {
     try {
-        check(json::parse(text.view()).root.is_object(), "it is no object");
+        check(json::parse(text.view()).root.is_object(), "it is not an object");
     } catch (const Error& error) {
         fail(std::string("section ") + section + " is not a JSON object: " + error.what());
     }
@@ -140,7 +140,8 @@ void check_tokens(const Cartridge& c) {
 }
 
 void check_byte_ids(const Cartridge& c) {
-    for (const uint32_t id : c.byte_ids) check(is_model_token(c, id), "section byte_ids names no model token");
+    for (const uint32_t id : c.byte_ids)
+        check(is_model_token(c, id), "section byte_ids has an id that is not a model token");
     for (uint32_t b = 0; b < 256; ++b)
         check(c.bytes_of(c.byte_ids[b]).size == 1 && c.bytes_of(c.byte_ids[b])[0] == b,
               "section byte_ids gives a byte another byte's token");
@@ -162,7 +163,7 @@ void check_chains(size_t places, const char* section, IsFull is_full) {
 // Every id that encoding can give has as many bytes as its text, which offsets rely on.
 void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) {
     for (const uint32_t id : c.merge_products)
-        check(is_model_token(c, id), "section merge_products names no model token");
+        check(is_model_token(c, id), "section merge_products has an id that is not a model token");
     check_chains(c.pair_table.size, "pair_table", [&](size_t i) { return c.pair_table[i] != kEmptyPair; });
     std::vector<bool> seen(tables.n_merges);
     for (const uint64_t slot : c.pair_table) {
@@ -197,7 +198,7 @@ void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) 
     const std::vector<uint64_t> cuts = build_byte_cuts({c.merge_products.begin(), c.merge_products.end()},
                                                        [&](uint32_t id) { return c.bytes_of(id).view(); });
     check(std::equal(cuts.begin(), cuts.end(), c.byte_cuts.begin(), c.byte_cuts.end()),
-          "section byte_cuts is not what the merges make");
+          "section byte_cuts does not match the merges");
 }
 
 // The table has only merges of pair_table, each where the search finds it, and all reachable ones.
@@ -209,7 +210,7 @@ void check_live_merges(const Cartridge& c, const MergeTables& tables, Checks che
     for (uint32_t id = 0; id < tokens.size(); ++id)
         if (is_model_token(c, id)) tokens[id] = c.bytes_of(id).view();
     for (const uint32_t rank : reachable_ranks(tables, tokens))
-        check(has[rank], "section reachable_slots lacks a merge that happens");
+        check(has[rank], "section reachable_slots lacks a reachable merge");
 }
 
 // The trie is sound and has exactly `keys` keys. If all expected keys are found, it has no others.
@@ -230,13 +231,14 @@ void check_trie(const DoubleArrayView& trie, const char* section, size_t value_l
 void check_same_trie(const DoubleArrayView& trie, const DoubleArray& expected, const char* section, size_t values) {
     const DoubleArrayView wanted = view_of(expected);
     if (wanted.size == 0) {
-        if (trie.size != 0) fail(std::string("section ") + section + " has keys where no added token is looked for");
+        if (trie.size != 0) fail(std::string("section ") + section + " has keys, but no added token is searched there");
         return;
     }
     const auto keys = list_double_array(wanted);
     check_trie(trie, section, values, keys.size());
     for (const auto& [key, value] : keys)
-        if (trie.find(key) != value) fail(std::string("section ") + section + " has no or another index for a token");
+        if (trie.find(key) != value)
+            fail(std::string("section ") + section + " has no index, or a wrong one, for a token");
 }
 
 void check_model_trie(const Cartridge& c) {
@@ -247,7 +249,7 @@ void check_model_trie(const Cartridge& c) {
     for (uint32_t id = 0; id < n_ids; ++id) {
         if (!(c.token_flags[id] & kPresent) || (c.token_flags[id] & kRaw)) continue;
         check(c.trie.find(c.bytes_of(id)) == (is_model_token(c, id) ? int32_t(id) : -1),
-              "section trie has no or another id for a token's bytes");
+              "section trie has no id, or a wrong one, for a token's bytes");
     }
 }
 
@@ -256,7 +258,7 @@ const WordEntry* entry_of(const Cartridge& c, Bytes word) {
     return find_word(c.word_table.data, c.word_table.size / 2 - 1, word_hash(key.lo, key.hi), key);
 }
 
-constexpr char kOtherIds[] = "section word_table has an entry with ids that its word does not become";
+constexpr char kOtherIds[] = "section word_table has an entry whose ids are not its word's";
 
 // Entries are where a search finds them, and their ids have the bytes of their word.
 void check_word_table(const Cartridge& c) {
@@ -336,7 +338,8 @@ void check_match(const Cartridge& c) {
          {Section::merge_products, Section::pair_table, Section::pair_filter, Section::byte_pair_ranks,
           Section::word_table, Section::reachable_pilots, Section::reachable_slots, Section::byte_cuts})
         if (!c.section(unused).empty())
-            fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
+            fail(std::string("section ") + section_name(uint32_t(unused)) +
+                 " does not belong in tables of longest match");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)
         check((c.token_flags[id] & (kWhole | kMerged)) == (is_model_token(c, id) ? kWhole : 0),
               "section token_flags has a wrong flag for a whole token");

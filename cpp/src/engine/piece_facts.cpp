@@ -107,7 +107,8 @@ OwnParts read(const Value& facts, const Cartridge& cartridge, const Value& compo
     if (!model || !with_model) return parts;
     if (!is_own("model")) {
         if (find(facts, "inexact") == nullptr) return parts;
-        throw Error(ErrorKind::unsupported, "other options of a SentencePiece model that no tokenizer.json says");
+        throw Error(ErrorKind::unsupported,
+                    "a SentencePiece model with changed options, which a tokenizer.json cannot express");
     }
     // The pre-tokenizer of the components replaces the library normalizer's treatment of spaces.
     parts.takes_whole_text = is_own("pre_tokenizer") && is_own("normalizer");

@@ -52,7 +52,7 @@ class Pieces final : public Model {
         if (options.byte_fallback) byte_ids_ = cartridge.byte_ids;
         if ((options.byte_fallback && byte_ids_.size != 256) || unknown == kNoId ||
             (kind_ == PieceModel::bpe && scores_.size() != n))
-            throw Error(ErrorKind::cartridge, "the facts about the pieces do not fit the vocabulary");
+            throw Error(ErrorKind::cartridge, "the metadata about pieces does not fit the vocabulary");
         unk_id_ = unknown;
         kinds_.assign(n, kFound);
         const auto set = [&](uint32_t id, uint8_t kind) {

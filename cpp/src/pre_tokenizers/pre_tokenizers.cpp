@@ -177,7 +177,7 @@ std::unique_ptr<PreTokenizer> read_fixed_length(const Fields& fields) {
     uint64_t length = 5;
     if (fields.has("length")) {
         const Value& value = fields.required("length");
-        if (value.type() == Value::Type::large) unsupported("FixedLength of so great a length");
+        if (value.type() == Value::Type::large) unsupported("FixedLength of length 2^63 or more");
         const int64_t given = value.as_integer(fields.label("length").c_str());
         if (given < 0) refuse("FixedLength's \"length\" is negative");
         // The reference loads it, and panics at a text.

@@ -104,7 +104,7 @@ class ClassParser {
     ClassParser(Reader& reader, size_t depth) : r_(reader), depth_(depth) {}
 
     ClassSet run() {
-        if (depth_ > kMaxClassDepth) r_.unsupported("classes nested so deeply");
+        if (depth_ > kMaxClassDepth) r_.unsupported("classes nested too deeply");
         ClassSet out;
         out.negated = r_.take(U'^');
         if (r_.sees(U']')) {

@@ -89,7 +89,7 @@ class Parser {
 
   private:
     NodePtr parse_alternatives() {
-        if (groups_++ > kMaxGroupDepth) r_.unsupported("groups nested so deeply");
+        if (groups_++ > kMaxGroupDepth) r_.unsupported("groups nested too deeply");
         NodePtr node = parse_branch();
         if (r_.sees(U'|')) {
             node = make_node(NodeKind::alt, std::move(node));

@@ -1,5 +1,5 @@
-// Any bytes as a cartridge: refused with Error(cartridge), or safe to encode and decode with.
-// Input: a byte, then the file. The byte's lowest bit makes the checksums valid first.
+// Any bytes as a cartridge: either Error(cartridge), or safe to encode and decode with. Input: a byte, then the file.
+// If the byte's lowest bit is set, the checksums are corrected first.
 #include "crayon/compiler/certificate.h"
 #include "crayon/support/error.h"
 #include "signed.h"

@@ -1,4 +1,4 @@
-// Any bytes as a version 2 cartridge: refused with Error(cartridge), or read, listed and written back bit for bit.
+// Any bytes as a version 2 cartridge: either Error(cartridge), or read, listed and written back bit for bit.
 #include "crayon/cartridge/cartridge_v2.h"
 
 #include "crayon/support/error.h"

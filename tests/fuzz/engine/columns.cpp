@@ -1,5 +1,5 @@
-// UTF-8, code points and JSON lines: the same on every instruction set and number of threads, and equal to a plain
-// reader. Input: the test, options, then the data.
+// UTF-8, code points and JSON lines: equal on every instruction set and number of threads, and equal to a plain
+// reading. Input: what to try, options, then the data.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ using namespace crayon;
 
 namespace {
 
-// The offset of the first invalid byte.
+// The first byte that is not part of a valid character.
 int64_t plain_error(Bytes text) {
     for (const uint8_t* p = text.begin(); p < text.end();) {
         const Decoded c = decode_utf8(p, text.end());
@@ -31,7 +31,7 @@ void check_utf8(fuzz::Input* input) {
     std::vector<int64_t> errors;
     const size_t repeats = 1 + input->below(3);
     const Bytes head = input->take(input->below(100)), data = input->rest();
-    // Long enough for whole vectors, with the data at any position in one.
+    // Long enough for whole vectors, with the data at any offset in one.
     std::string all(head.view());
     for (size_t i = 0; i < repeats; ++i) all += data.view();
     all += "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz";
@@ -55,7 +55,7 @@ void check_units(Bytes data) {
     std::vector<Unit> units(data.size / sizeof(Unit));
     if (!units.empty()) std::memcpy(units.data(), data.data, units.size() * sizeof(Unit));
     for (Unit& c : units)
-        if (sizeof(Unit) == 4) c = Unit(c & 0x1FFFFF);  // most values are not code points otherwise
+        if (sizeof(Unit) == 4) c = Unit(c & 0x1FFFFF);  // otherwise hardly any unit is a code point
     const TextView view{units.data(), units.size(), sizeof(Unit)};
     std::string plain;
     bool is_text = true;
@@ -70,7 +70,7 @@ void check_units(Bytes data) {
         try {
             Utf8Reader reader;
             found = reader.read(view, 0, view.size).view();
-            std::vector<uint8_t> exact(utf8_size(view, 0, view.size));  // exact size: a sanitizer sees writes beyond it
+            std::vector<uint8_t> exact(utf8_size(view, 0, view.size));  // sanitizers see writes behind it
             write_utf8(view, 0, view.size, exact.data());
             fuzz::require(std::string(exact.begin(), exact.end()) == found, "write_utf8 against Utf8Reader");
         } catch (const NotUnicode&) {

@@ -1,6 +1,6 @@
-// Any tokenizer.json: refused as malformed or as not native, or compiled to a cartridge. The cartridge verifies, has no
-// mismatch with it, and encodes a text alike in every way. A document that ends with a line break gets tiktoken's
-// flavor.
+// Any tokenizer.json: either refused as malformed or not native, or compiled. A compiled cartridge must verify, match
+// its source, and encode a text to the same ids on every path. A source that ends with a line break is read as
+// tiktoken's.
 #include "crayon/compiler/compiler.h"
 
 #include "crayon/compiler/compare_source.h"

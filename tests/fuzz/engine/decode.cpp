@@ -1,4 +1,5 @@
-// Any ids decode alike in every way, or are refused alike. Input: vocabulary, options, then ids of one or three bytes.
+// Any ids decode to the same text on every path, or are refused by all. Input: vocabulary, options, then ids of one
+// byte or three.
 #include "support.h"
 
 using namespace crayon;

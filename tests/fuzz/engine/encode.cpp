@@ -1,4 +1,4 @@
-// One text has one sequence of ids: on every instruction set, whole, in a stream, in a batch, by the plain algorithm.
+// A text has the same ids on every instruction set and path: whole, streamed, in a batch, and by the plain algorithm.
 // Input: vocabulary, options, windows of streams, then the text.
 #include "support.h"
 

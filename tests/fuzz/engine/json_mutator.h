@@ -1,4 +1,4 @@
-// A custom mutator for JSON: parts of a document are replaced by other parts, or by known components.
+// A custom mutator for JSON: replaces parts of a document by other parts, or by known components.
 #pragma once
 
 #include <cstring>
@@ -21,7 +21,7 @@ inline const std::vector<std::string>& components() {
     return all;
 }
 
-// The text of `root` with `replaced` written as `text`.
+// Appends the text of `root`, with `replaced` written as `text`.
 inline void write(const json::Value& root, const json::Value* replaced, const std::string& text, std::string* out) {
     if (&root == replaced) {
         *out += text;
@@ -48,7 +48,7 @@ inline void write(const json::Value& root, const json::Value* replaced, const st
     }
 }
 
-// A value to change. Large values (vocabularies) have many parts, so the kind of place is drawn first.
+// Draws a value to change. Large ones (vocabularies) have many parts, so the kind of place is drawn first.
 inline const json::Value* draw(const json::Value& root, std::minstd_rand* random) {
     const json::Value* value = &root;
     for (int depth = 0; depth < 12; ++depth) {

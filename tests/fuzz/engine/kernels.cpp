@@ -1,6 +1,6 @@
-// The GPU kernels, run on the CPU in partitions of any size, give the engine's ids for a batch.
-// Input: vocabulary, call, options, size of a partition, ends of texts; then the texts. They are raw bytes, valid text,
-// or pieces of different classes, repeated so that runs cross chunks.
+// The kernels of a GPU, run on the CPU, give the engine's ragged ids for a batch, in partitions of any size. Input:
+// vocabulary, requested result, options, a partition's size, ends of texts; then the texts. Texts are raw bytes, their
+// text, or pieces of different classes, repeated so that runs cross chunks.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -15,7 +15,8 @@ using namespace crayon;
 
 namespace {
 
-// Pieces of each class, parts of contractions, line breaks and digits. The last ones are not UTF-8.
+// Pieces of each class, and the parts of contractions, line breaks and groups of digits. The last ones are invalid
+// UTF-8.
 constexpr std::string_view kPieces[] = {
     "a",        "s",        "A",
     "E",        "l",        "L",
@@ -39,7 +40,7 @@ std::string built(Bytes data, bool only_text) {
     std::string out;
     std::string_view last = kPieces[0];
     for (const uint8_t byte : data) {
-        if (byte >= 0xF0) {  // up to several thousand bytes of one kind
+        if (byte >= 0xF0) {  // up to some thousand bytes of one kind
             const size_t times = size_t(1) << (byte & 15) >> 1;
             for (size_t i = 0; i < times && out.size() < 12000; ++i) out += last;
         } else {
@@ -49,7 +50,7 @@ std::string built(Bytes data, bool only_text) {
     return out;
 }
 
-// Ends of texts. Some texts are empty; with `in_text` they end only between characters.
+// The ends of texts; some texts are empty. With `in_text` ends are between characters.
 std::vector<uint64_t> ends_of(fuzz::Input* cuts, const std::string& text, bool in_text) {
     std::vector<uint64_t> offsets{0};
     const size_t scale = text.size() / 64 + 1;
@@ -62,7 +63,7 @@ std::vector<uint64_t> ends_of(fuzz::Input* cuts, const std::string& text, bool i
     return offsets;
 }
 
-// Encoders of the vocabularies that GPUs support, exact and greedy, in order. Uploaded once.
+// The vocabularies that a GPU supports, exact and greedy, in order. Uploaded once.
 std::vector<std::pair<size_t, bool>> supported() {
     std::vector<std::pair<size_t, bool>> all;
     for (size_t i = 0; i < fuzz::vocabularies().size(); ++i)
@@ -145,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         out->ids.assign(made.ids.data(), made.ids.data() + made.ids.size());
         out->splits = made.splits;
     });
-    // A separate allocation, so that a sanitizer sees reads beyond the end.
+    // An allocation of its own exposes reads behind the end.
     const std::vector<uint8_t> copy(bytes, bytes + text.size());
     const gpu::FlatTexts flat{copy.data(), offsets.data(), texts.size(), (ways & 32) != 0};
     gpu::Encoder& encoder = encoder_of(engine);
@@ -157,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         out->splits = ragged.splits;
     });
     fuzz::require(made == wanted, "encode_ragged", what(made));
-    // Again, in used memory.
+    // Once more in used memory.
     made = result_of([&](Result* out) {
         const gpu::DeviceRagged ragged = encoder.encode_on_device(flat, options);
         out->ids.assign(ragged.ids.data(), ragged.ids.data() + ragged.n_ids);

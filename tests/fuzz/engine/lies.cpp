@@ -1,7 +1,8 @@
-// Cartridges with valid checksums and wrong data: an input changes single elements of a compiled vocabulary.
-// If a cartridge passes all checks, a text has one sequence of ids in every way, as with any other cartridge. If it
-// passes only the checks of memory, it is safe to use, with any ids.
-// Input: vocabulary, options, the number of changes, the changes, then a text.
+// Cartridges with valid checksums over wrong data: a compiled vocabulary, of which the input changes single elements.
+// If the whole check passes, all paths must give the same ids, as for any cartridge. If only the memory check passes,
+// use must be safe.
+//
+// Input: vocabulary, options, number of changes, the changes, then a text.
 #include <optional>
 
 #include "crayon/compiler/compiler.h"
@@ -23,7 +24,7 @@ const std::vector<fuzz::Part>& parts_of(size_t vocabulary) {
     return parts;
 }
 
-// The index of an element: any, or one of the few that are not empty.
+// The index of an element: any, or a nonempty one, of which tables have few.
 size_t place_of(const std::string& bytes, size_t width, uint32_t number, bool is_full) {
     const size_t count = bytes.size() / width;
     if (count == 0) return 0;
@@ -50,13 +51,13 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
     std::string& bytes = part.bytes;
     const bool fits = at + width <= bytes.size();
     switch (how >> 4) {
-        case 0:  // grow the part
+        case 0:  // grows the part
             bytes.append(width * (1 + number % 4), char(number >> 8));
             return;
-        case 1:  // shrink it
+        case 1:  // shrinks it
             bytes.resize(bytes.size() - std::min(bytes.size(), width * (1 + number % 4)));
             return;
-        case 2:  // copy the element of another index
+        case 2:  // copies the element of another place
         case 3:
         case 4:
             if (fits) {
@@ -65,14 +66,14 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
                 if (from + width <= bytes.size()) bytes.replace(at, width, bytes.substr(from, width));
             }
             return;
-        case 5:  // remove the part, or change its type
+        case 5:  // removes the part, or swaps it for another type's
             if (number % 8 == 0) part.type = number >> 8;
             if (number % 8 == 1) part.flags ^= 1;
             if (number % 8 == 2) bytes.clear();
             return;
         case 6:
         case 7:
-        case 8:  // add to a number
+        case 8:  // adds to a number
             if (fits) {
                 uint64_t value = 0;
                 const size_t n = std::min<size_t>(width, 8);
@@ -82,7 +83,7 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
             }
             return;
         case 9:
-        case 10:  // flip a bit
+        case 10:  // flips a bit
             if (fits) {
                 const uint8_t bit = input->byte();
                 bytes[at + (bit >> 3) % width] ^= char(1 << (bit & 7));

@@ -1,5 +1,5 @@
-// The parsers: JSON, regular expressions, character maps, and single components.
-// Input: the test, then the data; a NUL separates two texts.
+// Parsers of other texts: JSON, regular expressions, character maps, and single components. Input: what to try, then
+// the data; a NUL separates two texts.
 #include <algorithm>
 
 #include "crayon/json/json.h"
@@ -26,7 +26,7 @@ bool is_valid(Bytes text) {
     return utf8_error(text.data, text.size) == text.size;
 }
 
-// A written document parses to the same value, and is then written identically.
+// A written document is read back, and then written equally.
 void check_json(Bytes data) {
     const json::Document document = json::parse(data.view());
     fuzz::require(is_valid(data), "JSON that is not UTF-8");
@@ -84,10 +84,10 @@ AlignedText normalized(const Normalizer& normalizer, const std::string& text, bo
     return out;
 }
 
-// A normalizer gives the same text with and without alignments, valid alignments, and a right answer of leaves().
+// A normalizer gives valid UTF-8, the same with and without alignments, and `leaves` is right.
 void check_normalizer(const Normalizer& normalizer, const std::string& text) {
     const AlignedText with = normalized(normalizer, text, true), without = normalized(normalizer, text, false);
-    fuzz::require(is_valid(with.text), "a normalizer makes what is no text", with.text);
+    fuzz::require(is_valid(with.text), "a normalizer's text is not UTF-8", with.text);
     fuzz::require(with.text == without.text, "a normalizer depends on alignments", with.text + "\n" + without.text);
     fuzz::require(with.alignments.size() == with.text.size(), "alignments are missing");
     for (const Alignment& alignment : with.alignments)
@@ -131,7 +131,7 @@ void check_component(Bytes data) {
         fuzz::require(piece.start >= end && piece.start < piece.end && piece.end <= list.text.size(), "pieces", text);
         end = piece.end;
     }
-    fuzz::require(is_valid(list.text.text), "a pre-tokenizer makes what is no text", text);
+    fuzz::require(is_valid(list.text.text), "a pre-tokenizer's text is not UTF-8", text);
 }
 
 }  // namespace

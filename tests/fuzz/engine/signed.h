@@ -1,4 +1,4 @@
-// Forged cartridges: valid checksums over any contents.
+// Builds cartridges with valid checksums over any contents.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace crayon::fuzz {
 
-// Writes valid checksums of sections, table and header, as far as they can be located.
+// Writes the checksums of sections, table and header, as far as these can be found.
 inline void sign(std::string* file) {
     Header header;
     if (file->size() < sizeof header) return;

@@ -22,7 +22,7 @@ constexpr Vocabulary kVocabularies[] = {
 #include "vocabularies.h"
 };
 
-// Longer texts skip the plain algorithm, which is quadratic in the length of a piece.
+// Longer texts skip the plain algorithm, which takes time quadratic in a piece's length.
 constexpr size_t kPlainBytes = 1024;
 
 std::string hex(const std::string& bytes) {
@@ -140,7 +140,7 @@ std::vector<size_t> character_starts(Bytes text) {
     return starts;
 }
 
-// The whole record has these ids, and offsets inside the text.
+// The full Encoding has these ids, and offsets inside the text.
 void check_record(const EnginePtr& engine, const std::string& text, const EncodeOptions& options, const Outcome& ids) {
     Encoding record;
     const Outcome outcome = outcome_of([&](IdBuffer* out) {
@@ -194,7 +194,7 @@ void check_batches(const Engine& engine, const std::string& text, const EncodeOp
         Outcome one = outcome;
         if (one.error.empty())
             one.ids.assign(ragged.ids.data() + ragged.splits[i], ragged.ids.data() + ragged.splits[i + 1]);
-        // In a batch another text may raise the error.
+        // In a batch the error may be another text's.
         require_same(ids, one, i == 0 ? "encode_ragged of UTF-8" : "encode_ragged of code points", text);
     }
     if (!ids.error.empty()) return;
@@ -230,7 +230,7 @@ void check_text(const Engines& engines, const std::string& text, const Ways& way
     for (const EnginePtr& other : engines)
         require_same(ids, whole(*other, text, options), std::string("encode_ids on ") + other->cpu_level(), text);
     if (!ways.everything) return;
-    // Again, from the cache.
+    // A second time, from the cache.
     require_same(ids, whole(*engine, text, options), "encode_ids again", text);
     check_record(engine, text, options, ids);
     check_stream(engine, text, options, ids, ways.window);

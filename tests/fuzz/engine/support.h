@@ -1,5 +1,5 @@
-// Helpers of the targets: a reader of inputs, small vocabularies, an engine for each instruction set, and the checks
-// that hold for any text.
+// Shared by the targets: reading the input piece by piece, small vocabularies, an engine for each instruction set, and
+// checks that must hold for any text.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace crayon::fuzz {
 
-// Ends the process, which reports a fault of the engine, unless `holds`.
+// Ends the process, as a fault of the engine, unless `holds`.
 void require(bool holds, const std::string& what, const std::string& detail = "");
-// While one exists, `require` has no effect: the used code must be safe, but its results may be wrong.
+// While one exists, `require` does nothing: results must only be safe, not right.
 class OnlySafe {
   public:
     OnlySafe();
@@ -26,7 +26,7 @@ class OnlySafe {
     OnlySafe& operator=(const OnlySafe&) = delete;
 };
 
-// The bytes of an input, from the front; zeros after its end.
+// The bytes of an input, from the front; zeros behind its end.
 class Input {
   public:
     Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -65,7 +65,7 @@ const std::vector<Vocabulary>& vocabularies();
 
 // The instruction sets that this machine can run, slowest first.
 std::vector<std::string> levels();
-// While it exists, new engines and calls that choose an instruction set use this one.
+// While it exists, new engines and calls that select an instruction set use this one.
 class AtLevel {
   public:
     explicit AtLevel(const std::string& level);
@@ -77,15 +77,15 @@ class AtLevel {
 using EnginePtr = std::shared_ptr<const Engine>;
 using Engines = std::vector<EnginePtr>;
 
-// An engine for each level, from a cartridge's bytes. Throws as Engine::from_bytes.
+// An engine for each level, from a cartridge's bytes. Errors as Engine::from_bytes.
 Engines open_everywhere(Bytes cartridge, bool is_greedy, Checks checks = Checks::whole);
 // The same for one of the vocabularies; made once.
 const Engines& engines_of(size_t vocabulary, bool is_greedy);
 
-// Any bytes as text: invalid UTF-8 becomes U+FFFD.
+// The text of any bytes: invalid UTF-8 becomes U+FFFD.
 std::string text_of(Bytes data);
 
-// The result of `work`, or the engine's error as text. Any other exception is a fault.
+// The ids that work returns, or the engine's error message. Any other exception is a fault.
 struct Outcome {
     std::string error;
     std::vector<int64_t> ids;
@@ -94,19 +94,19 @@ struct Outcome {
 Outcome outcome_of(const std::function<void(IdBuffer*)>& work);
 std::string shown(const Outcome& outcome);
 
-// Options of encoding a text.
+// How a text is encoded.
 struct Ways {
     bool add_special_tokens = false, special_as_text = false;
-    bool everything = true;  // not only the levels
-    uint8_t window = 0;      // window of streams
+    bool everything = true;  // all paths, not only the levels
+    uint8_t window = 0;      // how streams are cut
 };
-// Requires that every engine and every way of encoding gives the same ids for this text.
+// Checks that every engine and every path give the same ids for this text.
 void check_text(const Engines& engines, const std::string& text, const Ways& ways);
-// Requires that any bytes survive encoding and decoding.
+// Checks that invalid UTF-8 decodes back to its bytes.
 void check_raw(const Engines& engines, Bytes data);
-// Requires that ids decode alike, or are refused alike.
+// Checks that all engines decode ids to the same text, or all refuse them.
 void check_decoding(const Engines& engines, const std::vector<int64_t>& ids, bool skip_special, bool skip_unknown);
-// Requires all of these, with options from the input and its rest as the text.
+// Makes all of these checks, with options from the input and its rest as the text.
 void check_all(const Engines& engines, Input* input);
 
 }  // namespace crayon::fuzz
