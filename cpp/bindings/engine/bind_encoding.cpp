@@ -459,9 +459,9 @@ Truncation::Strategy truncation_strategy(const std::string& name) {
                           "`. Use one of `longest_first`, `only_first`, or `only_second`");
 }
 
-constexpr const char* kEncodingDoc = R"(One encoded input: parallel lists, an element for each token.
+constexpr const char* kEncodingDoc = R"(One encoded input: parallel lists with one element per token.
 
-    The interface of ``tokenizers.Encoding``. A method that takes a position gives None where there is nothing.
+    The interface of ``tokenizers.Encoding``. A method that takes a position returns None if nothing is there.
 
     >>> encoding = crayon_hf.Tokenizer.from_profile("lite").encode("Hello, world!")
     >>> encoding.tokens, encoding.char_to_token(7)

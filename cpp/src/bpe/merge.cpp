@@ -72,7 +72,7 @@ void MergeTables::choose_batch(CpuLevel level) {
 //
 // So where the encodings of two overlapping windows share a token, the left one up to it and the right one from it on
 // encode both. (The `bpe` crate of github.com/github/rust-gems uses the same property.) If they share none, the overlap
-// grows, at most to the whole left window.
+// grows, in the limit to all text merged so far.
 size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     if (bytes.size <= kWindow) return merge_whole(tables, bytes, out);
     const auto size_of = [&](uint32_t id) -> size_t { return tables.token_offsets[id + 1] - tables.token_offsets[id]; };
