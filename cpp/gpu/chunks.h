@@ -13,7 +13,7 @@ namespace gpu {
 // is not a digit, or the start of a segment, forgets the digits before it. As a byte:
 //    _____1__ forgets the digits before the span
 //    ______nn digits at the end of the span, modulo 3
-//  Example: "ab12" is 110 (forgets, 2 digits). "3456" is 001. Joined they are 100: 6 digits in a row, modulo 3.
+// Example: "ab12" is 110 (forgets, 2 digits). "3456" is 001. Joined they are 100: 6 digits in a row, modulo 3.
 struct Digits {
     static constexpr uint8_t kForgets = 4;
 
