@@ -1,7 +1,7 @@
-"""Readers of other vocabulary formats. Each gives a ``tokenizer.json``, the one form that the compiler reads.
+"""Readers of other vocabulary formats. Each returns a ``tokenizer.json``, the only form that the compiler reads.
 
-`convert` takes any source, whatever its name, `write` makes a directory of the result that transformers opens, and
-`crayon_hf.formats.export` is the way back.
+`convert` reads any source, `write` makes a directory that transformers opens, and `crayon_hf.formats.export` writes
+other formats.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["REVISIONS", "convert", "read", "write"]
 
 REVISIONS = {"CRAYON_V2": 1, "GGUF": 1, "SENTENCEPIECE": 2, "TEKKEN": 1, "VOCAB_JSON": 1, "WORDPIECE": 1}
-"""Part of the key under which results are cached: raise that of a `Kind` when the same source of it gives another
+"""Part of the key under which results are cached: raise a kind's number when the same source yields another
 tokenizer.json. Rank files have theirs in `tiktoken`."""
 
 _CARRIED = ("chat_template", "model_max_length")
-"""What a tokenizer_config.json says that is true whatever file beside it has the vocabulary."""
+"""Settings of a tokenizer_config.json that hold whichever file beside it has the vocabulary."""
 
 
 def convert(
@@ -32,11 +32,22 @@ def convert(
     name: str | None = None,
     progress: Progress | None = None,
 ) -> Converted:
-    """The vocabulary of a file or a directory, of a profile or a tiktoken encoding by its name, or of a
-    ``tiktoken.Encoding``.
+    """Read a vocabulary of any supported format.
 
-    What a file is, its content says. `pattern`, `special_tokens` and `name` (of the encoding whose pattern and special
-    tokens are used) are for rank files, which do not say them.
+    Args:
+        source: The path of a file or directory, the name of a profile or of a tiktoken encoding, or a
+            ``tiktoken.Encoding``. A file's format is recognised by its content.
+        pattern: The split pattern of a rank file, which does not contain one.
+        special_tokens: The special tokens of a rank file and their ids.
+        name: The published encoding whose pattern and special tokens a rank file uses.
+        progress: Called during a long conversion.
+
+    Returns:
+        The ``tokenizer.json``, its config, and the name of the reference.
+
+    Raises:
+        VocabularyError: The source is damaged or of an unknown format.
+        UnsupportedError: No ``tokenizer.json`` does the same as the source.
 
     docs/sources.md has examples.
     """
@@ -66,9 +77,9 @@ def read(
     opening: bool = False,
     **options: Any,
 ) -> Converted:
-    """A source whose kind is known. `data` is what the file contains, if somebody has read it.
+    """Read a source of a known kind. `data` is the content of the file, if the caller has read it.
 
-    With `opening` the result is for a cartridge alone, and may have a ``tokenizer.json`` that says less than the source
+    With `opening` the result is for a cartridge alone: its ``tokenizer.json`` may express less than the source
     (`Converted.inexact`).
     """
     from crayon_hf.util.collector import CollectorPause
@@ -140,13 +151,23 @@ def write(
     *,
     overwrite: bool | None = None,
 ) -> list[str]:
-    """Make a directory that transformers opens, and crayon_hf without compiling anything; the paths of its files.
+    """Write a directory that transformers opens, and that crayon_hf opens without compiling.
 
-    ``tokenizer.json``, ``tokenizer_config.json`` and ``tokenizer.dat`` appear together, or not at all. What else is in
-    the directory stays, and so do settings of a tokenizer_config.json that the vocabulary says nothing about.
+    ``tokenizer.json``, ``tokenizer_config.json`` and ``tokenizer.dat`` appear together, or not at all. Other files in
+    the directory stay, and so do settings of a tokenizer_config.json that the vocabulary does not set.
 
-    With `overwrite` False a directory with another tokenizer is a FileExistsError; with True all files of that
-    tokenizer go, its settings among them.
+    Args:
+        converted: The result of `convert`.
+        directory: Where to write; created if missing.
+        cartridge: Whether to write the cartridge, too.
+        overwrite: False refuses a directory with another tokenizer; True removes all files of that tokenizer, its
+            settings included; None replaces the three files only.
+
+    Returns:
+        The paths of the files.
+
+    Raises:
+        FileExistsError: The directory has another tokenizer, and `overwrite` is False.
 
     docs/sources.md has examples.
     """

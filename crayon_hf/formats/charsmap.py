@@ -1,15 +1,15 @@
-"""SentencePiece's normalization rules (``precompiled_charsmap``), said in ``tokenizer.json``.
+"""Express SentencePiece's normalization rules (``precompiled_charsmap``) in ``tokenizer.json``.
 
-The rules are a trie of what is replaced (a double array of Darts-clone) and the replacements, each ended by a zero
-byte. SentencePiece goes through a text from left to right and takes the longest rule that fits. The ``Precompiled`` of
-``tokenizers`` has the same trie, but asks it about one grapheme cluster of less than six bytes, of which the shortest
-rule then replaces all, or about one character. So a base with marks loses marks, and what is longer is not composed.
+The rules are a trie of the texts to replace (a double array of Darts-clone) and their replacements, each ended by a
+zero byte. SentencePiece applies the longest rule that matches, from left to right. The ``Precompiled`` of
+``tokenizers`` has the same trie, but looks up one character, or one grapheme cluster of less than six bytes, which the
+shortest matching rule then replaces whole. So a base with marks loses marks, and longer clusters are not composed.
 
-Here a control character is put between characters that no rule takes together (`_apart`): it ends clusters, and keeps
-``NFKC`` from composing. What is left together is what NFKC composes: it does that, and ``Precompiled`` then sees single
-characters alone. The rules are made from NFKC, so that both after each other give what the rules give: that is compared
-for each character and each rule. Other characters are shielded, other rules are UnsupportedError. Only letters newer
-than Unicode 9, which the NFKC of ``tokenizers`` does not know, are not composed with marks.
+Therefore a control character is inserted between characters that no rule takes together (`_apart`). It ends clusters
+and keeps ``NFKC`` from composing across it. NFKC composes the characters left together, so ``Precompiled`` sees single
+characters alone. SentencePiece's rules derive from NFKC, so the two steps together give what the rules give; each
+character and each rule is compared. Characters that differ are shielded, and rules that differ are UnsupportedError.
+The one exception: letters newer than Unicode 9, unknown to the NFKC of ``tokenizers``, are not composed with marks.
 
 SentencePiece's own rules are 225,000: `_core.CharsmapRules` reads and compares them.
 """
@@ -30,14 +30,14 @@ from crayon_hf.formats.piece_types import Component, replace
 _NFKC = {"type": "NFKC"}
 _MOST_DECODERS = 100
 _FEW_RULES = 200
-"""Up to so many rules are told one by one: those for several characters become steps of their own."""
+"""Up to this number, rules are expressed one by one: those for several characters become steps of their own."""
 _PAIR = "\ufff0\ufff1"
-"""What is put between characters where the rules delete no control character: two that no text has in a row."""
+"""Inserted between characters where the rules delete no control character: two characters that no text has in a row."""
 _SHIELD = "\ufdd6"
 _SHIELDS = "".join(map(chr, range(0xFDD8, 0xFDF0)))
-"""Noncharacters: three or four in a row stand for a text that the rules must not see."""
+"""Noncharacters: three or four in a row replace a text that the rules must not see."""
 _MARKS = r"\p{M}\x{200C}\x{200D}\x{0E33}\x{0EB3}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}"
-"""What can belong to a cluster that another character begins."""
+"""Characters that can continue a grapheme cluster."""
 
 
 PROVEN = {
@@ -46,19 +46,19 @@ PROVEN = {
     "1e2c7b43d3ee9755ceaa2ac335e253d8703604e0249ee1e81156c92b46423844": "\uff5e",  # nmt_nfkc
     "2c03512e62f9ed965ec90d85314211b63b5b8aa0395311ea2147eec9ff738907": "\uff5e",  # nmt_nfkc_cf
 }
-"""SentencePiece's own rules by their SHA-256: the characters that the components do not map as they do.
+"""SentencePiece's own rules by their SHA-256, with the characters that the components map otherwise.
 
-To compare all of them takes longer than the rest of a small model.
+Comparing all of them takes longer than reading the rest of a small model.
 """
 
 
 def rules_as_components(
     charsmap: bytes, shielded: Collection[str] = (), written: Callable[[str], str] = str
 ) -> list[Component]:
-    """Normalizers that do together what the rules do, and leave `shielded` texts as they are.
+    """Return normalizers that together apply the rules and leave `shielded` texts as they are.
 
-    Both what a rule makes and a shielded text stand in the result as `written` says. UnsupportedError when no
-    components do that.
+    `written` maps the outputs of rules and the shielded texts to their spelling in the result. UnsupportedError when no
+    components do the same.
     """
     rules = _core.CharsmapRules(charsmap)
     alone = precompiled(charsmap)
@@ -79,7 +79,7 @@ def rules_as_components(
     replaced |= {char: rules.apply(char) for char in differing}
     longer = {key[:end] for key in replaced for end in range(1, len(key))}
     kept = [text for text in shielded if rules.apply(text) != text or written(text) != text or text in longer]
-    # At any place a shielded text goes before a rule, a longer one, too.
+    # At any position a shielded text wins over a rule, even over a longer one.
     taken = tuple(kept)
     shields = {key: written(made) for key, made in replaced.items() if not key.startswith(taken)}
     shields |= {text: written(text) for text in kept}
@@ -105,7 +105,7 @@ def rules_as_components(
 
 
 def _overlapping(keys: Collection[str]) -> list[str]:
-    """The keys that could take a part of another, as they are replaced one after the other."""
+    """The keys that could consume a part of another key, since they are replaced one after the other."""
     starts: dict[str, set[str]] = {}
     for key in keys:
         for end in range(1, len(key)):
@@ -114,14 +114,14 @@ def _overlapping(keys: Collection[str]) -> list[str]:
 
 
 def precompiled(charsmap: bytes) -> Component:
-    """The component of `tokenizers` that has the rules, and applies some otherwise."""
+    """The component of `tokenizers` that holds the rules, and applies some of them differently."""
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
 
 
 def rules_one_by_one(charsmap: bytes) -> list[Component]:
-    """Decoders that do together what a few rules do, each for one of them.
+    """Decoders that together apply a few rules, one decoder for each.
 
-    UnsupportedError when one could take what is another's: a part of it, or of what that makes.
+    UnsupportedError when a rule could match a part of another rule's text or of its output.
     """
     rules = _core.CharsmapRules(charsmap).as_dict()
     keys = sorted(rules, key=len, reverse=True)
@@ -133,8 +133,8 @@ def rules_one_by_one(charsmap: bytes) -> list[Component]:
 
 
 def _differing(rules: _core.CharsmapRules, mapping: Component, replaced: Collection[str]) -> str:
-    """The single characters that the components do not map as the rules do. UnsupportedError for sequences, but those
-    that are `replaced`."""
+    """The single characters that the components map differently from the rules. UnsupportedError for a sequence, unless
+    it is `replaced`."""
     characters, sequences = rules.differences(json.dumps(mapping))
     for key, made in sequences.items():
         if key not in replaced and not _is_newer(key, made):
@@ -143,18 +143,18 @@ def _differing(rules: _core.CharsmapRules, mapping: Component, replaced: Collect
 
 
 def _is_newer(key: str, made: str) -> bool:
-    """True for letters and marks that came after Unicode 9, composed."""
+    """Whether the rule composes letters or marks that are newer than Unicode 9."""
     return len(made) == 1 and any(0xA7F1 <= ord(char) <= 0xA7F4 or 0x10500 <= ord(char) < 0x1E100 for char in key)
 
 
 def _apart(characters: dict[str, str], following: dict[str, str], ends: Sequence[str]) -> str:
-    """A pattern that matches, without taking anything, between characters which no rule takes together.
+    """A zero-width pattern that matches between two characters which no rule takes together.
 
-    Nor does a rule take the end of one of `ends` with what comes after it.
+    It also matches after each of `ends`.
     """
     later = set().union(*set(following.values()))
     if twofold := sorted(char for key in following if (char := key[0]) in later and ord(char) < 0x10000):
-        raise UnsupportedError(f"normalization rules that begin with {twofold[0]!r}, and others that go on with it")
+        raise UnsupportedError(f"normalization rules that begin with {twofold[0]!r}, and others that continue with it")
     single = set(characters)
     alone = rf"(?<=[{_class(single | later)}\p{{M}}])(?=[{_MARKS}])"
     if not later:
@@ -165,7 +165,7 @@ def _apart(characters: dict[str, str], following: dict[str, str], ends: Sequence
         for length in sorted({len(start) for start in starts})
         for box in _boxes([start for start in starts if len(start) == length])
     ]
-    # What begins with such a character once it is normalized would be composed, too.
+    # A character whose normalized form begins with such a character would be composed, too.
     seconds = f"[{_class(later | {key for key in single if characters[key][:1] in later})}]"
     ended = rf"(?<={'|'.join(map(literal, ends))})|" if ends else ""
     return rf"(?!\A)(?={seconds})(?:{ended}(?!{'|'.join(together)}))|(?!{seconds}){alone}|(?<=\r)(?=\n)"

@@ -1,10 +1,9 @@
-"""CRAYON's version 2 cartridges (``.dat``, and beside it a ``.json`` with the tokens' strings) to ``tokenizer.json``.
+"""CRAYON's version 2 cartridges (a ``.dat``, and beside it a ``.json`` of the tokens' strings) to ``tokenizer.json``.
 
 CRAYON cuts a text into the longest tokens of its vocabulary, over bytes. Stock ``tokenizers`` does the same with the
-result: one WordPiece word that has no limit and no prefix, spelled in the byte-level alphabet. CRAYON destroys a byte
-that begins no token (it gives id 1, which is some other token); here such bytes get ids of their own after the last
-one, so that every text comes back. How many ids there were before them is in the metadata, for those who want CRAYON's
-own answer.
+result: one WordPiece word that has no limit and no prefix, spelled in the byte-level alphabet. A byte that begins no
+token is lost in CRAYON, which gives id 1, the id of another token. Here such bytes get ids after the last one, so every
+text round-trips. The metadata keeps CRAYON's own count of ids, from which callers can restore its answer.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from crayon_hf.tokenizer_json.parts import byte_level, parsed, whole_document
 from crayon_hf.util.byte_level import spell
 
 UNKNOWN = 1
-"""The id that CRAYON gives for a byte that it does not know."""
+"""The id that CRAYON gives for an unknown byte."""
 
 _MOST_IDS = 1 << 24
 _NO_LIMIT = 2**53 - 1  # the largest count that every reader of JSON takes
 
 
 def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
-    """The vocabulary of a version 2 cartridge. `tokens` are the strings beside it, by their ids (`read_companion`).
+    """Read a version 2 cartridge. `tokens` are the strings beside it, in order of id (`read_companion`).
 
-    They are checked against the keys of the cartridge, and say how many ids there are. An id without a key stays a
-    hole, since CRAYON never gives it: the string is a duplicate, or it begins with NUL, which CRAYON's compiler drops.
+    They are checked against the cartridge's keys, and give the number of ids. An id without a key stays a hole, since
+    CRAYON never gives it: the string is a duplicate, or begins with NUL, which CRAYON's compiler drops.
     """
     keys = [(key, id) for key, id in _core.list_double_array(*_core.read_cartridge_v2(data)) if key]
     if not keys:
@@ -49,7 +48,7 @@ def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
     missing = [bytes([byte]) for byte in range(256) if byte not in single]
     by_id |= dict(enumerate(missing, count))
     vocab = {spell(by_id[id]): id for id in sorted(by_id)}
-    unknown = spell(by_id.get(UNKNOWN, by_id[min(by_id)]))  # never used: there is a token for every byte
+    unknown = spell(by_id.get(UNKNOWN, by_id[min(by_id)]))  # never used: every byte has a token
     return Converted(longest_match(vocab, unknown), {}, "xerv-crayon", metadata=MappingProxyType({"tokens": count}))
 
 
@@ -63,13 +62,13 @@ def read_companion(data: bytes) -> list[str]:
 
 
 def companion_of(path: str) -> str | None:
-    """The path of the ``.json`` beside a cartridge, if it is there."""
+    """The path of the ``.json`` beside a cartridge; None if it does not exist."""
     beside = os.path.splitext(path)[0] + ".json"
     return beside if beside != path and os.path.isfile(beside) else None
 
 
 def bytes_of(string: str) -> bytes | None:
-    """The bytes that a string of a companion stands for, or None.
+    """The bytes of a companion's string, or None if it has none.
 
     CRAYON's strings are text. Ours may be tokens that are not UTF-8: their bytes are written as the lone surrogates
     U+DC80 to U+DCFF, as Python's ``surrogateescape`` does.
@@ -106,7 +105,7 @@ def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
 
 
 def longest_match(vocab: dict[str, int], unknown: str) -> bytes:
-    """The ``tokenizer.json`` of longest match over byte-level tokens, every byte among them (so none is `unknown`)."""
+    """The ``tokenizer.json`` of longest match over byte-level tokens. It has all bytes, so `unknown` is never used."""
     model = {
         "type": "WordPiece",
         "unk_token": unknown,

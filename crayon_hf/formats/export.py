@@ -18,7 +18,7 @@ _BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 
 
 class Opened(Protocol):
-    """An open `crayon_hf.Tokenizer`: this folder is below that one."""
+    """An open `crayon_hf.Tokenizer`, which this folder may not import."""
 
     def to_str(self, pretty: bool = False) -> str: ...
 
@@ -26,27 +26,27 @@ class Opened(Protocol):
 
 
 class Ranks(NamedTuple):
-    """What tiktoken needs."""
+    """The arguments of a ``tiktoken.Encoding``."""
 
     data: bytes
     """The rank file."""
     pattern: str | None
-    """The pattern that splits text; None where no pattern alone does what the tokenizer does before its model."""
+    """The pattern that splits text; None where no pattern alone does all that precedes the model."""
     special_tokens: dict[str, int]
 
 
 class CrayonV2(NamedTuple):
-    """What CRAYON needs."""
+    """A cartridge of CRAYON and the file beside it."""
 
     cartridge: bytes
     companion: bytes
-    """The ``.json`` beside it: the strings by their ids. Bytes that are not UTF-8 are lone surrogates in them."""
+    """The ``.json`` beside it: strings in order of id. Bytes that are not UTF-8 are lone surrogates in them."""
     keys: int
-    """How many tokens CRAYON can give."""
+    """The number of tokens that CRAYON can give."""
 
 
 def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
-    """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
+    """Return the ``tokenizer.json`` as the ``tokenizers`` library writes it."""
     if isinstance(vocabulary, Converted):
         written: bytes = as_the_library_writes(vocabulary.tokenizer_json)
         return written
@@ -54,10 +54,10 @@ def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
 
 
 def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
-    """The ranks of a byte-level BPE vocabulary, when tiktoken does the same with them.
+    """Return the ranks of a byte-level BPE vocabulary that tiktoken encodes alike.
 
-    tiktoken joins what has a rank, lowest rank first, and takes a whole piece that has one as it is. UnsupportedError
-    when that is not what the merges of the vocabulary do.
+    tiktoken joins the pair of lowest rank first, and looks a whole piece up before it merges. UnsupportedError when the
+    vocabulary's merges do otherwise.
     """
     from crayon_hf.formats.tiktoken import write_ranks
 
@@ -78,10 +78,10 @@ def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
 
 
 def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
-    """The tokens of the model as a longest-match cartridge, over bytes.
+    """Return the model's tokens as a longest-match cartridge over bytes.
 
-    The model's tokens are spelled as the model sees text: where a normalizer or a pre-tokenizer writes ``▁`` for a
-    space, so do they. Added tokens are strings in the companion alone, since CRAYON has no special tokens.
+    Tokens are spelled as the model sees text: with ``▁`` where a normalizer or a pre-tokenizer writes it for a space.
+    Added tokens are strings in the companion alone, since CRAYON has no special tokens.
     """
     converted = _converted(vocabulary)
     document = _document(converted)
@@ -96,7 +96,7 @@ def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
 
 
 def count_tokens(converted: Converted) -> int:
-    """How many tokens a vocabulary has, with the added ones."""
+    """The number of tokens, added ones included."""
     document = _document(converted)
     return len({**ids_of(document["model"]), **_added_tokens(document)})
 
@@ -112,7 +112,7 @@ def _converted(vocabulary: Converted | Opened) -> Converted:
 def _document(converted: Converted) -> dict[str, Any]:
     try:
         document = json.loads(converted.tokenizer_json)
-        if "type" not in document["model"]:  # an old file: the library knows what it is
+        if "type" not in document["model"]:  # an old file: the library infers the type
             document = json.loads(to_tokenizer_json(converted))
         if "vocab" not in document["model"]:
             raise KeyError("vocab")
@@ -130,12 +130,12 @@ def _added_tokens(document: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _is_byte_level(document: Mapping[str, Any]) -> bool:
-    """True when the last step before the model spells bytes."""
+    """Whether the last step before the model spells bytes."""
     return bool(_steps(document)) and _steps(document)[-1].get("type") == "ByteLevel"
 
 
 def _steps(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The pre-tokenizers one by one."""
+    """The pre-tokenizers, Sequences flattened."""
     steps, waiting = [], [document.get("pre_tokenizer")]
     while waiting:
         part = waiting.pop()
@@ -165,11 +165,11 @@ def _check_ids(ids: Mapping[Any, int]) -> None:
 
 
 def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
-    """Prove that the merges do what the ranks do.
+    """Prove that the merges give the tokens that the ranks give.
 
-    By the argument in ``rank_merges.h`` tiktoken makes a token by one pair alone, whatever the text. Merges that have
-    that pair for every token, and that come in the order of what they make, pick the same pair at every step: others
-    that they may have for a token (as lists of all ways to split one do) never are of the lowest rank.
+    By the argument in ``rank_merges.h`` tiktoken makes a token by one pair alone, whatever the text. If the merges have
+    that pair for every token, in the order of the tokens' ranks, they pick the same pair at every step. Other pairs for
+    a token, as in lists of all ways to split one, never have the lowest rank.
     """
     try:
         joined = _core.merges_from_ranks(order)
@@ -202,7 +202,7 @@ def _pair(merge: Any) -> tuple[bytes, bytes]:
 
 
 def _pattern(document: Mapping[str, Any]) -> str | None:
-    """A pattern that tiktoken reads as the vocabulary's own is meant."""
+    """A pattern that tiktoken reads as the vocabulary's own library reads its pattern; None if no pattern does."""
     *steps, last = _steps(document)
     if document.get("normalizer") or last.get("add_prefix_space", True):
         return None
@@ -242,7 +242,7 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
     keys: dict[bytes, int] = {}
     for token, id in ids_of(model).items():
         if is_byte_level and added.get(token) == id:
-            continue  # it is spelled as it is, not in the alphabet
+            continue  # spelled as text, not in the byte-level alphabet
         key = _from_byte_level(token) if is_byte_level else token.encode()
         if key:
             keys[key] = id

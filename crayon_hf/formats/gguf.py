@@ -1,11 +1,10 @@
 """GGUF files to ``tokenizer.json``.
 
-The result gives the ids of llama.cpp with special tokens found in the text (``llama_tokenize`` with ``parse_special``),
-and with its beginning and end (``add_special``) where the caller asks for special tokens. llama.cpp does not normalize
-text for byte-level BPE, so that a model's own ``tokenizer.json`` that does gives other ids for it. Where llama.cpp only
-comes near a model's own tokenizer, the model's own counts: in tables of Unicode, in a few patterns (`gguf_patterns`),
-and in BERT's removal of accents, for which llama.cpp keeps the first character of each decomposition. docs/sources.md
-lists all differences.
+The result gives the ids of llama.cpp with special tokens found in the text (``llama_tokenize`` with ``parse_special``).
+It adds the beginning and the end (``add_special``) where the caller asks for special tokens. For byte-level BPE the
+library does not normalize text, so a model whose own ``tokenizer.json`` normalizes gets other ids from it. Where the
+library only approximates a model's own tokenizer, the model's own counts: in tables of Unicode, in a few patterns
+(`gguf_patterns`), and in BERT's removal of accents. See docs/sources.md for all differences.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _MODELS = ("gpt2", "gemma4", "llama", "bert", "t5")
 
 
 def read_gguf(path: str | os.PathLike[str], progress: Progress | None = None) -> Converted:
-    """The vocabulary of a GGUF file, from its metadata alone.
+    """Read the vocabulary of a GGUF file, from its metadata alone.
 
-    VocabularyError for a file that is damaged or has no vocabulary, UnsupportedError for a kind of vocabulary that is
-    not read.
+    VocabularyError for a file that is damaged or has no vocabulary, UnsupportedError for an unsupported kind of
+    vocabulary.
     """
     metadata = read_metadata(path)
     if _MODEL not in metadata:
@@ -77,7 +76,7 @@ def _bert(metadata: Metadata) -> Converted:
     lowercase = flag(metadata, "normalizer.lowercase", True)
     document = gguf_models.wordpiece(tokens, lowercase, flag(metadata, "normalizer.strip_accents", lowercase))
     why = "a WordPiece model"
-    # llama.cpp puts these two around, whatever the file says.
+    # llama.cpp adds these two, whatever the file says.
     frame = Frame(bos=tokens.id_of("bos", why), eos=tokens.id_of("sep", why), shared_begin=True)
     return _converted(metadata, document, tokens, frame, True)
 
@@ -97,7 +96,7 @@ def _t5(metadata: Metadata) -> Converted:
 
 
 def _frame(metadata: Metadata, tokens: Tokens, *, bos: bool, eos: bool, sep: bool) -> Frame:
-    """What is put around a text: what the file says, else what its model does."""
+    """The ids around a text: as the file says, else the model's default."""
 
     def put(role: str, default: bool) -> int | None:
         key = f"add_{role}_token"
@@ -131,7 +130,7 @@ def _converted(
 
 
 def _chat_template(metadata: Metadata) -> str | list[dict[str, str]] | None:
-    """One template, or several with their names."""
+    """The only template, or all of them with their names."""
     named = {
         key.removeprefix(_TEMPLATE + "."): string(metadata, key, "")
         for key in metadata

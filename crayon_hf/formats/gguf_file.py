@@ -1,10 +1,10 @@
-"""The metadata of a GGUF file: what it says before its tensors.
+"""Read the metadata of a GGUF file, which precedes its tensors.
 
 The layout is that of the GGUF specification (ggml's docs/gguf.md), versions 2 and 3, in either byte order. The file is
-mapped and only its metadata is touched, so that a model of many gigabytes costs what its vocabulary costs.
+mapped and only its metadata is touched, so the size of the tensors costs nothing.
 
-Reading is done here and not by the ``gguf`` package, which makes an array object for every string (15 seconds and
-0.8 GB for 128,000 tokens with their merges), believes every count in a file, and reads the tensors' descriptions too.
+The ``gguf`` package is not used: it makes an array object for every string, 15 seconds and 0.8 GB for 128,000 tokens
+with their merges. It also trusts every count in a file, and reads the tensors' descriptions.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ import numpy.typing as npt
 from crayon_hf.errors import UnsupportedError, VocabularyError
 
 LIMIT = 1 << 27
-"""Metadata must end within so many bytes; the largest published vocabularies take 16 MB."""
+"""The metadata must end within this number of bytes; the largest published vocabularies take 16 MB."""
 MOST_STRINGS = 1 << 23
-"""So many elements an array of strings may have; the largest published ones have half a million."""
+"""The most elements of an array of strings; the largest published ones have half a million."""
 
 _STRING, _ARRAY = 8, 9
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-_LONGEST_KEY = 256  # real ones have some thirty letters
+_LONGEST_KEY = 256  # real keys have about thirty letters
 _SMALLEST_ENTRY = 8 + 4 + 1  # the length of an empty key, a type, and a byte
 
 Metadata = Mapping[str, Any]
-"""Scalars and strings as Python has them, arrays of strings as lists, other arrays as NumPy's."""
+"""Scalars and strings as Python objects, arrays of strings as lists, other arrays as NumPy arrays."""
 
 
 def is_gguf(start: bytes) -> bool:
-    """True for the first bytes of a GGUF file."""
+    """Whether a file with these first bytes is a GGUF file."""
     return start[:4] == b"GGUF"
 
 
 def read_metadata(path: str | os.PathLike[str]) -> Metadata:
-    """What the file says of its tokenizer and in general; other keys are passed over.
+    """Return the metadata about the tokenizer and the model in general; other keys are skipped.
 
-    VocabularyError when the file is damaged, UnsupportedError for versions that are not read.
+    VocabularyError when the file is damaged, UnsupportedError for other versions of the format.
     """
     with open(path, "rb", opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -57,12 +57,12 @@ def read_metadata(path: str | os.PathLike[str]) -> Metadata:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open without waiting for whoever writes to a pipe of that name."""
+    """Open without waiting for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class _Reader:
-    """A place in mapped metadata that never leaves it."""
+    """A cursor in mapped metadata that cannot leave it."""
 
     def __init__(self, data: mmap.mmap, length: int, file_size: int) -> None:
         self._data = data
@@ -78,7 +78,7 @@ class _Reader:
         for _ in range(count):
             name = self._string("a key", _LONGEST_KEY)
             if name in names or not (name and name.isprintable()):
-                fault = "is listed twice" if name in names else "is no key of metadata"
+                fault = "is listed twice" if name in names else "is not a valid key"
                 raise VocabularyError(f"the GGUF file is damaged: {name!r} {fault}")
             names.add(name)
             wanted = name.startswith(("tokenizer.", "general.")) or name.endswith(".context_length")
@@ -92,12 +92,12 @@ class _Reader:
             raise VocabularyError("not a GGUF file: it does not begin with GGUF")
         self._at = 4
         version = self._scalar("I")
-        if version & 0xFFFF == 0:  # a small number, seen in the wrong order
+        if version & 0xFFFF == 0:  # a small number in the other byte order
             self._order = ">"
             version = int.from_bytes(version.to_bytes(4, "little"), "big")
         if version not in (2, 3):
             raise UnsupportedError(f"GGUF version {version}: only versions 2 and 3 are supported")
-        self._scalar("Q")  # how many tensors there are
+        self._scalar("Q")  # the number of tensors
         count: int = self._scalar("Q")
         if count > (self._length - self._at) // _SMALLEST_ENTRY:
             raise VocabularyError(f"the GGUF file is damaged: it cannot hold {count} entries of metadata")
@@ -167,7 +167,7 @@ class _Reader:
         return struct.unpack_from(form, self._data, self._take(struct.calcsize(form), "a value"))[0]
 
     def _take(self, size: int, name: str) -> int:
-        """Go on by so many bytes and give where they start."""
+        """Advance by `size` bytes and return their start."""
         start = self._at
         if size > self._length - start:
             raise self._overrun(name)

@@ -29,7 +29,7 @@ _JOINED: Parts = {"type": "Fuse"}
 _NO_FIRST_SPACE: Parts = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 _UNLIMITED = 2**53 - 1
 _LONGEST_JOINED = 1024
-"""Characters of a token that is joined from others; the work grows with their square. Published ones have some 50."""
+"""The most characters of a token joined from others; the work grows with their square. Published ones have some 50."""
 
 
 def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> Document:
@@ -55,9 +55,9 @@ def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> 
 
 
 def _whole_lines(model: Parts, vocab: Mapping[str, int]) -> str | None:
-    """Where to cut the other tokens, if runs of line breaks are looked up whole (`ignore_merges`).
+    """A pattern that cuts tokens which `ignore_merges` would wrongly find, if it must look up runs of line breaks.
 
-    None where merging makes all tokens of line breaks anyway.
+    None where the merges make all tokens of line breaks anyway.
     """
     lines = {text: id for id, text in enumerate(text for text in vocab if not text.strip("\n"))}
     merges = [pair for pair in model["merges"] if not "".join(pair).strip("\n")]
@@ -72,10 +72,10 @@ def _whole_lines(model: Parts, vocab: Mapping[str, int]) -> str | None:
 
 
 def sentencepiece_bpe(tokens: Tokens, space_prefix: bool, progress: Progress | None) -> Document:
-    """Model ``llama``: whatever two neighbours make a token is joined, the best score first."""
+    """Model ``llama``: any two neighbours that make a token are joined, the best score first."""
     tokens.check_bytes()
     scores = tokens.scores or [0.0] * len(tokens.texts)
-    # The other kinds are found before anything is joined; but a user-defined token can be made of escaped spaces.
+    # Tokens of other kinds are found before anything is joined; but a user-defined one can be made of escaped spaces.
     joined = {
         text: score
         for text, score, kind in zip(tokens.texts, scores, tokens.kinds, strict=True)
@@ -106,7 +106,7 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
     if merge_spaces:
         steps += [_replace(r"\A +| +\z", ""), _replace(" +", _SPACE), _PREFIXED]
     else:
-        # A text of nothing but spaces gets no prefix.
+        # A text of spaces alone gets no prefix.
         steps += [_replace(r"\A(?= *[^ ])", _SPACE), _ESCAPED] if space_prefix else [_ESCAPED]
     steps += never_found(pieces)
     words = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "never", "split": True}
@@ -115,7 +115,7 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
     vocab = list(zip(tokens.texts, piece_scores(pieces, worst), strict=True))
     return _document(
         tokens,
-        # llama.cpp gives the unknown token for what is no token, whatever byte tokens there are.
+        # llama.cpp gives the unknown token for unknown characters, even if the vocabulary has byte tokens.
         {"type": "Unigram", "unk_id": unknown, "vocab": vocab, "byte_fallback": False},
         _sequence("decoders", decoders),
         normalizer=_sequence("normalizers", steps),
@@ -124,10 +124,10 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
 
 
 def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
-    """The tokens as pieces, those that no text becomes as unused ones; and the worst score of a normal token.
+    """The tokens as pieces, and the worst score of a normal token. Tokens that no text becomes are unused pieces.
 
-    llama.cpp finds normal, unused and user-defined tokens, these for nothing. One that scores less than its characters
-    would as unknown ones is never the best.
+    llama.cpp finds normal, unused and user-defined tokens, the last ones at no cost. A token that scores less than its
+    characters would as unknown ones is never the best.
     """
     scores = tokens.scores or [0.0] * len(tokens.texts)
     worst = min((score for score, kind in zip(scores, tokens.stated, strict=True) if kind == Kind.NORMAL), default=0.0)
@@ -184,7 +184,7 @@ def _pairs(merges: Sequence[str], vocab: dict[str, int]) -> list[tuple[str, str]
             raise VocabularyError(
                 f"merge {number} of the GGUF file, {merge[:80]!r}, is not of two tokens that make one"
             )
-        pairs.setdefault((left, right))  # of two that are the same, the first counts
+        pairs.setdefault((left, right))  # of two equal merges, the first counts
     return list(pairs)
 
 

@@ -1,9 +1,9 @@
 """How llama.cpp cuts text before byte-level BPE, by the name that a GGUF file gives (``tokenizer.ggml.pre``).
 
-The names, what goes with them and which patterns follow one another are facts of llama.cpp (src/llama-vocab.cpp, of
-October 2026). Each pattern cuts what the ones before it left, and what it does not match stays a piece: a Sequence of
-isolating Splits. llama.cpp bends some patterns to what its own matcher can do (``((?=[\\p{L}])([^a-z]))*`` for "letters
-that are not small"); here they stand as the models' own tokenizer.json have them.
+The names, their settings and the order of their patterns are facts of llama.cpp (src/llama-vocab.cpp, of October 2026).
+Each pattern cuts the pieces that the ones before it left, and text that it does not match stays a piece: a Sequence of
+isolating Splits. llama.cpp adapts some patterns to its own matcher: ``((?=[\\p{L}])([^a-z]))*`` for "letters other than
+small ones". Here they have the form of the models' own tokenizer.json.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _BLOOM = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
 
 
 class PreTokenizer(NamedTuple):
-    """What a name stands for."""
+    """The settings of one pre-tokenizer name."""
 
     patterns: tuple[str, ...]
     ignore_merges: bool = False
@@ -93,18 +93,18 @@ class PreTokenizer(NamedTuple):
     """Whether a beginning-of-text token is added when the file does not say."""
     add_sep: bool = False
     clean_spaces: bool = False
-    """Whether decoding takes out the spaces before punctuation."""
+    """Whether decoding removes the spaces before punctuation."""
     default_bos: int | None = 11
     spaces_escaped: bool = False
     """BPE over text, not over bytes: spaces are written as U+2581, and unknown characters as byte tokens."""
     lines_whole: bool = False
-    """A run of line breaks that is a token is that token, whatever the merges."""
+    """Whether a run of line breaks that is a token becomes that token, whatever the merges."""
 
 
 _PLAIN = PreTokenizer((GPT2,))
 _DIGITS = PreTokenizer((_DIGIT, GPT2))
 
-# Names that mean the same stand together; `True` in the second place is for clean_spaces.
+# A group has one meaning for several names; the second element is clean_spaces.
 _GROUPS: tuple[tuple[str, bool, PreTokenizer], ...] = (
     ("default", True, PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", r"[0-9][0-9][0-9]"))),
     ("falcon", True, PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", GPT2, r"[0-9][0-9][0-9]"))),
@@ -181,12 +181,12 @@ PRE_TOKENIZERS = {
     name: meaning._replace(clean_spaces=clean) for names, clean, meaning in _GROUPS for name in names.split()
 }
 
-# Known to llama.cpp, and not to be said in a tokenizer.json that does the same.
+# llama.cpp has these, but no tokenizer.json does the same.
 _NOT_EXPRESSED = {"whitespace": "BPE that drops white space and what its vocabulary lacks"}
 
 
 def pre_tokenizer(name: str) -> PreTokenizer:
-    """What a name stands for; the empty name is that of files from before there were names."""
+    """The settings of a name. The empty name is that of old files, which have no name."""
     known = PRE_TOKENIZERS.get(name or "default")
     if known is not None:
         return known

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 
 class Frame(NamedTuple):
-    """The ids around a text, where there are any."""
+    """The ids around a text; None where the model puts none."""
 
     bos: int | None = None
     eos: int | None = None
     sep: int | None = None
     """Between the two texts of a pair, after the end of the first."""
     shared_begin: bool = False
-    """The second text of a pair has no beginning of its own."""
+    """Whether the second text of a pair has no beginning of its own."""
 
 
 def template(frame: Frame, texts: Sequence[str]) -> dict[str, Any] | None:
-    """The post-processor; None when nothing is put around."""
+    """The post-processor; None if it would add nothing."""
     used = sorted({id for id in (frame.bos, frame.eos, frame.sep) if id is not None})
     if not used:
         return None

@@ -1,6 +1,6 @@
 """The tokens of a GGUF file: their texts, kinds and scores, and which of them are special.
 
-A file leaves much unsaid; what llama.cpp assumes then, and where it corrects what a file says, are facts of its
+A file leaves much unsaid. llama.cpp's defaults, and its corrections of wrong files, are facts of its
 src/llama-vocab.cpp (October 2026).
 """
 
@@ -33,7 +33,7 @@ class Kind(IntEnum):
     BYTE = 6
 
 
-# The roles that tokens have: the key that names each (after PREFIX, before "_token_id"). The spelling is the format's.
+# The key that names the token of each role (after PREFIX, before "_token_id"). The spelling is the format's.
 ROLES = {
     "bos": "bos",
     "eos": "eos",
@@ -77,7 +77,7 @@ _ENDS = (
     "<\uff5cend\u2581of\u2581sentence\uff5c>",
     "[e~[",
 )
-# The same, for as long as the file names no token for the role.
+# The same, unless the file names a token for the role.
 _BY_ROLE = {
     "fim_pre": (
         "<|fim_prefix|>",
@@ -125,7 +125,7 @@ _BY_ROLE = {
     ),
     "fim_sep": ("<|file_sep|>",),
 }
-# Parts of a message that are always shown.
+# Parts of a message that stay visible.
 _SHOWN = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 
 
@@ -137,14 +137,14 @@ class Tokens(NamedTuple):
     scores: Sequence[float] | None
     """None when the file has none."""
     special: dict[str, int]
-    """The ids of the roles of `ROLES` that a token has."""
+    """The ids of the tokens that have a role of `ROLES`."""
     stripping: Mapping[int, str]
-    """Tokens that take the white space beside them: "lstrip" or "rstrip" for an id."""
+    """Tokens that absorb the white space beside them: "lstrip" or "rstrip" for an id."""
     stated: Sequence[int] = ()
-    """The kinds as the file has them, by which llama.cpp chooses the tokens of a Unigram model."""
+    """The kinds as the file states them, by which llama.cpp chooses the tokens of a Unigram model."""
 
     def id_of(self, role: str, needed_by: str) -> int:
-        """VocabularyError when no token has that role."""
+        """The id of the token with this role. VocabularyError when no token has it."""
         if role not in self.special:
             raise VocabularyError(f"the GGUF file has {needed_by}, but no {PREFIX}{ROLES[role]}_token_id")
         return self.special[role]
@@ -156,7 +156,7 @@ class Tokens(NamedTuple):
                 raise VocabularyError(f"byte token {id} of the GGUF file is not of the form <0xNN>: {text[:80]!r}")
 
     def added(self) -> Iterator[dict[str, Any]]:
-        """The added tokens of a ``tokenizer.json``: what is found in a text before anything is cut or changed."""
+        """The added tokens of the ``tokenizer.json``, found in a text before it is normalized or cut."""
         for id, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True)):
             if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED):
                 side = self.stripping.get(id)
@@ -165,7 +165,7 @@ class Tokens(NamedTuple):
 
 
 def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
-    """The tokens; `default_ids` are those of the roles that a file of its model does not need to name."""
+    """Read the tokens. `default_ids` has the roles that a file of its model may leave out."""
     texts = strings(metadata, "tokens")
     if not texts:
         raise VocabularyError(f"the GGUF file has no {PREFIX}tokens")
@@ -189,7 +189,7 @@ def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
 
 
 def strings(metadata: Metadata, key: str) -> list[str] | None:
-    """An array of strings; None when the file has none of that name."""
+    """An array of strings; None when the file has no such key."""
     value = metadata.get(PREFIX + key)
     if value is not None and not isinstance(value, list):
         raise VocabularyError(f"{PREFIX}{key} is not an array of strings")
@@ -197,7 +197,7 @@ def strings(metadata: Metadata, key: str) -> list[str] | None:
 
 
 def string(metadata: Metadata, key: str, default: str) -> str:
-    """A string, by its whole key."""
+    """A string, by its full key."""
     value = metadata.get(key, default)
     if not isinstance(value, str):
         raise VocabularyError(f"{key} is not a string")
@@ -205,7 +205,7 @@ def string(metadata: Metadata, key: str, default: str) -> str:
 
 
 def flag(metadata: Metadata, key: str, default: bool) -> bool:
-    """Yes or no."""
+    """A truth value."""
     value = metadata.get(PREFIX + key, default)
     if not isinstance(value, bool):
         raise VocabularyError(f"{PREFIX}{key} is not true or false")
@@ -233,7 +233,7 @@ def _special_ids(metadata: Metadata, default_ids: Mapping[str, int], count: int)
             continue
         if isinstance(id, bool) or not isinstance(id, int):
             raise VocabularyError(f"{PREFIX}{key}_token_id is not an integer")
-        if 0 <= id < count:  # others are ignored by llama.cpp, too
+        if 0 <= id < count:  # llama.cpp ignores others, too
             ids[role] = id
     return ids
 
@@ -255,7 +255,7 @@ def _correct(kinds: list[int], ids: Mapping[str, int], special: Mapping[str, int
 
 
 def _stripping(metadata: Metadata, ids: Mapping[str, int], kinds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """What no file says: llama.cpp goes by the names of models."""
+    """Tokens that absorb white space. No file states them: llama.cpp goes by the names of models."""
     name = string(metadata, "general.name", "").lower()
     pre = string(metadata, f"{PREFIX}pre", "")
     architecture = string(metadata, "general.architecture", "")

@@ -1,7 +1,7 @@
-"""Files of Hugging Face repositories: a ``tokenizer.json``, or what there was before it.
+"""Files of Hugging Face repositories: ``tokenizer.json`` and the older formats.
 
-``vocab.json`` with ``merges.txt``, and ``vocab.txt``, say nothing about what goes around the model: the class of
-transformers does (`transformers_classes`), and the files beside them (`special_tokens`).
+``vocab.json`` with ``merges.txt``, and ``vocab.txt``, have the model alone. Its components follow from the class of
+transformers (`transformers_classes`) and the files beside them (`special_tokens`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from crayon_hf.util.reference import need_components
 
 _MOST_IDS = 1 << 24
 _TRIMMED = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What the reference cuts from the end of a line of vocab.txt: Unicode's white space, which is not Python's."""
+"""Characters that the reference strips from the end of a line of vocab.txt: Unicode's white space, not Python's."""
 
 
 def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
-    """A ``tokenizer.json`` as it is."""
+    """Return a ``tokenizer.json`` unchanged, with its config."""
     config = dict(beside.config)
     if beside.special_tokens_map and "added_tokens_decoder" not in config:
         from crayon_hf.formats.special_tokens import special_tokens
@@ -30,7 +30,7 @@ def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
 
 
 def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING) -> Converted:
-    """``vocab.json`` and ``merges.txt``, as the class named beside them reads them; by default GPT2Tokenizer."""
+    """Read ``vocab.json`` and ``merges.txt`` as the class named beside them does; by default GPT2Tokenizer."""
     need_components("reading vocab.json and merges.txt")
     from crayon_hf.formats.transformers_classes import byte_level
 
@@ -42,7 +42,7 @@ def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING)
 
 
 def read_wordpiece(vocab: bytes, beside: Beside = NOTHING, do_lower_case: bool | None = None) -> Converted:
-    """``vocab.txt``, as BertTokenizer reads it: in lower case, unless `do_lower_case` or the config says otherwise."""
+    """Read ``vocab.txt`` as BertTokenizer does: in lower case, unless `do_lower_case` or the config says otherwise."""
     need_components("reading vocab.txt")
     from crayon_hf.formats.transformers_classes import wordpiece
 

@@ -1,4 +1,4 @@
-"""Regular expressions that match one of many given texts, the longest that there is."""
+"""Regular expressions that match one of many given texts, the longest that fits."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TypeVar
 Item = TypeVar("Item")
 _DEEPEST = 50
 LONGEST = 60_000
-"""Bytes of a pattern, without what groups add: our engine takes 64 KiB."""
+"""The most bytes of a pattern, without the syntax of groups: our engine takes 64 KiB."""
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """A group, common beginnings written once: thousands of numbered tokens are few branches."""
+    """A group of all the texts, common beginnings written once: thousands of numbered tokens are few branches."""
     return f"(?:{_branches(sorted(set(texts)), 0)})"
 
 
 def several_of(texts: Iterable[str]) -> list[str]:
-    """Groups as of `any_of`, none of them too long a pattern, that have all the texts among them."""
+    """The groups of `any_of` that together have all the texts, each short enough for a pattern."""
     return [any_of(part) for part in parts_of(sorted(set(texts)), lambda text: len(literal(text).encode()))]
 
 
 def parts_of(items: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
-    """Lists with all the items in order, the sizes of which are no more than a pattern may have."""
+    """Split the items, in order, into lists whose total size a pattern may have."""
     parts: list[list[Item]] = []
     room = 0
     for item in items:
@@ -36,7 +36,7 @@ def parts_of(items: Iterable[Item], size: Callable[[Item], int]) -> list[list[It
 
 
 def literal(text: str) -> str:
-    """The text itself as a pattern of Oniguruma."""
+    """The text as a pattern of Oniguruma that matches it literally."""
     return "".join(
         f"\\{char}" if char.isascii() and char.isprintable() and not char.isalnum() else char for char in text
     )

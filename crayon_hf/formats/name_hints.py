@@ -1,4 +1,4 @@
-"""A name that is not a file, but looks like the name of something else: the error says which call opens that."""
+"""Hints for names that are not files but name another source: the error says which call opens it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crayon_hf.formats.names import NameKind, meaning_of
 
 
 def meant(name: str) -> str | None:
-    """What a name that is no file may be, and the call that opens it; None: nothing that is known here."""
+    """The source that a name without a file may mean, and the call that opens it; None if no known source has it."""
     try:
         found = meaning_of(name)
     except (CrayonError, ValueError):
@@ -25,7 +25,7 @@ def meant(name: str) -> str | None:
 
 
 def no_file(name: str) -> FileNotFoundError:
-    """The error for a file that is not there."""
+    """The error for a missing file."""
     hint = meant(name)
     said = os.strerror(errno.ENOENT) + ("" if hint is None else f" ({hint})")
     return FileNotFoundError(errno.ENOENT, said, name)

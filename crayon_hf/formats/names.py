@@ -1,4 +1,4 @@
-"""Decides what a name means that a user gives for a tokenizer, for every command and every call that takes names.
+"""Decide which tokenizer a name means, for every command and every call that takes names.
 
 A path that exists comes first, then a profile, then a published encoding of tiktoken, then a repository of the Hub.
 """
@@ -21,7 +21,7 @@ _FILES = (".json", ".dat", ".model", ".gguf", ".tiktoken", ".txt", ".py")
 
 
 class NameKind(Enum):
-    """What a name can mean; the value is how messages call it."""
+    """The possible meanings of a name; the value is the word in messages."""
 
     PATH = "a path"
     PROFILE = "a profile"
@@ -31,11 +31,11 @@ class NameKind(Enum):
 
 
 _PREFIXES = {NameKind.PROFILE: "profile:", NameKind.ENCODING: "encoding:"}
-"""A name with one of these means that, whatever else exists; a path of such a name is written with ``./``."""
+"""A name with one of these means that, even if a path has the same name; write such a path with ``./``."""
 
 
 class Meaning(NamedTuple):
-    """What a name means."""
+    """The meaning of a name."""
 
     kind: NameKind
     name: str
@@ -43,11 +43,11 @@ class Meaning(NamedTuple):
     path: str | None = None
     """The file or directory of a path or of a profile. A path that is also another name begins with ``./``."""
     other: NameKind | None = None
-    """What a path's name would mean if the path did not exist."""
+    """The other meaning that a path's name has, if any."""
 
 
 def resolve(name: str | os.PathLike[str]) -> Meaning:
-    """What a name means, with a warning where it means two things. `meaning_of` says what it raises."""
+    """Return a name's meaning, and warn where it has two. Raises the same as `meaning_of`."""
     meaning = meaning_of(name)
     if meaning.other is not None:
         prefixed = f"{_PREFIXES[meaning.other]}{meaning.name}"
@@ -60,9 +60,9 @@ def resolve(name: str | os.PathLike[str]) -> Meaning:
 
 
 def meaning_of(name: str | os.PathLike[str]) -> Meaning:
-    """What a name means; an ``os.PathLike`` is always a path. Nothing is said where it means two things.
+    """Return a name's meaning; an ``os.PathLike`` is always a path. No warning where it has two.
 
-    ProfileNotFoundError, ValueError (VocabularyError for encodings): a name with a prefix has no such meaning.
+    ProfileNotFoundError or ValueError (VocabularyError for encodings): a prefixed name has no such meaning.
     """
     given = os.fspath(name)
     if not isinstance(name, str):
@@ -80,7 +80,7 @@ def meaning_of(name: str | os.PathLike[str]) -> Meaning:
 
 
 def unknown_name(name: str) -> ProfileNotFoundError:
-    """The error for a bare name that is no path, profile or encoding, with the name that was probably meant."""
+    """The error for a bare name that is not a path, profile or encoding, with the name probably meant."""
     from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS
 
     profiles = sorted({profile for directory in search_path() for profile in profile_names(directory)})
@@ -108,12 +108,12 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 def looks_like_path(name: str) -> bool:
-    """Whether a name can only be that of a file or a directory, or of a repository."""
+    """Whether a name can only be that of a file, a directory or a repository."""
     return name.endswith(_PATHS) or "/" in name or os.sep in name
 
 
 def is_repository(name: str) -> bool:
-    """Whether a name that is no path here may be that of a repository of the Hub: ``user/name``, ``user/name@branch``.
+    """Whether a name can be a repository of the Hub (``user/name``, ``user/name@branch``) and not a local path.
 
     >>> is_repository("openai-community/gpt2"), is_repository("./gpt2"), is_repository("gpt2/tokenizer.json")
     (True, False, False)
@@ -122,7 +122,7 @@ def is_repository(name: str) -> bool:
 
 
 def _named(name: str) -> Meaning:
-    """The profile or the encoding of a bare name, whether or not a path has that name as well."""
+    """The profile or the encoding of a bare name, even if a path has that name as well."""
     if looks_like_path(name):
         return Meaning(NameKind.UNKNOWN, name)
     try:

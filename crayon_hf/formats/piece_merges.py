@@ -1,12 +1,12 @@
-"""The merges of a SentencePiece BPE model, which has none: it joins whatever two neighbours make a piece.
+"""Merges for a SentencePiece BPE model, which has none: it joins any two neighbours that make a piece.
 
-SentencePiece takes the best-scored piece that two neighbours make, the leftmost first; ``tokenizer.json`` ranks pairs.
-So every way to cut a piece into two pieces is a merge, and merges stand in the order of the score of what they make.
+SentencePiece joins the neighbours whose piece scores best, the leftmost of equals; ``tokenizer.json`` ranks pairs. So
+every way to cut a piece into two pieces is a merge, and merges are ordered by the score of the piece that they make.
 
-Pairs of one score are where the two could differ: SentencePiece takes the leftmost, whichever it is. It matters only
-where two such pairs overlap, ``x y`` and ``y z``: then ``x y`` has to come first. The order below has it so. It is
-impossible only in a circle, such as ``a aa`` and ``aa a`` of the piece ``aaa``: of those the one with the longer left
-part comes first, since runs are joined from the left, and what is left over stands at their right end.
+Pairs of equal score could differ: SentencePiece takes the leftmost pair, ``tokenizers`` the lowest rank. This matters
+only where two such pairs overlap, ``x y`` and ``y z``: then ``x y`` must rank first, and the order below ensures it. It
+is impossible only in a cycle, such as ``a aa`` and ``aa a`` of the piece ``aaa``. There the pair with the longer left
+part ranks first, since runs are joined from the left, which leaves the remainder at their right end.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _STEP = 4096
 
 
 def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Progress | None = None) -> list[Pair]:
-    """The merges of pieces with these scores, the first one first.
+    """Return the merges of pieces with these scores, the first one first.
 
-    UnsupportedError when a piece is joined from a character that is no piece, or is one of `unused`, which
-    SentencePiece takes apart again after all merges; and where the order of pieces of one score cannot be said.
+    UnsupportedError when a piece contains a character that is not a piece, or when it is one of `unused`, which
+    SentencePiece takes apart again after all merges. Also when no order of pieces with equal scores is right.
     """
     by_score = None if unused else _core.merges_by_score(dict(scores))
     if by_score is None:
@@ -40,7 +40,7 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
     for begin, end in equal:
         order = _order(merges[begin:end])
         if any(len(set(left + right)) > 1 for left, right in order):
-            return _merges_one_by_one(scores, unused, progress)  # another piece may forbid it
+            return _merges_one_by_one(scores, unused, progress)  # a piece of another score may forbid the order
         merges[begin:end] = _leftmost_first(order)
     if progress is not None:
         progress("merges", 0, len(scores))
@@ -73,18 +73,18 @@ def _merges_one_by_one(
             inverted = piece
         if piece in unused:
             raise UnsupportedError(f"unused piece {piece!r}, which is joined and taken apart again")
-        # Zeros of both signs are two scores.
+        # Zeros of both signs are different scores.
         found.append((-score, -copysign(1, score), pairs))
     found.sort(key=lambda entry: entry[:2])
     merges: list[Pair] = []
     for _, group in groupby(found, key=lambda entry: entry[:2]):
         first, *others = (pairs for *_, pairs in group)
-        # Of one piece, with a longer left part each: the order that `_order` gives is the other way round.
+        # The pairs of one piece come with ever longer left parts: `_order` is the reverse.
         order = first[::-1] if not others else _order(chain(first, *others))
         pieces = {left + right for left, right in order} if inverted and others else ()
         if any(len(set(piece)) > 1 for piece in pieces):
-            # Better pieces come up between merges of one score, at one place sooner than at another.
-            raise UnsupportedError(f"pieces of one score, and {inverted!r}, which has no worse one than its parts")
+            # Pieces of a better score appear between merges of one score, earlier in one place than in another.
+            raise UnsupportedError(f"pieces of one score, and {inverted!r}, which scores no worse than its parts")
         merges += _leftmost_first(order) if len(order) > 1 else order
     if progress is not None:
         progress("merges", len(scores), len(scores))
@@ -92,7 +92,7 @@ def _merges_one_by_one(
 
 
 def _are_better(pairs: Iterable[Pair], score: float, scores: Mapping[str, float]) -> bool:
-    """True when every part of several characters scores more than what the pairs make, or is no piece."""
+    """Whether every part of several characters scores better than the piece that the pairs make, or is not a piece."""
     for left, right in pairs:
         if (len(left) > 1 and scores.get(left, inf) <= score) or (len(right) > 1 and scores.get(right, inf) <= score):
             return False
@@ -100,12 +100,12 @@ def _are_better(pairs: Iterable[Pair], score: float, scores: Mapping[str, float]
 
 
 def _order(pairs: Iterable[Pair]) -> list[Pair]:
-    """Where there is a choice, a longer left part first; y y before y z, like everything that ends in y."""
+    """Where the order is free: longer left parts first, and y y before y z, like every pair that ends in y."""
     return sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0] != pair[1], pair))
 
 
 def _leftmost_first(order: list[Pair]) -> list[Pair]:
-    """Pairs of one score, in the order of a choice: ``x y`` before ``y z`` wherever that does not go in a circle."""
+    """Order pairs of one score so that ``x y`` precedes ``y z``, except in cycles; else keep the given order."""
     if {left for left, _ in order}.isdisjoint(right for _, right in order):
         return order
     waits = Counter(right for left, right in order if left != right)
@@ -133,7 +133,7 @@ def _leftmost_first(order: list[Pair]) -> list[Pair]:
 
 
 def _check_circles(pairs: Sequence[Pair]) -> None:
-    """UnsupportedError when some ``y z`` comes before an ``x y`` that makes another piece."""
+    """UnsupportedError when a ``y z`` precedes an ``x y`` that makes another piece."""
     later: dict[str, list[Pair]] = {}
     for pair in reversed(pairs):
         for other in later.get(pair[0], ()):

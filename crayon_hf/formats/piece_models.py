@@ -1,4 +1,4 @@
-"""Models of pieces as models of ``tokenizer.json``."""
+"""Models of pieces as the models of a ``tokenizer.json``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from crayon_hf.formats.piece_types import NORMAL, SPACE, UNKNOWN, UNUSED, USER_D
 
 Model = dict[str, Any]
 UNKNOWN_COSTS = 10
-"""How much less than any piece an unknown character scores; SentencePiece and tokenizers agree."""
+"""How far below the worst piece an unknown character scores; SentencePiece and tokenizers agree."""
 
 
 def bpe(
     pieces: Sequence[Piece], byte_fallback: bool, *, merging: bool = True, progress: Progress | None = None
 ) -> Model:
-    """A BPE model; without `merging` only characters and user-defined pieces are found."""
+    """A BPE model; without `merging` it finds only characters and user-defined pieces."""
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     scores: dict[str, float] = {}
     if merging:
-        # What contains a user-defined piece is never made: that is cut out before.
+        # A piece that contains a user-defined one is never made: that one is cut out before.
         cut_out = re.compile(any_of(user_defined)) if user_defined else None
         for text, score, kind in pieces:
             joined = kind == NORMAL or (kind == UNUSED and len(text) > 1)
@@ -40,7 +40,7 @@ def bpe(
 
 
 def plain(pieces: Sequence[Piece], model: str, byte_fallback: bool) -> Model:
-    """The vocabulary alone, as a Unigram model or one without merges."""
+    """The vocabulary alone, as a Unigram model or a BPE model without merges."""
     if model == "unigram":
         return unigram(pieces, byte_fallback)
     return {
@@ -58,7 +58,7 @@ def plain(pieces: Sequence[Piece], model: str, byte_fallback: bool) -> Model:
 
 
 def unigram(pieces: Sequence[Piece], byte_fallback: bool) -> Model:
-    """A Unigram model. `piece_scores` says what becomes of the scores."""
+    """A Unigram model, with the scores of `piece_scores`."""
     unknown = next((id for id, piece in enumerate(pieces) if piece.kind == UNKNOWN), None)
     scores = piece_scores(pieces)
     return {
@@ -70,14 +70,15 @@ def unigram(pieces: Sequence[Piece], byte_fallback: bool) -> Model:
 
 
 def piece_scores(pieces: Sequence[Piece], worst: float | None = None) -> list[float]:
-    """Scores with which only normal and user-defined pieces are found, and unknown characters cost what they do.
+    """Scores for the Unigram model of `tokenizers` that give SentencePiece's tokens.
 
-    `worst` is the score that unknown characters are measured by, if it is not the smallest of the normal pieces.
+    With them only normal and user-defined pieces are found, and an unknown character costs the same as in
+    SentencePiece: the smallest score of all normal pieces, less 10. (``tokenizers`` takes the smallest of all pieces.)
+    `worst` replaces that smallest score, if given.
 
-    An unknown character has the smallest score of all normal pieces, less 10: of all pieces, in ``tokenizers``. A whole
-    number is added for each character of a piece, the same for all pieces, so that every way to cut a text gains the
-    same. It is large enough that the pieces that are not to be found can have the smallest score, and still are worse
-    than their characters one by one, be all of them unknown.
+    Each score gains a whole number for each character of its piece, so every way to cut a text gains the same. The
+    number is so large that the pieces never to be found can have the smallest score. They then score worse than their
+    characters one by one, even if all of those are unknown.
     """
     smallest = smallest_of(pieces) if worst is None else worst
     raised = raised_by(smallest)
@@ -95,12 +96,12 @@ def piece_scores(pieces: Sequence[Piece], worst: float | None = None) -> list[fl
 
 
 def raised_by(smallest: float) -> int:
-    """The whole number that `piece_scores` adds for each character of a piece, by the worst score."""
+    """The whole number that `piece_scores` adds for each character of a piece, given the smallest score."""
     return max(0, math.ceil(-smallest)) + 2 * UNKNOWN_COSTS + 1
 
 
 def keeps_single_precision(pieces: Sequence[Piece], scores: Sequence[float]) -> bool:
-    """True if SentencePiece's own scores come back, to the last bit, when what was added to `scores` is taken off."""
+    """Whether SentencePiece's own scores come back to the last bit when the added number is subtracted."""
     raised, found = raised_by(smallest_of(pieces)), (NORMAL, USER_DEFINED)
     own = (score for score, piece in zip(own_scores(pieces), pieces, strict=True) if piece.kind in found)
     back = (score - raised * len(p.text) for score, p in zip(scores, pieces, strict=True) if p.kind in found)
@@ -108,12 +109,12 @@ def keeps_single_precision(pieces: Sequence[Piece], scores: Sequence[float]) -> 
 
 
 def own_scores(pieces: Sequence[Piece]) -> list[float]:
-    """SentencePiece's own scores."""
+    """SentencePiece's own scores of all pieces."""
     return [_user_defined_score(p.text) if p.kind == USER_DEFINED else p.score for p in pieces]
 
 
 def smallest_of(pieces: Sequence[Piece]) -> float:
-    """The worst score of a normal piece. VocabularyError where there is none."""
+    """The worst score of a normal piece. VocabularyError if no piece is normal."""
     normal = [piece.score for piece in pieces if piece.kind == NORMAL]
     if not normal:
         raise VocabularyError("the model has no normal piece")
@@ -121,12 +122,12 @@ def smallest_of(pieces: Sequence[Piece]) -> float:
 
 
 def _user_defined_score(text: str) -> float:
-    """With which such a piece is always found, the longest that fits: SentencePiece 0.2.3's."""
+    """A score with which such a piece is always found, the longest first: that of SentencePiece 0.2.3."""
     return 0.1 * (len(text.encode()) - 1)
 
 
 def words_are_apart(pieces: Sequence[Piece]) -> bool:
-    """True if no piece goes on over a space, so that each word can be cut by itself."""
+    """Whether no piece continues past a space, so that each word can be cut by itself."""
     found = [piece.text for piece in pieces if piece.kind in (NORMAL, USER_DEFINED)]
-    # An unknown space would be one with unknown characters around it.
+    # An unknown space would form one run with the unknown characters around it.
     return SPACE in found and not any(SPACE in text[1:] for text in found)

@@ -1,8 +1,8 @@
-"""What happens to a text before and after a model of pieces, as components of ``tokenizer.json``.
+"""The steps before and after a model of pieces, as components of ``tokenizer.json``.
 
-SentencePiece's normalizer, step by step: rules for characters (`charsmap`), white space at both ends dropped and inside
-collapsed, a space before (or after) the text, and ``▁`` for every space. Spaces are U+0020 alone: the rules have made
-spaces of what else is to count as one.
+SentencePiece's normalizer applies the rules for characters (`charsmap`), drops white space at both ends and collapses
+it inside. Then it adds a space before (or after) the text, and writes ``▁`` for every space. Only U+0020 is a space
+here: the rules have already mapped other white space to it.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from crayon_hf.formats.piece_types import BYTE, CONTROL, SPACE, UNKNOWN, Compone
 
 _MANY = 1_000_000
 _START, _KEPT = "\ufdd5\ufdd9\ufdd5", "\ufdd5\ufdda\ufdd5"
-"""Noncharacters that no text has in a row, for spaces that are dropped at the start of a text, and that are not."""
+"""Marks that no text has in a row: a space to drop at the start of a text, and a space to keep there."""
 _HELD_FROM, _HELD, _END = "\ufdd4\ufdd8\ufdd4", "\ufdd4\ufdd9\ufdd4", "\ufdd4\ufdda\ufdd4"
-"""The same where a text begins whose spaces are held, for such a space, and for an end of a text."""
+"""Marks for the start of a text whose spaces are kept, for such a space, and for the end of a text."""
 
 
 def sequence(kind: str, components: Sequence[Component]) -> Component | None:
-    """The components one after the other; `kind` is the name of the list."""
+    """Chain the components; `kind` is the name of the list."""
     if len(components) < 2:
         return components[0] if components else None
     return {"type": "Sequence", kind: list(components)}
 
 
 def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Component]:
-    """What makes of a text what SentencePiece does. The rules leave `shielded` texts as they are.
+    """The normalizers that do what SentencePiece does before its model. The rules leave `shielded` texts as they are.
 
-    Where such texts overlap each other, or the texts of rules, others may be found than from the left to the right.
+    Shielded texts are not always found from left to right where they overlap each other or the texts of rules.
     """
     space = SPACE if options.escape_whitespaces else " "
     held = _held if options.remove_extra_whitespaces else str
@@ -42,7 +42,7 @@ def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Com
     holds = any(_HELD in str(step.get("content")) for step in steps)
     suffixed = options.treat_whitespace_as_suffix and options.add_dummy_prefix
     if suffixed:
-        # A text of which the rules leave nothing gets one, too, but not one of spaces that are dropped.
+        # A text that the rules make empty gets a suffix, too, but a text of dropped spaces gets none.
         steps.insert(0, replace(r"(?!\A\z)\z", _END, regex=True))
     if options.remove_extra_whitespaces:
         if suffixed:
@@ -53,9 +53,9 @@ def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Com
     if suffixed:
         steps.append(replace(_END, space))
     elif options.add_dummy_prefix:
-        # A text of which the rules leave nothing gets one, too, unless white space is dropped at its end.
+        # A text that the rules make empty gets a prefix, too, unless white space is dropped at its end.
         early = bool(steps) and not options.remove_extra_whitespaces
-        # It is no part of a shielded text.
+        # The prefix does not count as part of a shielded text.
         mark = early and any(text.startswith(space) for text in shielded)
         steps.insert(0 if early else len(steps), {"type": "Prepend", "prepend": _END if mark else space})
         if mark:
@@ -66,24 +66,24 @@ def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Com
 
 
 def rules_alone(options: PieceOptions) -> list[Component]:
-    """The rules, as far as `tokenizers` applies them, and nothing else."""
+    """The rules alone, as far as `tokenizers` applies them."""
     return [precompiled(options.charsmap)] if options.charsmap else []
 
 
 def needs_own(options: PieceOptions, shielded: Sequence[str]) -> bool:
-    """True where `normalizers` are slow, or may find other shielded texts than SentencePiece does."""
+    """Whether `normalizers` are slow, or may find other shielded texts than SentencePiece does."""
     return bool(options.charsmap) or (
         options.remove_extra_whitespaces and any(_held(text) != text for text in shielded)
     )
 
 
 def _held(text: str) -> str:
-    """A text of which no space is dropped but those at its start after another space."""
+    """The text with its spaces marked as kept, if it has several in a row."""
     return _HELD_FROM + text.replace(" ", _HELD) if "  " in text else text
 
 
 def _extra_spaces(space: str, holds: bool, end: str) -> str:
-    """A pattern of the spaces that are dropped: before a text, after another space, and before `end`."""
+    """A pattern of the spaces to drop: at the start of a text, after another space, and before `end`."""
     # A literal ▁ at the end is dropped like a space, since spaces have become ▁ by then.
     closing = f"[ {space}]" if space != " " else " "
     last = rf"(?={end}\z)" if end else r"\z"
@@ -95,18 +95,18 @@ def _extra_spaces(space: str, holds: bool, end: str) -> str:
 
 
 def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
-    """What SentencePiece makes of tokens: control pieces are nothing, and the space before the first word goes.
+    """The decoder that does what SentencePiece does: control pieces vanish, and the space before the first word goes.
 
-    Where spaces are escaped, a text that starts with the byte piece of one loses that, too; no encoding starts so.
+    Where spaces are escaped, a text that starts with the byte piece of a space loses that, too; no encoding starts so.
     """
     steps: list[Component] = []
     control = [piece.text for piece in pieces if piece.kind == CONTROL and not options.control_in_text]
     steps += (replace(rf"\A{some}\z", "", regex=True) for some in several_of(control))
-    # One space, or that of every piece at the start.
+    # Drop one space, or the spaces of all pieces at the start.
     dropped = 1 if options.add_dummy_prefix else 0
     if options.remove_extra_whitespaces:
         dropped = _MANY
-    # A piece with two of them loses one, a piece with a plain space none: told apart while they are pieces.
+    # A piece of two spaces loses one, a piece with a plain space none: distinguished while they are still pieces.
     apart = bool(dropped) and any(piece.kind == BYTE for piece in pieces) and not options.escape_whitespaces
     apart = apart or any(
         (dropped and piece.text.startswith(" ")) or (dropped == _MANY and piece.text.startswith(SPACE * 2))
@@ -137,7 +137,7 @@ def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
 
 
 def around(bos: tuple[str, int] | None, eos: tuple[str, int] | None) -> Component | None:
-    """A post-processor that puts these tokens before and after each text; None for neither."""
+    """A post-processor that puts these tokens before and after each text; None if both are None."""
     tokens = [token for token in (bos, eos) if token is not None]
     if not tokens:
         return None

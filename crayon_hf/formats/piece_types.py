@@ -1,4 +1,4 @@
-"""What SentencePiece models and GGUF files say about their pieces."""
+"""The pieces and options that SentencePiece models and GGUF files state."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Component = dict[str, Any]
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 SPACE = "\u2581"
-"""What stands for a space inside pieces."""
+"""The space inside pieces."""
 
 
 class Piece(NamedTuple):
-    """One entry of the vocabulary; its id is its place in the list."""
+    """One entry of the vocabulary; its id is its position in the list."""
 
     text: str
     score: float
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
 
 class PieceOptions(NamedTuple):
-    """What happens to a text before and after the model. The defaults are SentencePiece's."""
+    """The options for the steps before and after the model. The defaults are SentencePiece's."""
 
     add_dummy_prefix: bool = True
     remove_extra_whitespaces: bool = True
@@ -31,10 +31,10 @@ class PieceOptions(NamedTuple):
     charsmap: bytes = b""
     """Normalization rules, as ``precompiled_charsmap`` of the model holds them."""
     decoded_charsmap: bytes = b""
-    """The same for decoded text."""
+    """Normalization rules for decoded text."""
     byte_fallback: bool = False
     unk_surface: str = " \u2047 "
-    """What the unknown piece is decoded to."""
+    """The text that the unknown piece decodes to."""
     bos_id: int = -1
     eos_id: int = -1
     pad_id: int = -1
@@ -46,5 +46,5 @@ class PieceOptions(NamedTuple):
 
 
 def replace(pattern: str, content: str, *, regex: bool = False) -> Component:
-    """A ``Replace``, which is a normalizer and a decoder."""
+    """A ``Replace`` component, for use as a normalizer or a decoder."""
     return {"type": "Replace", "pattern": {"Regex" if regex else "String": pattern}, "content": content}

@@ -1,19 +1,19 @@
 """Pieces with scores and kinds, as SentencePiece models and GGUF files hold them, to ``tokenizer.json``.
 
 The result gives the ids of ``SentencePieceProcessor.encode`` and the text of ``decode``, in stock ``tokenizers`` and
-here. What that takes:
+here:
 
-- *Control pieces, the unknown piece and byte pieces* are in the vocabulary, but no text becomes one. They are not among
-  the added tokens: those are looked for in every text.
-- *User-defined pieces* are always found, wherever they are. They are not added tokens either, since the text beside an
-  added token is normalized by itself, and would get a prefix of its own. A BPE model has them cut out by a ``Split``
-  and looks each pretoken up before it merges (``ignore_merges``). That would find the other kinds, too, and pieces that
-  merging never makes: a text that is nothing but such a piece is cut once more (`cuts_of`).
+- *Control pieces, the unknown piece and byte pieces* are in the vocabulary, but no text becomes one. They are not added
+  tokens, which are looked for in every text.
+- *User-defined pieces* are always found, anywhere. They are not added tokens either: the text beside an added token is
+  normalized by itself, and would get its own prefix. For a BPE model a ``Split`` cuts them out, and each pretoken is
+  looked up before it merges (``ignore_merges``). That lookup would find the other kinds, too, and pieces that merging
+  never makes. So a pretoken that equals such a piece is cut once more (`cuts_of`).
 - *Merges* are made from the pieces (`piece_merges`).
 - *Scores of a Unigram model* are chosen so that only normal and user-defined pieces are found (`piece_scores`).
 
-SentencePiece adds scores in single precision, ``tokenizers`` in double: where two ways to cut a text have one score but
-for rounding, such as ``a aa`` and ``aa a``, SentencePiece takes one or the other, depending on all that comes before;
+SentencePiece adds scores in single precision, ``tokenizers`` in double. Two ways to cut a text, such as ``a aa`` and
+``aa a``, can score the same but for rounding. SentencePiece then takes one or the other, depending on the text before;
 here it is always the same one.
 """
 
@@ -78,9 +78,9 @@ def document_of(
 ) -> Document:
     """The ``tokenizer.json`` of a model of pieces: ``"bpe"``, ``"unigram"`` or ``"char"`` (single characters only).
 
-    VocabularyError when the pieces contradict each other, UnsupportedError when no ``tokenizer.json`` says what
-    SentencePiece does with them. With `missing`, the reason goes there instead, for ``"normalizer"`` or ``"model"``,
-    and plain components stand in their place.
+    VocabularyError when the pieces contradict each other, UnsupportedError when no ``tokenizer.json`` does what
+    SentencePiece does with them. With `missing`, the reason goes there instead, under ``"normalizer"`` or ``"model"``,
+    and the document has plain components.
     """
     _check(pieces, options)
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
@@ -97,7 +97,7 @@ def document_of(
     except UnsupportedError as error:
         _note(missing, "model", error)
     if unseen and not options.byte_fallback:
-        # One more unknown character in a run of them: the run is one unknown piece as before, and no other.
+        # One more unknown character in a run: the run stays one unknown piece, and spells no other piece.
         normalizers += (replace(pattern, _UNSEEN, regex=True) for pattern in _between(unseen))
     return whole_document(
         body,
@@ -113,14 +113,14 @@ def document_of(
 
 
 def is_marked(document: Document) -> bool:
-    """True where the last normalizer writes a character for the model between unknown ones."""
+    """Whether the last normalizer writes a mark between unknown characters."""
     normalizer = document["normalizer"] or {}
     last: Component = (normalizer.get("normalizers") or [normalizer])[-1]
     return last.get("content") == _UNSEEN
 
 
 def is_cut_by_much(document: Document) -> bool:
-    """True where the pre-tokenizer has a longer pattern than our engine takes."""
+    """Whether the pre-tokenizer has a longer pattern than our engine takes."""
     splits = document["pre_tokenizer"] or {}
     patterns = (split.get("pattern", {}).get("Regex", "") for split in splits.get("pretokenizers") or [splits])
     return any(_bytes_of(pattern) > LONGEST for pattern in patterns)
@@ -135,7 +135,7 @@ def _note(missing: dict[str, str] | None, part: str, error: UnsupportedError) ->
 def _model_of(
     pieces: Sequence[Piece], model: str, options: PieceOptions, progress: Progress | None
 ) -> tuple[Document, list[Component], dict[str, list[str]]]:
-    """The model, what cuts a text before it, and the parts of pieces that runs of unknown characters must not spell."""
+    """The model, the splits before it, and the parts of pieces that runs of unknown characters must not spell."""
     for text, _, kind in pieces:
         if len(text) == 1 and kind not in _FOUND:
             raise UnsupportedError(f"piece {text!r}, a single character that no text becomes")
@@ -160,7 +160,7 @@ def _model_of(
 
 
 def config_of(pieces: Sequence[Piece], options: PieceOptions) -> dict[str, Any]:
-    """The ``tokenizer_config.json`` that goes with it."""
+    """The ``tokenizer_config.json`` for these pieces."""
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "add_bos_token": options.add_bos,
@@ -191,7 +191,7 @@ def _check(pieces: Sequence[Piece], options: PieceOptions) -> None:
     if len(unknown) > 1:
         raise VocabularyError(f"pieces {unknown[0]} and {unknown[1]} are both the unknown piece")
     if options.byte_fallback and not seen.keys() >= _BYTES:
-        raise VocabularyError("unknown characters are to become bytes, but there are not 256 byte pieces")
+        raise VocabularyError("the model uses bytes for unknown characters, but does not have all 256 byte pieces")
 
 
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
@@ -199,7 +199,7 @@ _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
 def _named(pieces: Sequence[Piece], id: int) -> tuple[str, int]:
     if not 0 <= id < len(pieces):
-        raise VocabularyError(f"piece {id} is to be put beside every text, but there are only {len(pieces)} pieces")
+        raise VocabularyError(f"the model puts piece {id} beside every text, but has only {len(pieces)} pieces")
     return pieces[id].text, id
 
 
@@ -208,7 +208,7 @@ def _added(pieces: Sequence[Piece]) -> list[Component]:
 
 
 def never_found(pieces: Sequence[Piece]) -> list[Component]:
-    """Normalizers for a Unigram model without byte fallback: after them, no unknown characters spell a piece that no
+    """Normalizers for a Unigram model without byte fallback that keep unknown characters from spelling a piece that no
     text becomes. UnsupportedError where such a piece is one character of a piece that is found."""
     found = {piece.text for piece in pieces if piece.kind in _FOUND}
     single = [piece.text for piece in pieces if len(piece.text) == 1 and piece.kind not in _FOUND]
@@ -221,10 +221,10 @@ def never_found(pieces: Sequence[Piece]) -> list[Component]:
 
 
 def cuts_of(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[list[str], dict[str, list[str]]]:
-    """Where to cut a pretoken that is a piece which merging does not make: between the ids that it gets.
+    """Patterns that cut a pretoken which equals a piece that merging does not make, so that it gets the merged ids.
 
-    Patterns of what comes before such a place, and the two parts of pieces that are nothing but unknown characters,
-    which have none.
+    Each matches the text before a cut. Some pieces consist of unknown characters and have no cut; their two parts are
+    returned as well.
     """
     merging = _core.TextModel(json.dumps({**model, "ignore_merges": False}))
     vocab: dict[str, int] = model["vocab"]
@@ -258,13 +258,13 @@ def cuts_of(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[list[str], 
 
 
 def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[str]]:
-    """The two parts of pieces that no text becomes, and whose characters are unknown: ``tokenizers`` looks up a run.
+    """The two parts of each piece that no text becomes and that is a run of unknown characters, looked up whole.
 
-    No piece that is found reaches over the place between them. `fused`: a character that is put there is one more of a
-    run, so that on one side no piece comes up to it.
+    No found piece covers the boundary between the parts. With `fused`, a character inserted there extends the run, so a
+    found piece may end at the boundary on one side only.
     """
     found = {piece.text for piece in pieces if piece.kind in _FOUND}
-    # A piece inside such a text is found, and there is no run.
+    # A text with a found piece inside is not one run.
     lost = [piece.text for piece in pieces if piece.kind not in _FOUND and not _has_inside(piece.text, found)]
     chars = set("".join(lost))
     near = [piece for piece in found if not chars.isdisjoint(piece)]
@@ -279,12 +279,12 @@ def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[st
                 parts.setdefault(text[:at], []).append(text[at:])
                 break
         else:
-            raise UnsupportedError(f"piece {text!r}, whose characters are no pieces, but parts of some that overlap it")
+            raise UnsupportedError(f"piece {text!r}, whose characters are only parts of pieces that overlap it")
     return parts
 
 
 def _between(parts: dict[str, list[str]]) -> list[str]:
-    """Patterns of the places between the parts."""
+    """Patterns of the boundaries between the parts."""
     ways = [rf"(?<={literal(start)})(?={some})" for start, ends in parts.items() for some in several_of(ends)]
     return ["|".join(part) for part in parts_of(ways, _bytes_of)]
 
@@ -298,7 +298,7 @@ def _has_inside(text: str, found: Collection[str]) -> bool:
 
 
 def _covers(piece: str, text: str, begin: int, end: int) -> bool:
-    """True if the piece can stand over these characters of the text, and go on beyond the text."""
+    """Whether the piece can cover these characters of the text, perhaps extending beyond the text."""
     for shift in range(1 - len(piece), len(text)):
         low, high = max(0, shift), min(len(text), shift + len(piece))
         if low <= begin and end <= high and text[low:high] == piece[low - shift : high - shift]:

@@ -1,7 +1,6 @@
-"""The wire format of protocol buffers, as far as model files need it: fields one after the other, each with its number.
+"""The wire format of protocol buffers, as far as model files need it: a sequence of numbered fields.
 
-Facts: "Encoding" in the documentation of protocol buffers. Nothing is looked up in a schema, so fields that a reader
-does not know are passed over.
+Facts: "Encoding" in the documentation of protocol buffers. The reader uses no schema, and skips unknown fields.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _LARGEST_FIELD = (1 << 29) - 1
 
 
 class Field(NamedTuple):
-    """One field of a message: its value is an integer, or where its bytes start and end."""
+    """One field of a message. Its value is an integer, or the range of its bytes."""
 
     number: int
     wire: int
@@ -30,7 +29,7 @@ class Field(NamedTuple):
 
 
 class Message:
-    """A message between two places of a file. Every error is a VocabularyError that names the offset."""
+    """A message in a range of a file. Every error is a VocabularyError that names the offset."""
 
     def __init__(self, data: bytes, start: int = 0, end: int | None = None) -> None:
         self.data = data
@@ -62,7 +61,7 @@ class Message:
             yield Field(number, wire, offset, value, start, position)
 
     def _varint(self, position: int) -> tuple[int, int]:
-        if position < self.end and (byte := self.data[position]) < 128:  # as most are
+        if position < self.end and (byte := self.data[position]) < 128:  # the usual case
             return byte, position + 1
         value = shift = 0
         for at in range(position, min(position + 10, self.end)):

@@ -1,4 +1,4 @@
-"""Recognises a source by its content, not its name. It reads only as much as that takes."""
+"""Recognise a source by its content, not its name, and read no more of it than needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crayon_hf.util.damage import damage_of
 
 
 class Kind(Enum):
-    """The kinds of sources; the value is how messages call one."""
+    """The kinds of sources; the value is the word in messages."""
 
     DIRECTORY = "a directory"
     TOKENIZER_JSON = "a tokenizer.json"
@@ -36,12 +36,12 @@ LOOKED_FOR = (
 )
 
 _FIRST, _TEXT, _MOST = 1 << 12, 1 << 16, 1 << 26
-_NUMBERS = 16  # so many numbers make a vocab.json
+_NUMBERS = 16  # this number of numeric members makes a vocab.json
 _MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 _SINGLE = (".gguf", ".tiktoken", ".dat")
 _TOKENIZER_KEYS = {b'"truncation"', b'"added_tokens"', b'"pre_tokenizer"', b'"post_processor"', b'"model"'}
 
-# A string that the end of what was read cuts off is matched, too: it must not be read as what it contains.
+# Also matches a string that is cut off where the read data ends: its content must not be read as tokens.
 _JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\]]|[^\s"{}\[\],]+', re.DOTALL)
 _STRINGS = re.compile(rb'\s*\[\s*"[^"]*"\s*[,\]]')
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+")
@@ -50,7 +50,7 @@ _MERGE_LINE = re.compile(rb"[^ ]+ [^ ]+")
 
 
 def recognise(path: str | os.PathLike[str]) -> Kind:
-    """What a file or a directory is. VocabularyError, with what was looked for, when it is none of that."""
+    """Return the kind of a file or a directory. VocabularyError, which lists the known formats, for an unknown one."""
     name = os.fspath(path)
     if os.path.isdir(name):
         return Kind.DIRECTORY
@@ -69,7 +69,7 @@ def recognise(path: str | os.PathLike[str]) -> Kind:
 
 
 def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
-    """The file of a directory that says what its vocabulary is, and what kind it is of."""
+    """The file of a directory that has the vocabulary, and its kind."""
     folder = os.fspath(directory)
     names = sorted(os.listdir(folder))
     for name in candidates(folder, names):
@@ -80,10 +80,10 @@ def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
 
 
 def vocab_and_merges(path: str | os.PathLike[str], kind: Kind) -> tuple[str, str]:
-    """The two files of a vocabulary; `path` is the one that `kind` says. VocabularyError when the other is not there.
+    """The vocab.json and the merges.txt of a vocabulary; `path` is the one that `kind` says.
 
-    The other one has the same name but for ``vocab.json`` or ``merges.txt`` at its end (``gpt2-vocab.json``), or just
-    that.
+    The other one has the same name but for its end, ``vocab.json`` or ``merges.txt`` (``gpt2-vocab.json``), or that end
+    alone. VocabularyError when it is missing.
     """
     name = os.fspath(path)
     other = _other_file(name, kind)
@@ -146,7 +146,7 @@ def _recognise(head: bytes, file: IO[bytes], path: str) -> Kind | None:
 
 
 def _is_sentencepiece(head: bytes) -> bool:
-    """True for a protobuf message whose first field is a piece: a text, a score and perhaps a type."""
+    """Whether the file is a protobuf message whose first field is a piece: a text, a score and perhaps a type."""
     if head[:1] != b"\x0a":
         return False
     size, at = _varint(head, 1)
@@ -172,7 +172,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
-    """A tokenizer.json or a tekken.json by the first key that is of it alone, a vocab.json by nothing but numbers."""
+    """A tokenizer.json or tekken.json by the first key that only it has, a vocab.json by values that are numbers."""
     data = head
     while True:
         members = numbers = 0
@@ -191,7 +191,7 @@ def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
                 raise VocabularyError(f"{path} is the vocabulary of a CRAYON cartridge: give the .dat beside it")
         more = file.read(len(data)) if len(data) < _MOST else b""
         if not more:
-            # Any settings may be some numbers alone.
+            # Any settings file may have a few numbers alone.
             return Kind.VOCAB_JSON if members == numbers > 0 and _other_file(path, Kind.VOCAB_JSON) else None
         data += more
 
@@ -208,14 +208,14 @@ def _members(data: bytes) -> Iterator[tuple[bytes, bytes]]:
             key = token
         elif depth == 1 and token.startswith(b":"):
             has_colon = True
-            if len(token) > 1:  # a number or a word that no space is before
+            if len(token) > 1:  # a number or a word directly after the colon
                 yield key, token[1:]
                 has_colon = False
         depth += (token in (b"{", b"[")) - (token in (b"}", b"]"))
 
 
 def _lines(start: bytes, file: IO[bytes], path: str) -> Kind | None:
-    """Text of one kind of lines: ranks, merges or tokens."""
+    """The kind of a text file by its lines: ranks, merges or tokens."""
     head = start + file.read(_TEXT - len(start))
     is_whole = len(head) < _TEXT
     if b"\0" in head or not _is_utf8(head, is_whole):

@@ -1,4 +1,4 @@
-"""A converted vocabulary as files: a directory that transformers opens, or a cartridge."""
+"""Write a converted vocabulary as files: a directory that transformers opens, or a cartridge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crayon_hf.util.files import write_atomic
 JSON, CONFIG, CARTRIDGE = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat"
 TEMPLATES = "additional_chat_templates/"
 _SETTINGS = (CONFIG, "special_tokens_map.json", "added_tokens.json", "chat_template.jinja")
-"""Files that say how a vocabulary is used, and have none."""
+"""Files with settings alone, without a vocabulary."""
 _FILES = (
     *(JSON, *_SETTINGS, "vocab.json", "merges.txt", "vocab.txt"),
     *("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tekken.json"),
@@ -42,7 +42,7 @@ _PLAIN_TEMPLATE = {
 
 
 def is_tokenizer_file(name: str) -> bool:
-    """Whether a file of a directory belongs to its tokenizer. Never weights, and nothing unknown.
+    """Whether a file of a directory belongs to its tokenizer. Weights and unknown files never do.
 
     >>> [is_tokenizer_file(name) for name in ("vocab.txt", "additional_chat_templates/x.jinja", "config.json", "a.txt")]
     [True, True, False, False]
@@ -54,7 +54,7 @@ def is_tokenizer_file(name: str) -> bool:
 
 
 def tokenizer_in(folder: str, settings: bool = False) -> list[str]:
-    """The files of the tokenizer in a directory; none where there are only settings, unless those count."""
+    """The files of the tokenizer in a directory. Settings alone count only with `settings`."""
     if not os.path.isdir(folder):
         return []
     templates = os.path.join(folder, TEMPLATES)
@@ -86,8 +86,8 @@ def write(
 def overwriting(converted: Converted, source: Sequence[str], folder: str, overwrite: bool) -> bool | None:
     """The argument `overwrite` of `write` for a conversion of `source`, a directory or files.
 
-    None where the source is in the output directory, whose settings then stay. FileExistsError if another tokenizer's
-    ``tokenizer.json`` is there too, unless `overwrite`.
+    None where the source is in the output directory, whose settings then stay. FileExistsError if the directory also
+    has another tokenizer's ``tokenizer.json``, unless `overwrite`.
     """
     places = [path if os.path.isdir(path) else os.path.dirname(path) or "." for path in source if os.path.exists(path)]
     if not os.path.isdir(folder) or not any(os.path.samefile(place, folder) for place in places):
@@ -107,23 +107,23 @@ def _config(converted: Converted, folder: str) -> dict[str, Any]:
 
 
 def cartridge_of(converted: Converted, source: bytes | None = None) -> bytes:
-    """The cartridge of `source`, by default of the ``tokenizer.json`` as it is."""
+    """Compile `source`, by default the unchanged ``tokenizer.json``."""
     return compile_json(converted.tokenizer_json if source is None else source, metadata_of(converted))
 
 
 def opened_cartridge(converted: Converted) -> bytes:
-    """The cartridge with which the source itself is opened."""
+    """The cartridge that opens the source itself."""
     return cartridge_of(converted._replace(metadata={**converted.metadata, **converted.opened}))
 
 
 def metadata_of(converted: Converted) -> str:
-    """What the cartridge says about where it comes from."""
+    """The cartridge's metadata about its source."""
     name = {} if converted.name is None else {"name": converted.name}
     return json.dumps({"reference": converted.reference} | name | dict(converted.metadata), separators=(",", ":"))
 
 
 def read_cartridge(path: str) -> Converted:
-    """A version 3 cartridge: the ``tokenizer.json`` beside it, and what its metadata says."""
+    """Read a version 3 cartridge: the ``tokenizer.json`` beside it, and its metadata."""
     path = os.path.abspath(path)
     engine = cache.open_cartridge(path)
     source = Source(f"{path.removesuffix('.dat')}.json", engine.source_digest)
@@ -133,12 +133,12 @@ def read_cartridge(path: str) -> Converted:
 
 
 def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
-    """A ``tokenizer.json``, byte for byte as transformers saves it once it has opened it beside that config.
+    """A ``tokenizer.json``, byte for byte as transformers saves it after it has opened it beside that config.
 
-    So every way to open the two files gives the same tokenizer, and its cartridge is found to be the right one. The
-    special tokens that the config names become added tokens: they are found in texts, and left out by `decode`.
-    Transformers puts a template that adds nothing where there is no post-processor. The scores of a Unigram model are
-    what the library reads, spelled so that it reads them again; the few that it cannot read become their neighbours.
+    So every way to open the two files gives the same tokenizer, and its cartridge fits. The special tokens that the
+    config names become added tokens: they are found in texts, and `decode` skips them. A missing post-processor becomes
+    a template that adds nothing, as in transformers. The scores of a Unigram model are rounded to values that the
+    library reads exactly: the few that it cannot read become their neighbours.
     """
     document = _parsed(_core.json_normalize(data).encode() if b'"Unigram"' in data else data)
     try:
@@ -156,7 +156,7 @@ def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
 
 
 def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The special tokens of a config that the vocabulary has and that are no added tokens yet."""
+    """The special tokens of a config that are in the vocabulary and are not added tokens yet."""
     vocab = document["model"].get("vocab")
     ids = {row[0]: id for id, row in enumerate(vocab)} if isinstance(vocab, list) else vocab or {}
     known = {token["content"] for token in document.get("added_tokens") or []}
@@ -170,7 +170,7 @@ def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> lis
 
 
 def as_the_library_writes(data: bytes) -> bytes:
-    """The same ``tokenizer.json`` as the ``tokenizers`` library writes it, indented."""
+    """Return a ``tokenizer.json`` as the ``tokenizers`` library writes it, indented."""
     return _written(_parsed(data))
 
 
@@ -189,7 +189,7 @@ def _written(document: dict[str, Any]) -> bytes:
 
 
 def has_another(path: str, files: Sequence[str] = ()) -> FileExistsError:
-    """The error for an output that another tokenizer has."""
+    """The error for an output path that holds another tokenizer."""
     names = f" ({', '.join(files)})" if files else ""
     message = f"has another tokenizer{names}: choose another output, or replace it with --overwrite (overwrite=True)"
     return FileExistsError(errno.EEXIST, message, path)
@@ -205,7 +205,7 @@ def is_cartridge(path: str) -> bool:
 
 
 def has_bytes(path: str, data: bytes) -> bool:
-    """Whether a file is there and has these bytes."""
+    """Whether a file exists and has these bytes."""
     try:
         with open(path, "rb") as file:
             return os.fstat(file.fileno()).st_size == len(data) and file.read() == data
@@ -214,7 +214,7 @@ def has_bytes(path: str, data: bytes) -> bool:
 
 
 def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, ...] = ()) -> None:
-    """Write files into a directory, which is made if it is not there: all of them, or none."""
+    """Write files into a directory, created if missing: all of them, or none."""
     os.makedirs(folder, exist_ok=True)
     for name in (*files, *removed):
         if os.path.isdir(path := os.path.join(folder, name)):
@@ -233,5 +233,5 @@ def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, 
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         with contextlib.suppress(OSError):
-            os.rmdir(folder)  # if nothing else is in it
+            os.rmdir(folder)  # only if empty
         raise

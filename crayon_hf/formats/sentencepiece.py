@@ -1,10 +1,10 @@
 """SentencePiece's ``.model`` files to ``tokenizer.json``.
 
 The ids are those of ``SentencePieceProcessor.encode(text)``: control pieces such as ``<s>`` are neither found in texts
-nor put around them. A model does not say whether they should be, so that there is no post-processor; the config names
-them, for the classes of transformers. `pieces` says how the rest is expressed.
+nor put around them. A model does not say whether they should be, so the result has no post-processor; the config names
+them, for the classes of transformers. `pieces` expresses the rest.
 
-Facts: sentencepiece_model.proto of SentencePiece 0.2 for the fields, its behaviour for what they do.
+Facts: sentencepiece_model.proto of SentencePiece 0.2 for the fields, the library's behaviour for their effect.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _MODELS = {_UNIGRAM: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
 
 def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening: bool = False) -> Converted:
-    """The vocabulary of a SentencePiece model.
+    """Read the vocabulary of a SentencePiece model.
 
-    VocabularyError when the file is damaged; UnsupportedError for rules for decoded text that meet each other, and
-    where no ``tokenizer.json`` does what the library does. `opening` is for the cartridge with which the model itself
-    is opened: the engine then has the library's own parts, and the result is marked (`Converted.inexact`) instead.
+    VocabularyError when the file is damaged. UnsupportedError for rules for decoded text that affect each other, and
+    where no ``tokenizer.json`` does what the library does. `opening` is for the cartridge that opens the model itself:
+    the engine then has the library's own parts, and the result is marked (`Converted.inexact`) instead.
     """
     pieces: list[Piece] = []
     trainer: dict[str, Any] = {}
@@ -73,11 +73,11 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening
     missing: dict[str, str] = {}
     document = document_of(pieces, _MODELS[kind], options, progress, missing)
     config = config_of(pieces, options)
-    # What no text becomes in greedy mode either; a tokenizer.json alone does not say it.
+    # Greedy mode never gives these ids either; a tokenizer.json alone cannot express that.
     silent = [id for id, piece in enumerate(pieces) if piece.kind in (UNKNOWN, CONTROL, UNUSED)]
     if missing and not opening:
         raise UnsupportedError(
-            f"{'; '.join(missing.values())}: no tokenizer.json says that. Tokenizer.from_file opens the model itself, "
+            f"{'; '.join(missing.values())}: no tokenizer.json does that. Tokenizer.from_file opens the model itself, "
             "and AutoTokenizer opens its directory as transformers converts it"
         )
     facts = _facts(pieces, _MODELS[kind], options, document, missing)
@@ -94,7 +94,7 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening
 def _facts(
     pieces: list[Piece], model: str, options: PieceOptions, document: dict[str, Any], missing: dict[str, str]
 ) -> dict[str, Any]:
-    """What the engine needs besides the document for the library's own parts (docs/cartridge-format.md)."""
+    """The facts that the engine needs besides the document for the library's own parts (docs/cartridge-format.md)."""
     facts: dict[str, Any] = {}
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     is_normalized = "normalizer" in missing or needs_own(options, user_defined)
@@ -122,7 +122,7 @@ def _packed(scores: Iterable[float]) -> str:
     return b64encode(array("f", scores).tobytes()).decode()
 
 
-# Field numbers, and what they are in PieceOptions.
+# Fields by number, with their names in PieceOptions.
 _TRAINER = {
     3: ("model_type", Message.integer),
     24: ("treat_whitespace_as_suffix", Message.flag),
@@ -153,8 +153,8 @@ _SCORE = struct.Struct("<f")
 
 
 def _fields_but_usual_pieces(data: bytes, pieces: list[Piece]) -> Iterator[Field]:
-    """The fields of a model, without most of its pieces: those go to `pieces`, in their order with what is made of the
-    others."""
+    """The fields of a model other than its usual pieces, which go straight to `pieces`. The caller appends the others
+    in order."""
     at = 0
     while (at := _take_usual_pieces(data, at, pieces)) < len(data):
         field = next(iter(Message(data, at)))
@@ -163,10 +163,10 @@ def _fields_but_usual_pieces(data: bytes, pieces: list[Piece]) -> Iterator[Field
 
 
 def _take_usual_pieces(data: bytes, at: int, pieces: list[Piece]) -> int:
-    """Take the pieces that stand one after the other as the library writes them; the place of the first other field.
+    """Take a run of pieces as the library writes them, and return the offset of the first other field.
 
-    Such a piece is a text of less than 128 bytes, its score, and its kind, unless that is the usual one. The library
-    has ten thousands of them, and going through their fields one by one takes most of the time of reading a model.
+    Such a piece is a text of less than 128 bytes, its score, and its kind, unless that is the usual one. A model has
+    tens of thousands of them; going through their fields one by one takes most of the time of reading it.
     """
     with suppress(IndexError, UnicodeDecodeError):  # the end of the data, and an error that `_piece` reports
         while data[at] == data[at + 2] == _BYTES_OF_FIELD_1:
@@ -187,7 +187,7 @@ def _take_usual_pieces(data: bytes, at: int, pieces: list[Piece]) -> int:
 
 
 _BYTES_OF_FIELD_1, _FLOAT_OF_FIELD_2, _NUMBER_OF_FIELD_3 = 0x0A, 0x15, 0x18
-"""The bytes that start these fields of a piece, and the first one a piece, too."""
+"""The bytes that start these fields of a piece. The first also starts a piece."""
 
 
 def _piece(message: Message) -> Piece:

@@ -13,13 +13,13 @@ from crayon_hf.util.damage import damage_of, json_fault
 from crayon_hf.util.files import read_source
 
 FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
-"""Those that `Beside` is made of, in its order."""
+"""The files whose contents `Beside` holds, in its order."""
 
 TEMPLATE = "chat_template.jinja"
 
 
 class Beside(NamedTuple):
-    """What the files beside a vocabulary say; empty where one is not there."""
+    """The contents of the files beside a vocabulary; empty for a missing file."""
 
     config: Mapping[str, Any] = {}
     """tokenizer_config.json"""
@@ -33,14 +33,14 @@ NOTHING = Beside()
 
 
 def files_beside(path: str | os.PathLike[str]) -> Beside:
-    """What the files in the directory of `path` say."""
+    """Read the files in the directory of `path`."""
     folder = os.path.dirname(os.path.abspath(path))
     beside = Beside(*(read_object(os.path.join(folder, name)) for name in FILES))
     template = _read(os.path.join(folder, TEMPLATE))
     if template is None:
         return beside
     try:
-        # With the line ends of a file that is opened as text, which is how transformers reads it.
+        # With normalized line ends, since transformers opens the file as text.
         text = io.TextIOWrapper(io.BytesIO(template), encoding="utf-8").read()
     except UnicodeDecodeError:
         return beside
@@ -48,7 +48,7 @@ def files_beside(path: str | os.PathLike[str]) -> Beside:
 
 
 def read_object(path: str) -> dict[str, Any]:
-    """A file that is a JSON object; an empty one when there is no such file."""
+    """Read a file that is a JSON object; an empty one when the file does not exist."""
     data = _read(path)
     if data is None:
         return {}
@@ -64,7 +64,7 @@ def read_object(path: str) -> dict[str, Any]:
 
 
 def _read(path: str) -> bytes | None:
-    """A file; None when there is none. VocabularyError for a directory, a pipe or a device of that name."""
+    """Read a file; None if it does not exist. VocabularyError for a directory, a pipe or a device of that name."""
     if not os.path.exists(path):
         return None
     if not os.path.isfile(path):

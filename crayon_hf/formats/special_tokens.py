@@ -1,8 +1,8 @@
-"""Which added tokens the files beside a Hugging Face vocabulary make, as transformers 5 does it.
+"""The added tokens that transformers 5 makes of the files beside a Hugging Face vocabulary.
 
-There are four places: ``tokenizer_config.json`` names the special tokens and may list all added tokens with their ids
-(``added_tokens_decoder``). Where it has no such list, ``special_tokens_map.json`` overrules the names, and
-``added_tokens.json`` has the ids. What is named nowhere has the name that the class gives it.
+It looks in four places. ``tokenizer_config.json`` names the special tokens and may list all added tokens with their ids
+(``added_tokens_decoder``). Without that list, ``special_tokens_map.json`` overrules the names, and
+``added_tokens.json`` has the ids. A token that no file names has the default of the class.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _FIELDS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"
 
 
 class SpecialTokens(NamedTuple):
-    """What transformers makes of all that."""
+    """The special tokens and the added tokens, as transformers makes them."""
 
     named: dict[str, str | AddedToken]
     extra: list[str | AddedToken]
     to_add: list[AddedToken]
-    """In this order; one that comes twice takes its later flags."""
+    """In order; a token that occurs twice takes its later flags."""
 
     def text(self, name: str) -> str:
-        """The text of a special token that there must be."""
+        """The text of a required special token."""
         if name not in self.named:
-            raise VocabularyError(f"there is no {name}, and the tokenizer needs one")
+            raise VocabularyError(f"the tokenizer needs a {name}, and no file names one")
         return str(self.named[name])
 
     def as_config(self) -> dict[str, Any]:
-        """The names, as a tokenizer_config.json has them."""
+        """The names, in the form of a tokenizer_config.json."""
         config: dict[str, Any] = {name: str(token) for name, token in self.named.items()}
         return config | ({"extra_special_tokens": [str(token) for token in self.extra]} if self.extra else {})
 

@@ -1,14 +1,14 @@
 """Mistral's ``tekken.json`` to ``tokenizer.json``.
 
-The special tokens have the first ids; the ordinary token of rank ``r`` has the id ``r`` plus their number, and only as
-many ranks are in use as ``default_vocab_size`` leaves room for. What is listed of the special tokens is filled up to
+The special tokens have the first ids; the ordinary token of rank ``r`` has the id ``r`` plus their number.
+``default_vocab_size`` limits the number of ids, and so the ranks in use. The list of special tokens is filled up to
 ``default_num_special_tokens`` with ``<SPECIAL_20>`` and so on.
 
-The reference is ``Tekkenizer`` of mistral_common, in which tiktoken cuts and merges: the ids are those of its
-``encode(text, bos=False, eos=False)``, and the tokenizer adds no special tokens of its own. The reference never looks
-for special tokens in a text. Here they are special added tokens, so that their ids and strings are known:
-``encode_special_tokens = True`` is the reference's reading of a text that has their strings in it. Ids decode to the
-same text; a character whose bytes a special token parts stays two damaged halves in the reference alone.
+The reference is ``Tekkenizer`` of mistral_common, in which tiktoken cuts and merges. The ids are those of its
+``encode(text, bos=False, eos=False)``, and the tokenizer adds no special tokens. The reference never looks for special
+tokens in a text. Here they are special added tokens, so that their ids and strings are known;
+``encode_special_tokens = True`` makes the tokenizer ignore them in texts, as the reference does. Ids decode to the same
+text, with one difference: the reference damages a character whose bytes a special token separates.
 
 The facts are those of mistral_common 1.13, module mistral_common.tokens.tokenizers.tekken.
 """
@@ -44,7 +44,7 @@ _KINDS = {dict: "an object", list: "a list", str: "a string", int: "a whole numb
 def read_tekken(data: bytes, progress: Progress | None = None) -> Converted:
     """Convert the contents of a ``tekken.json``.
 
-    VocabularyError when it is malformed, UnsupportedError for a version or a pattern that is not known.
+    VocabularyError when it is malformed, UnsupportedError for an unknown version or pattern.
     """
     document = _parsed(data)
     config = _member(document, "config", dict)
@@ -67,7 +67,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 def _member(parent: dict[str, Any], name: str, kind: type, where: str = "") -> Any:
     value = parent.get(name)
-    if type(value) is not kind:  # a bool is no number here
+    if type(value) is not kind:  # a bool does not count as a number
         raise VocabularyError(f"tekken.json: {where}{name} is missing or not {_KINDS[kind]}")
     return value
 
@@ -80,7 +80,7 @@ def _count(config: dict[str, Any], name: str) -> int:
 
 
 def _special_tokens(document: dict[str, Any], config: dict[str, Any], version: str) -> dict[str, int]:
-    """The ids of all special tokens, those that fill the list up included."""
+    """The ids of all special tokens, fillers included."""
     total = _count(config, "default_num_special_tokens")
     if total > _MOST_SPECIAL_TOKENS:
         raise UnsupportedError(f"config.default_num_special_tokens {total}: more ids than a cartridge can hold")
@@ -92,7 +92,7 @@ def _special_tokens(document: dict[str, Any], config: dict[str, Any], version: s
         raise VocabularyError(f"tekken.json: special_tokens is missing; version {version} needs it")
     if len(listed) > total:
         raise VocabularyError(
-            f"tekken.json: config.default_num_special_tokens is {total}, but there are {len(listed)} special tokens"
+            f"tekken.json: config.default_num_special_tokens is {total}, but the file has {len(listed)} special tokens"
         )
     ids: dict[str, int] = {}
     for id, token in enumerate([*listed, *(f"<SPECIAL_{i}>" for i in range(len(listed), total))]):
@@ -112,12 +112,12 @@ def _listed_special_tokens(entries: list[Any]) -> list[str]:
 
 
 def _ordinary_count(document: dict[str, Any], config: dict[str, Any], n_special: int) -> int:
-    """How many ranks are in use."""
+    """The number of ranks in use."""
     vocab = _member(document, "vocab", list)
     size = _count(config, "default_vocab_size")
     if not n_special <= size <= n_special + len(vocab):
         raise VocabularyError(
-            f"tekken.json: config.default_vocab_size is {size}, but there are {n_special} special tokens "
+            f"tekken.json: config.default_vocab_size is {size}, but the file has {n_special} special tokens "
             f"and {len(vocab)} others"
         )
     return size - n_special

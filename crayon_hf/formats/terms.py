@@ -1,7 +1,6 @@
-"""A list of terms to a ``tokenizer.json`` that cuts a text into the longest of them, and the rest into bytes.
+"""A ``tokenizer.json`` from a list of terms: it cuts a text into the longest terms, and the rest into bytes.
 
-Such a small vocabulary for one domain is what CRAYON calls a cartridge. It needs no training, and is compiled in
-milliseconds.
+CRAYON calls such a small vocabulary for one domain a cartridge. It needs no training, and compiles in milliseconds.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from crayon_hf.util.byte_level import spell
 
 
 def from_terms(terms: Iterable[str | bytes]) -> Converted:
-    """The vocabulary of the 256 bytes (ids 0 to 255) and then the terms, in their order.
+    """Make a vocabulary of the 256 bytes (ids 0 to 255) and then the terms, in their order.
 
-    A term matches wherever it stands, inside a word too; one that shall only begin a word has a space in front. Terms
-    that are there already (a byte, or the same term again) are left out. VocabularyError for an empty term, and
-    for one with surrogates.
+    A term matches anywhere, inside a word too; a term that must begin a word needs a space in front. Duplicates (a
+    single byte, or a repeated term) are left out. VocabularyError for an empty term, and for one with surrogates.
 
     docs/sources.md has examples.
     """

@@ -1,8 +1,8 @@
 """tiktoken's rank files (``*.tiktoken``) to ``tokenizer.json``.
 
 The result opens in stock ``tokenizers`` and gives the same ids there: the vocabulary in the byte-level alphabet, one
-merge for each token that merging can reach, in order of rank, and ``ignore_merges``, because tiktoken looks a whole
-piece up before it merges.
+The result opens in stock ``tokenizers`` and gives the same ids there. It has the vocabulary in the byte-level alphabet,
+one merge for each token that merging can reach, in order of rank, and ``ignore_merges``, because tiktoken looks a whole
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from crayon_hf.util.extras import needed
 from .converted import written
 
 REVISION = 1
-"""Part of the key under which results are cached: raise it when the same input gives another tokenizer.json."""
+"""Part of the key under which results are cached: raise it when the same input yields another tokenizer.json."""
 
 
 class KnownEncoding(NamedTuple):
-    """What a published rank file does not say about itself."""
+    """The facts that a published rank file does not contain."""
 
     file: str  # the name of the rank file, which several encodings can share
     pattern: str
@@ -116,7 +116,7 @@ KNOWN_ENCODINGS = {
 
 
 class RankFile(NamedTuple):
-    """A rank file with all that it takes to make an encoder."""
+    """A rank file's name with all that an encoder needs besides the ranks."""
 
     name: str | None
     pattern: str
@@ -124,7 +124,7 @@ class RankFile(NamedTuple):
 
     @property
     def recipe_name(self) -> str:
-        """Tells apart what different patterns and special tokens make of one rank file."""
+        """A key that distinguishes different patterns and special tokens for one rank file."""
         facts = json.dumps([self.name, self.pattern, sorted(self.special_tokens.items())])
         return f"tiktoken/{REVISION}/{sha256(facts.encode()).hexdigest()}"
 
@@ -136,7 +136,7 @@ def identify(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> RankFile:
-    """Say what a rank file with this SHA-256 is. Whatever is given explicitly wins over what is known."""
+    """Return the facts of the rank file with this SHA-256. Arguments override known facts."""
     file = next((key for key, known in KNOWN_FILES.items() if known.sha256 == digest), None)
     encoding = KNOWN_ENCODINGS.get(name if name is not None else file or "")
     if encoding is not None and file is not None and encoding.file != file and pattern is None:
@@ -153,13 +153,13 @@ def identify(
 
 
 def cache_directory() -> str:
-    """Where tiktoken keeps what it fetched; empty: nowhere."""
+    """The directory where tiktoken keeps fetched files; empty if it keeps none."""
     directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     return os.path.join(tempfile.gettempdir(), "data-gym-cache") if directory is None else directory
 
 
 def find_published_file(name: str) -> str | None:
-    """The rank file of a known encoding in tiktoken's own cache, if it is there and whole."""
+    """The rank file of a known encoding in tiktoken's own cache; None if it is missing or damaged."""
     encoding = KNOWN_ENCODINGS.get(name)
     if encoding is None:
         return None
@@ -170,12 +170,12 @@ def find_published_file(name: str) -> str | None:
     path = os.path.join(directory, known.cache_name)
     try:
         return path if cache.source_digest(path) == known.sha256 else None
-    except (OSError, VocabularyError):  # one that is too large is not whole
+    except (OSError, VocabularyError):  # a file that is too large is damaged
         return None
 
 
 def fetch_published_file(name: str) -> bytes:
-    """The rank file of a known encoding, from the tiktoken library, which may fetch it from the network."""
+    """The rank file of a known encoding, from the tiktoken library, which may fetch it over the network."""
     with needed(f"the rank file of {name} is not in tiktoken's cache: fetching it", "tiktoken", "tiktoken"):
         from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
     try:
@@ -185,7 +185,7 @@ def fetch_published_file(name: str) -> bytes:
         directory = cache_directory() or "DIRECTORY, with TIKTOKEN_CACHE_DIR=DIRECTORY"
         raise VocabularyError(
             f"the rank file of {name} is not in tiktoken's cache, and tiktoken could not fetch it "
-            f"({_first_words(error)}). With a network it is fetched once. Without one, have {known}.tiktoken from "
+            f"({_first_words(error)}). With a network it is fetched once. Without one, copy {known}.tiktoken from "
             f"another machine: give its path (from_tiktoken('{known}.tiktoken')), or put it where tiktoken looks for "
             f"it, {os.path.join(directory, KNOWN_FILES[known].cache_name)}"
         ) from error
@@ -193,7 +193,7 @@ def fetch_published_file(name: str) -> bytes:
 
 
 def _first_words(error: Exception) -> str:
-    """The end of what a client says of a connection, which is the reason: the rest is objects within objects."""
+    """The innermost cause of a client's error: the outer ones describe objects within objects."""
     reason: BaseException = error
     while (inner := reason.__cause__ or reason.__context__) is not None:
         reason = inner
@@ -243,7 +243,7 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     """The ``tokenizer.json`` of tokens and their ids: their ranks, or any other numbers in the order of ranks.
 
-    UnsupportedError when the neutral form cannot say what tiktoken does with it.
+    UnsupportedError when no ``tokenizer.json`` does what tiktoken does.
     """
     order = sorted(ranks, key=ranks.__getitem__)
     ids = [ranks[token] for token in order]
@@ -253,7 +253,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     specials = list(_special_tokens(facts, ranks, distinct))
     named = {special["content"]: special["id"] for special in specials}
     if b"" in ranks:
-        # No merge makes it, and no piece of a text is it, unless the pattern finds empty pieces.
+        # No merge makes it, and no piece of a text equals it, unless the pattern finds empty pieces.
         if _core.family_of_pattern(facts.pattern, "rust_regex") is None:
             raise UnsupportedError(f"an empty token, beside pattern {facts.pattern!r}")
         named = dict(sorted({**named, "": ranks[b""]}.items(), key=lambda item: item[1]))
@@ -261,8 +261,8 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
         del order[at], ids[at]
     if max([*ids[-1:], *named.values()], default=0) >= 1 << 63:
         raise VocabularyError(f"an id of the rank file, {max([*ids, *named.values()])}, is too large")
-    if all(bytes((byte,)) in ranks for byte in range(256)):  # else the ranks are refused, whatever the pattern
-        split_pattern(facts.pattern)  # before the merges, which take long, are found for nothing
+    if all(bytes((byte,)) in ranks for byte in range(256)):  # otherwise the ranks are refused, whatever the pattern
+        split_pattern(facts.pattern)  # raises before the slow search for merges
     vocabulary = _core.vocabulary_of_ranks(order, ids, named)
     document = whole_document(
         {**BPE, "ignore_merges": True},
@@ -274,7 +274,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
 
 
 def recipe(facts: RankFile) -> cache.Recipe:
-    """How a rank file becomes a cartridge, by way of a ``tokenizer.json``."""
+    """The recipe that makes a cartridge of a rank file, by way of a ``tokenizer.json``."""
     metadata = json.dumps({"reference": "tiktoken", "name": facts.name}, separators=(",", ":"))
 
     def compile_ranks(data: bytes) -> cache.Compiled:
@@ -285,10 +285,10 @@ def recipe(facts: RankFile) -> cache.Recipe:
 
 
 def split_pattern(pattern: str) -> str:
-    """How a ``tokenizer.json`` spells a tiktoken pattern. UnsupportedError when it is not native.
+    """A tiktoken pattern in the spelling of ``tokenizer.json``. UnsupportedError when it is not native.
 
-    The same text can mean two things to two regular-expression engines (``{1,3}+`` is possessive to tiktoken, and a
-    repeat of a repeat to tokenizers), so that a pattern is taken over by what it means.
+    Two regular-expression engines can read the same text differently (``{1,3}+`` is possessive to tiktoken, and a
+    repeat of a repeat to tokenizers), so the pattern is translated by its meaning.
     """
     if _core.is_read_alike(pattern):
         return pattern
@@ -309,13 +309,13 @@ def _special_tokens(facts: RankFile, ranks: Mapping[bytes, int], ids: set[int]) 
         if id in ids:
             raise VocabularyError(f"special token {content!r} has id {id}, which another token has")
         if not _is_bracketed(content):
-            # It is looked up among the ordinary tokens when special tokens are read as text.
+            # The ordinary vocabulary has it, too, and would give it when special tokens are read as text.
             raise UnsupportedError(f"special token {content!r}, which could be a piece of ordinary text")
         yield added_token(id, content)
 
 
 def _is_bracketed(content: str) -> bool:
-    """True for letters or digits between marks, as in ``<|end|>``: no published pattern keeps that in one piece."""
+    """Whether a token is letters or digits between marks, as in ``<|end|>``: every published pattern splits that."""
     first, last = content[0], content[-1]
     return not (first.isalnum() or first.isspace() or last.isalnum() or last.isspace()) and any(
         char.isascii() and char.isalnum() for char in content

@@ -31,14 +31,14 @@ def read_rank_file(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> Converted:
-    """The contents of a rank file; what they do not say is known for published files, and given for others."""
+    """Read the contents of a rank file. Its pattern and special tokens are known for published files only."""
     digest = sha256(data).hexdigest()
     facts = identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
     return _converted(read_ranks(data), facts)
 
 
 def read_encoding(encoding: Any, **options: Any) -> Converted:
-    """A ``tiktoken.Encoding``, or an encoding that tiktoken knows by its name."""
+    """Read a ``tiktoken.Encoding``, or an encoding that tiktoken knows by name."""
     if isinstance(encoding, (str, os.PathLike)):
         return _by_name(os.fspath(encoding), options)
     try:
@@ -53,7 +53,7 @@ def read_encoding(encoding: Any, **options: Any) -> Converted:
 
 
 def is_encoding_name(name: str | os.PathLike[str]) -> bool:
-    """True for a published encoding, and for one that an installed plugin of tiktoken has."""
+    """Whether tiktoken publishes an encoding of this name, or one of its installed plugins has it."""
     if not isinstance(name, str) or not name or os.sep in name or "." in name:
         return False
     return name in KNOWN_ENCODINGS or name in _registered()
@@ -75,7 +75,7 @@ def _registered() -> list[str]:
         import tiktoken
 
         return tiktoken.list_encoding_names()
-    except (ImportError, ValueError):  # what a broken plugin raises
+    except (ImportError, ValueError):  # a broken plugin raises ValueError
         return []
 
 

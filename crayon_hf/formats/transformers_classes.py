@@ -1,6 +1,6 @@
-"""What classes of transformers 5 make of a bare vocabulary: which components, which added tokens, in which order.
+"""The components and added tokens that classes of transformers 5 add to a bare vocabulary.
 
-It is made of the same objects of ``tokenizers``, so that the result is the ``tokenizer.json`` that they would save.
+The classes of ``tokenizers`` build them, so the result is the ``tokenizer.json`` that transformers would save.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _QWEN2_PATTERN = (
 
 
 class _Class(NamedTuple):
-    """What a class of transformers does."""
+    """How a class of transformers builds its tokenizer."""
 
     defaults: Mapping[str, str | None]
     build: Callable[[tokenizers.Tokenizer, Mapping[str, Any]], None]
@@ -49,16 +49,16 @@ def byte_level(vocab: dict[str, int], merges: list[tuple[str, str]], beside: Bes
 
 
 def wordpiece(vocab: dict[str, int], beside: Beside) -> Converted:
-    """BertTokenizer, and the classes that are the same under another name."""
+    """BertTokenizer, and the classes that equal it under another name."""
     name = _class_name(beside, "BertTokenizer", _WORDPIECE_CLASSES, _WORDPIECE_MODELS)
     unknown = special_tokens(beside, _BERT).text("unk_token")
     if unknown not in vocab:
         raise VocabularyError(f"vocab.txt has no {unknown!r}, its unknown token")
     cls = _WORDPIECE_CLASSES[name]
     named = {unknown, *map(str, special_tokens(beside, cls.defaults).to_add)}
-    if not vocab.keys() >= named:  # the others get ids that depend on all there are
+    if not vocab.keys() >= named:  # the missing tokens get ids after all others
         return _assemble(lambda: models.WordPiece(vocab, unk_token=unknown), name, cls, beside)
-    # The library takes long to read a vocabulary and to write it, and makes the same of one with these tokens alone.
+    # The library is slow at reading and writing a vocabulary, and makes the same components for these tokens alone.
     few = {token: vocab[token] for token in named}
     converted = _assemble(lambda: models.WordPiece(few, unk_token=unknown), name, cls, beside)
     before, member, _ = converted.tokenizer_json.rpartition(b'"vocab": ')
@@ -181,7 +181,7 @@ _WORDPIECE_CLASSES = dict.fromkeys(
     _Class(_BERT, _build_bert, _finish_bert),
 )
 
-# The class of a model where no file names one.
+# The class for each type of model, where no file names a class.
 _BYTE_LEVEL_MODELS = {
     **dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt"), "GPT2Tokenizer"),
     **{"codegen": "CodeGenTokenizer", "roberta": "RobertaTokenizer", "bart": "RobertaTokenizer"},

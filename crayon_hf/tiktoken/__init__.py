@@ -5,9 +5,9 @@
 >>> encoding.decode(encoding.encode("hello world"))  # doctest: +SKIP
 'hello world'
 
-The library itself is needed for few things only: to fetch a rank file that is not in its cache, where one special token
-is the beginning of another, for ranks without all 256 bytes, for ``encode_with_unstable``, for ``_educational`` and for
-some of what it calls private.
+The library itself is needed for a few things only: to fetch a rank file that is not in its cache, for
+``encode_with_unstable``, for ``_educational`` and for some of its private methods. It also encodes where one special
+token is the beginning of another, and for ranks without all 256 bytes.
 """
 
 from crayon_hf.tiktoken.core import Encoding

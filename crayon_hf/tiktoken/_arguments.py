@@ -1,4 +1,4 @@
-"""The arguments that the library takes, and the errors of those that it does not."""
+"""Check arguments as the library does, and raise its errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _ABOVE = 2**32
 
 
 def ranks_of(given: Any) -> dict[bytes, int]:
-    """Tokens and their ranks. TypeError and OverflowError for what is none, as from the library."""
+    """Tokens and their ranks. TypeError and OverflowError for invalid ones, as from the library."""
     return _checked(given, bytes, _token)
 
 
 def specials_of(given: Any) -> dict[str, int]:
-    """Special tokens and their ids. TypeError and OverflowError for what is none, as from the library."""
+    """Special tokens and their ids. TypeError and OverflowError for invalid ones, as from the library."""
     return _checked(given, str, _content)
 
 
@@ -30,7 +30,7 @@ def _checked(given: Any, kind: type[Key], convert: Callable[[Any], Key]) -> dict
 
 
 def number_of(value: Any) -> int:
-    """A number of 32 bits."""
+    """Check a number of 32 bits."""
     number = index(value)
     if not 0 <= number < _ABOVE:
         raise OverflowError(f"{number} is out of the range of ids, 0 to {_ABOVE - 1}")
@@ -42,7 +42,7 @@ def _token(key: Any) -> bytes:
         raise TypeError(f"a token is {type(key).__name__}, expected bytes")
     bytes_ = [index(byte) for byte in key]
     if not all(0 <= byte < 256 for byte in bytes_):
-        raise OverflowError(f"a token has a number in it that is no byte: {key!r}")
+        raise OverflowError(f"a token has a number in it that is not a byte: {key!r}")
     return bytes(bytes_)
 
 
@@ -61,7 +61,7 @@ def bytes_of(text_or_bytes: str | bytes) -> bytes:
 
 
 def check_text(text: str) -> None:
-    """TypeError unless it is one."""
+    """TypeError unless `text` is a str."""
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}, expected str")
 

@@ -1,4 +1,4 @@
-"""The library's own: byte pair encoding written to be read, in Python alone."""
+"""The library's own module: byte pair encoding as readable Python."""
 
 from crayon_hf.util.extras import needed
 

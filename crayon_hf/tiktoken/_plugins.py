@@ -1,4 +1,4 @@
-"""What encodings are made of, by name: OpenAI's, and those of modules in the namespace package ``tiktoken_ext``."""
+"""The arguments of encodings by name: OpenAI's, and those of modules in the namespace package ``tiktoken_ext``."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ def _published(name: str) -> dict[str, Any]:
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {
     name: partial(_published, name) for name in KNOWN_ENCODINGS
 }
-"""What gives the arguments of `Encoding`. Those of plugins come in when a name is not here."""
+"""Functions that return the arguments of `Encoding`. Plugins are added when a name is missing here."""
 
 _OURS = dict(ENCODING_CONSTRUCTORS)
 
 
 def is_published(name: str) -> bool:
-    """Whether a name is that of OpenAI's encoding."""
+    """Whether a name is that of OpenAI's encoding, and no plugin has replaced it."""
     return name in _OURS and ENCODING_CONSTRUCTORS.get(name) is _OURS[name]
 
 
 def constructor_of(name: str) -> Callable[[], dict[str, Any]] | None:
-    """What gives the arguments of an encoding, if there is one of this name."""
+    """The function that returns the arguments of an encoding; None for an unknown name."""
     if name not in ENCODING_CONSTRUCTORS:
         _find_constructors()
     return ENCODING_CONSTRUCTORS.get(name)
 
 
 def list_encoding_names() -> list[str]:
-    """The names that `get_encoding` knows.
+    """Return the names that `get_encoding` knows.
 
     docs/from-tiktoken.md has examples.
     """
@@ -67,7 +67,7 @@ def _available_plugin_modules() -> list[str]:
 
 
 def _find_constructors() -> None:
-    """Add the encodings of plugins to ours. ValueError for a plugin without any, or with a name that is taken."""
+    """Add the encodings of plugins. ValueError for a plugin without any, or with a name that is taken."""
     global _plugins_are_in
     with _lock:
         if _plugins_are_in:

@@ -1,4 +1,4 @@
-"""Special tokens as tiktoken has them: which of them the engine can look for, and the refusal of the others."""
+"""tiktoken's special tokens: whether the engine can find them in texts, and the error for disallowed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 def are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:
-    """Whether special tokens are marks around letters or digits, and like nothing else: those the engine knows."""
+    """Whether the engine can find these special tokens: ASCII marks around letters or digits, with ids of their own."""
     taken = set(ranks.values())
     spelled = {content.encode() for content in specials}
     return (
@@ -24,28 +24,28 @@ def are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:
 
 @lru_cache(maxsize=64)
 def is_ambiguous(specials: frozenset[str]) -> bool:
-    """Whether one special token begins with another: which of the two tiktoken finds, its hash map decides."""
+    """Whether one special token begins with another. tiktoken then finds either, by the order of a hash map."""
     ordered = sorted(specials)
     return any(after.startswith(before) for before, after in pairwise(ordered))
 
 
 @lru_cache(maxsize=128)
 def pattern_of(tokens: frozenset[str]) -> re.Pattern[str]:
-    """Any of these tokens."""
+    """A pattern that matches any of these tokens."""
     return re.compile("|".join(map(re.escape, sorted(tokens))))
 
 
 def common_beginning(texts: Collection[str]) -> str:
-    """What all of them begin with."""
+    """The longest common prefix of the texts."""
     if not texts:
         return ""
-    first, last = min(texts), max(texts)  # what these two share, all that lie between them share
+    first, last = min(texts), max(texts)  # a prefix that these share is common to all texts between them
     same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first[:same]
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:
-    """The error of tiktoken, in its words."""
+    """Raise tiktoken's error, in its words."""
     raise ValueError(
         f"Encountered text corresponding to disallowed special token {token!r}.\n"
         "If you want this text to be encoded as a special token, "

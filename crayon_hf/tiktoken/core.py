@@ -1,4 +1,4 @@
-"""`Encoding`, and the encodings that are open by their names."""
+"""`Encoding`, and the table of open encodings by name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Disallowed = Literal["all"] | Collection[str]
 
 
 class Encoding:
-    """Text to token ids and back, as ``tiktoken.Encoding`` does it.
+    """Encodes and decodes as ``tiktoken.Encoding`` does.
 
     docs/from-tiktoken.md has examples.
     """
@@ -55,9 +55,9 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        """An encoding of its own parts.
+        """Make an encoding of its parts.
 
-        `explicit_n_vocab`, where it is given, must be the number of tokens, and the ids must have no hole.
+        `explicit_n_vocab`, if given, must be the number of tokens, and the ids must have no hole.
         """
         highest = max(max(mergeable_ranks.values()), max(special_tokens.values(), default=0))
         if explicit_n_vocab:
@@ -66,7 +66,7 @@ class Encoding:
         ranks, specials = ranks_of(mergeable_ranks), specials_of(special_tokens)
         if "" in specials:
             raise VocabularyError("a special token is empty: it would match everywhere")
-        # What our form of a vocabulary cannot say of special tokens is done here, around an engine without them.
+        # Special tokens that a tokenizer.json cannot express are handled here, around an engine without them.
         known = specials if are_plain(specials, ranks) else {}
         self._set_up(name, pat_str, specials, known, _open_ranks(name, pat_str, ranks, known))
         self._mergeable_ranks = mergeable_ranks
@@ -75,13 +75,13 @@ class Encoding:
     def _set_up(
         self, name: str, pattern: str, specials: Mapping[str, int], known: Collection[str], tokenizer: Tokenizer
     ) -> None:
-        """`known` are the special tokens that the engine knows, too."""
+        """`known` are the special tokens that the engine can find, too."""
         self.name = name
         self._pat_str = pattern
         self._special_tokens = dict(specials)
         self._special_token_values = set(specials.values())
         self._tokenizer = tokenizer
-        self._engine = tokenizer._current_engine()  # nobody else has this tokenizer: it stays as it is
+        self._engine = tokenizer._current_engine()  # never outdated: no other object changes this tokenizer
         self._native = self._engine if isinstance(self._engine, Engine) else None
         self._missing = frozenset(specials) - frozenset(known)
         self._special_pattern = pattern_of(frozenset(specials))
@@ -109,7 +109,7 @@ class Encoding:
     # -- encoding
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which special tokens are ordinary text."""
+        """Return the ids of a text, with special tokens read as ordinary text."""
         if not isinstance(text, str):
             raise TypeError(f"text is {type(text).__name__}, expected str")
         return self._engine.encode_ids(text, False, True)
@@ -117,13 +117,13 @@ class Encoding:
     def encode(
         self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
     ) -> list[int]:
-        """The ids of a text.
+        """Return the ids of a text.
 
-        Special tokens in `allowed_special` are recognised; ValueError for one in `disallowed_special`, which is
-        by default every one that is not allowed; the rest is ordinary text.
+        Special tokens in `allowed_special` are recognised. One in `disallowed_special`, by default every one that is
+        not allowed, is a ValueError. Others are ordinary text.
         """
         if disallowed_special == "all" and isinstance(text, str) and self._special_prefix not in text:
-            # No special token is in the text, so that all rules but broken ones come to the same.
+            # Without a special token in the text, all valid arguments give the same result.
             kind = allowed_special.__class__
             if kind is str:
                 agreed = allowed_special == "all"
@@ -136,7 +136,7 @@ class Encoding:
     def encode_to_numpy(
         self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
     ) -> npt.NDArray[np.uint32]:
-        """`encode`, into an array that cannot be written to. UnicodeEncodeError for a lone surrogate."""
+        """`encode`, into a read-only array. UnicodeEncodeError for a lone surrogate."""
         import numpy as np
 
         allowed = self._check(text, allowed_special, disallowed_special)
@@ -150,7 +150,7 @@ class Encoding:
         return ids
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
-        """`encode_ordinary` of many texts, in parallel."""
+        """`encode_ordinary` for many texts, in parallel."""
         return self._lists(list(text), True, num_threads)
 
     def encode_batch(
@@ -161,7 +161,7 @@ class Encoding:
         allowed_special: Allowed = NOTHING,
         disallowed_special: Disallowed = "all",
     ) -> list[list[int]]:
-        """`encode` of many texts, in parallel."""
+        """`encode` for many texts, in parallel."""
         texts = list(text)
         if disallowed_special is None:
             raise TypeError("disallowed_special is None, expected 'all' or a collection of str")
@@ -182,7 +182,7 @@ class Encoding:
     def encode_with_unstable(
         self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that more text cannot change, and how the rest could go on. This takes the tiktoken library."""
+        """Return the ids that more text cannot change, and the possible continuations. Needs the tiktoken library."""
         allowed = self._check(text, allowed_special, disallowed_special)
         found: tuple[list[int], list[list[int]]] = self._library.encode_with_unstable(
             text, allowed_special=allowed, disallowed_special=()
@@ -190,7 +190,7 @@ class Encoding:
         return found
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of one token, special or not. KeyError when there is none."""
+        """Return the id of one token, special or not. KeyError if it does not exist."""
         if self._native is not None and (found := self._native.id_of_bytes(text_or_bytes)) is not None:
             return found
         data = bytes_of(text_or_bytes)
@@ -205,7 +205,7 @@ class Encoding:
     # -- decoding
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of some ids. KeyError for an unknown id."""
+        """Return the bytes of some ids. KeyError for an unknown id."""
         if isinstance(tokens, bytes):
             tokens = list(tokens)  # each byte is an id
         try:
@@ -214,11 +214,11 @@ class Encoding:
             return b"".join(map(self._bytes_of, tokens))
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of some ids; `errors` as for ``bytes.decode``, since ids need not end at whole characters."""
+        """Return the text of some ids; `errors` as for ``bytes.decode``, since ids may end inside a character."""
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one token, special or not. KeyError when there is none."""
+        """Return the bytes of one token, special or not. KeyError if it does not exist."""
         if self._native is not None and (found := self._native.token_bytes(token)) is not None:
             return found
         try:
@@ -227,15 +227,15 @@ class Encoding:
             raise KeyError(str(token)) from None
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """The bytes of each of some ids."""
+        """Return the bytes of each of some ids."""
         if self._native is not None and (found := self._native.tokens_bytes(tokens)) is not None:
             return found
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of some ids, and where each begins, in characters. UnicodeDecodeError when they are not a text.
+        """Return the text of some ids, and the offset of each, in characters. UnicodeDecodeError for invalid UTF-8.
 
-        A token that begins inside a character is said to begin where the character does.
+        The offset of a token that begins inside a character is that of the character.
         """
         if self._native is not None and (found := self._native.bytes_and_starts(tokens)) is not None:
             return found[0].decode("utf-8"), found[1]
@@ -250,24 +250,24 @@ class Encoding:
     def decode_batch(
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """`decode` of many sequences of ids."""
+        """`decode` for many sequences of ids."""
         check_threads(num_threads)
         return [self.decode(tokens, errors) for tokens in batch]
 
     def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """`decode_bytes` of many sequences of ids."""
+        """`decode_bytes` for many sequences of ids."""
         check_threads(num_threads)
         return [self.decode_bytes(tokens) for tokens in batch]
 
     # -- the vocabulary
 
     def token_byte_values(self) -> list[bytes]:
-        """The bytes of every token that is not special, sorted."""
+        """Return the bytes of every token that is not special, sorted."""
         return self._sorted_tokens.copy()
 
     @property
     def eot_token(self) -> int:
-        """The id of ``<|endoftext|>``. KeyError when there is none."""
+        """The id of ``<|endoftext|>``. KeyError if the encoding has none."""
         return self._special_tokens["<|endoftext|>"]
 
     @cached_property
@@ -360,18 +360,18 @@ class Encoding:
     def _find_special(self, text: str) -> str | None:
         """The first special token in the text."""
         check_text(text)
-        # Special tokens mostly begin alike, and looking for one string is many times faster than for any of several.
+        # Most special tokens share a prefix, and a search for one string is many times faster than for several.
         if self._special_prefix not in text or not self._special_tokens:
             return None
         match = self._special_pattern.search(text)
         return match.group() if match else None
 
     def _knows_all_in(self, text: str) -> bool:
-        """Whether the engine knows every special token in the text."""
+        """Whether the engine can find every special token in the text."""
         return not any(content in text for content in self._missing)
 
     def _encode(self, text: str, allowed: AbstractSet[str]) -> list[int]:
-        """The ids, with these special tokens recognised; `allowed` has no others than special tokens."""
+        """The ids, with the special tokens of `allowed` recognised; it has no other strings."""
         encode_ids = self._engine.encode_ids
         if not allowed or self._special_prefix not in text:
             return encode_ids(text, False, True)
@@ -388,7 +388,7 @@ class Encoding:
             start = match.end()
         return ids + encode_ids(text[start:], False, True)
 
-    # -- what the library calls private, and projects use
+    # -- the library's private methods that projects use
 
     @property
     def _core_bpe(self) -> Any:
@@ -404,9 +404,9 @@ class Encoding:
             return found
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of what is one piece, whatever the pattern says."""
+        """The ids of a text that counts as one piece, whatever the pattern says."""
         data = bytes_of(text_or_bytes)
-        # Our form of a vocabulary has the special tokens in it, too, where a whole piece is looked up.
+        # The engine's vocabulary has the special tokens, too, and would find one as a whole piece.
         if self._tokenizer.engine == "native" and data.decode("utf-8", "replace") not in self._special_tokens:
             if not data and (empty := self._tokenizer.token_to_id("")) is not None:
                 return [empty]
@@ -448,7 +448,7 @@ class Encoding:
 
     @cached_property
     def _library(self) -> Any:
-        """The same encoding of the tiktoken library."""
+        """The same encoding in the tiktoken library."""
         with needed("this call", "tiktoken"):
             from tiktoken import Encoding as Stock
         return stock_encoding(Stock, **self._parts())
@@ -463,7 +463,7 @@ def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: M
             file.write(write_ranks(ranks))
         try:
             return Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=specials, name=name)
-        except VocabularyError as error:  # a byte without a token, say, which the library lets pass
+        except VocabularyError as error:  # for example a byte without a token, which the library accepts
             refused = error
     try:
         return Tokenizer._of(opening.open_ranks(name, pattern, ranks, specials, str(refused)))
@@ -478,9 +478,9 @@ _lock = threading.RLock()
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """An encoding by its name, published or of a plugin (``tiktoken_ext``), the same object every time.
+    """Return an encoding by name, published or of a plugin (``tiktoken_ext``): the same object every time.
 
-    ValueError for a name that is not known.
+    ValueError for an unknown name.
 
     docs/from-tiktoken.md has examples.
     """

@@ -1,4 +1,4 @@
-"""Rank files, read and written. The library itself fetches what is at an address on a network."""
+"""Read and write rank files. The tiktoken library itself fetches files from network addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def read_file(blobpath: str) -> bytes:
-    """The contents of a file, by its path or its address."""
+    """Return the contents of a file, by its path or address."""
     if "://" in blobpath:
         data: bytes = _library().read_file(blobpath)
         return data
@@ -38,7 +38,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """`read_file`, through tiktoken's cache of files. ValueError for contents that have another hash."""
+    """`read_file`, through tiktoken's cache of files. ValueError for contents with another hash."""
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     directory = os.path.join(tempfile.gettempdir(), "data-gym-cache") if chosen is None else chosen
     if not directory:
@@ -56,7 +56,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
         temporary = temporary_path(path)
         with open(temporary, "xb") as file:
             file.write(data)
-        os.replace(temporary, path)  # not over what a link there leads to
+        os.replace(temporary, path)  # replaces a link itself, not its target
     except OSError:
         if chosen is not None:
             raise
@@ -64,7 +64,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
 
 def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) -> dict[bytes, int]:
-    """The tokens of a rank file and their ranks. ValueError for a line that is something else."""
+    """Read the tokens of a rank file and their ranks. ValueError for a malformed line."""
     ranks = {}
     decode = binascii.a2b_base64
     for line in read_file_cached(tiktoken_bpe_file, expected_hash).splitlines():
@@ -86,7 +86,7 @@ def dump_tiktoken_bpe(bpe_ranks: Mapping[bytes, int], tiktoken_bpe_file: str) ->
 
 
 def data_gym_to_mergeable_bpe_ranks(*arguments: Any, **named: Any) -> dict[bytes, int]:
-    """The ranks of GPT-2's first files, ``vocab.bpe`` and ``encoder.json``, as the library reads them."""
+    """Read GPT-2's original files, ``vocab.bpe`` and ``encoder.json``, through the library; returns their ranks."""
     ranks: dict[bytes, int] = _library().data_gym_to_mergeable_bpe_ranks(*arguments, **named)
     return ranks
 

@@ -1,4 +1,4 @@
-"""``tiktoken.model``: which published encoding each model of OpenAI uses."""
+"""``tiktoken.model``: the published encoding of each model of OpenAI."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model"
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of the encoding that a model uses. KeyError for a model that is not known.
+    """Return the name of the encoding that a model uses. KeyError for an unknown model.
 
     docs/from-tiktoken.md has examples.
     """
@@ -22,7 +22,7 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding that a model uses. KeyError for a model that is not known.
+    """Return the encoding that a model uses. KeyError for an unknown model.
 
     docs/from-tiktoken.md has examples.
     """

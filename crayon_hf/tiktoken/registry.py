@@ -1,4 +1,4 @@
-"""Encodings by their names: those of OpenAI, and those of plugins."""
+"""Encodings by name: those of OpenAI, and those of plugins."""
 
 from crayon_hf.tiktoken._plugins import (
     ENCODING_CONSTRUCTORS,

@@ -54,7 +54,7 @@ def test_scores_that_repeat_are_right_or_refused(pieces, texts):
 
 
 def test_pairs_of_one_score_that_come_up_late():
-    with pytest.raises(UnsupportedError, match="pieces of one score, and 'bcd', which has no worse one than its parts"):
+    with pytest.raises(UnsupportedError, match="pieces of one score, and 'bcd', which scores no worse than its parts"):
         merges_of(dict.fromkeys("abcd", -9.0) | {"ab": -1.0, "bc": -1.0, "bcd": -1.0}, ())
 
 
