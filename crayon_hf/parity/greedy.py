@@ -1,7 +1,7 @@
-"""How often longest match gives what merging gives, what it costs in tokens, and how much faster it is.
+"""Measure how often longest match gives the merged tokens, its cost in tokens, and its speedup.
 
 Token-Tree (G. Rábai, "Fast Inference-Time Tokenization through Approximating BPE") argues that longest match is seldom
-wrong, and a hundred times as fast as merging, as llama.cpp does it. This measures both on a text of one's own.
+wrong, and a hundred times as fast as merging in llama.cpp. This measures both on the user's own text.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ Encode = Callable[[Sequence[str]], Any]
 
 @dataclass
 class Agreement:
-    """One text, line by line, without special tokens."""
+    """The agreement on one text, line by line, without special tokens."""
 
     text: str
     bytes: int = 0
     lines: int = 0
-    """Lines that have any token at all."""
+    """Lines with at least one token."""
     lines_equal: int = 0
     exact_tokens: int = 0
     greedy_tokens: int = 0
     tokens_equal: int = 0
-    """Tokens of the exact encoding that the greedy one has at the same place."""
+    """Tokens of the exact encoding that the greedy one has at the same offsets."""
     speeds: dict[str, list[float]] = field(default_factory=dict)
     """MB/s of every round, by engine."""
 
     @property
     def lines_equal_share(self) -> float:
-        """Of the lines, those whose ids are all equal."""
+        """The share of lines whose ids are all equal."""
         return self.lines_equal / self.lines if self.lines else 1.0
 
     @property
     def tokens_equal_share(self) -> float:
-        """Of the exact tokens, those that greedy has, too."""
+        """The share of the exact encoding's tokens that greedy has, too."""
         return self.tokens_equal / self.exact_tokens if self.exact_tokens else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, every round."""
+        """The figures as plain values, with every round."""
         shares = {"lines_equal_share": self.lines_equal_share, "tokens_equal_share": self.tokens_equal_share}
         return {**asdict(self), **shares}
 
@@ -89,13 +89,13 @@ def measure(
     rounds: int = ROUNDS,
     progress: Callable[[str], object] = lambda _: None,
 ) -> dict[str, list[float]]:
-    """MB/s of each contestant, on documents of 2 KB that it has not seen before, one thread, in turns.
+    """Measure each contestant in MB/s, on unseen documents of 2 KB, on one thread, in turns.
 
-    A text of fewer documents than rounds is seen again. ValueError for one that has none.
+    If the text has fewer documents than rounds, documents are reused. ValueError for an empty text.
     """
     pieces = list(documents(text.encode(), DOCUMENT_BYTES))
     if not pieces:
-        raise ValueError("the text is empty: there is nothing to measure")
+        raise ValueError("the text is empty, so it cannot be measured")
     speeds: dict[str, list[float]] = {name: [] for name in contestants}
     for encode in contestants.values():
         encode(["warm"])
@@ -129,7 +129,7 @@ def reference(exact: Tokenizer) -> Encode:
         path = os.path.join(directory, "tokenizer.json")
         exact.save(path)
         opened = tokenizers.Tokenizer.from_file(path)
-    encode = getattr(opened, "encode_batch_fast", opened.encode_batch)  # 1.0 has no other
+    encode = getattr(opened, "encode_batch_fast", opened.encode_batch)  # 1.0 has only encode_batch
     return lambda texts: encode(list(texts), add_special_tokens=False)
 
 
@@ -139,7 +139,7 @@ def ours(tokenizer: Tokenizer) -> Encode:
 
 
 def table(results: Sequence[Agreement]) -> str:
-    """The results as a table of Markdown: shares, the cost in tokens, and medians of MB/s with greedy's multiple."""
+    """The results as a Markdown table: shares, the cost in tokens, and medians of MB/s with greedy's speedup."""
     engines = list(dict.fromkeys(name for result in results for name in result.speeds))
     heads = ["text", "lines equal", "tokens equal", "tokens, greedy / exact", *(f"{name}, MB/s" for name in engines)]
     rows = []

@@ -88,5 +88,5 @@ def test_a_repository_after_t(gpt2_like: Path, tmp_path: Path) -> None:
         assert client("tokenize", "x.txt", "-o", "out", "-t", "user/name").returncode == 0
         done = client("count", "x", "-t", "user/nothing")
         assert done.returncode == 1
-        assert "no such repository" in done.stderr
+        assert "the repository does not exist" in done.stderr
         assert "there is no file 'user/nothing' here either" in done.stderr

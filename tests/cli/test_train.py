@@ -129,7 +129,7 @@ def test_a_directory(here: Path) -> None:
     assert "no file there" in failure(run(here, "empty", "-o", "out"))
     (here / "empty" / "notes.md").write_text("a note\n" * 9)
     said = failure(run(here, "empty", "-o", "out"))
-    assert "empty: no file there with an ending that is known; if a format is said, all files are taken" in said
+    assert "empty: no file there with a known ending; if a format is given, all files are read" in said
     assert run(here, "empty", "-o", "out", "--format", "text", "--vocab-size", "300").returncode == 0
 
 

@@ -1,1 +1,1 @@
-"""Both sides of a comparison, the workers that run them, and what they find."""
+"""Both sides of a comparison, the workers that run them, and the differences that they find."""

@@ -1,4 +1,4 @@
-"""Child processes: what they import, what they are sent and say, and how they ended."""
+"""Child processes: their imports, their messages, and how they ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO
 
 __all__ = ["Child", "Ending", "child_command", "command_by_path", "last_line"]
 
-# `python -m` would put the working directory first, where another crayon_hf, or half of one, may lie.
+# `python -m` would put the working directory first, which may hold another crayon_hf, or half of one.
 _BEGIN = "import sys; sys.path[:] = filter(None, sys.path)\n"
 _MODULE = f"""{_BEGIN}
 import json
@@ -36,15 +36,15 @@ sys.exit(import_module("by_path." + module).main(*sys.argv[4:]))
 
 
 def child_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs ``main()`` of a module in a fresh interpreter that imports what this one imports."""
+    """The command that runs ``main()`` of a module in a fresh interpreter with this one's ``sys.path``."""
     return [sys.executable, "-c", _MODULE, json.dumps(sys.path), module, *arguments]
 
 
 def command_by_path(folders: Sequence[Path], module: str, *arguments: str, python: str = "") -> list[str]:
-    """The command that runs ``main(*arguments)`` of a module, with the folders as the only package of ours.
+    """The command that runs ``main(*arguments)`` of a module from `folders`, without importing `crayon_hf`.
 
-    Modules of the folders import each other; nothing above them is imported. `python` is an interpreter of another
-    environment, which gets nothing of this one.
+    Modules of the folders import each other, and nothing above them. `python` is an interpreter of another environment,
+    which does not get this one's ``sys.path``.
     """
     path = json.dumps(None if python else sys.path)
     return [python or sys.executable, "-c", _BY_PATH, path, json.dumps(list(map(str, folders))), module, *arguments]
@@ -52,7 +52,7 @@ def command_by_path(folders: Sequence[Path], module: str, *arguments: str, pytho
 
 @dataclass
 class Ending:
-    """How a process ended: its code, the last line that it printed, and whether its own watchdog ended it."""
+    """How a process ended: its exit code, its last printed line, and whether its own watchdog ended it."""
 
     code: int = 0
     last: str = ""
@@ -63,7 +63,7 @@ class Ending:
 
 
 def last_line(printed: str) -> str:
-    """The last line of what a process printed: why it ended. Of a fault that Python saw, where that was."""
+    """The last line that a process printed, usually its error. For a fatal error of Python, that line and its place."""
     lines = printed.strip().splitlines() or ["no message"]
     fatal = next((i for i, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
     if fatal is None:
@@ -72,10 +72,13 @@ def last_line(printed: str) -> str:
 
 
 class Child:
-    """A process that is sent its work and answers on its standard output; `close`, or a ``with`` block, ends it."""
+    """A process that receives work on its standard input and answers on its standard output.
+
+    `close`, or a ``with`` block, ends it.
+    """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None = None) -> None:
-        """`log`, opened to append and read, gets what the process prints besides its answers."""
+        """`log`, opened to append and read, gets all that the process prints besides its answers."""
         self._noise = log or TemporaryFile()  # noqa: SIM115 (until close)
         self._is_own, self._begin = log is None, self._noise.seek(0, os.SEEK_END)
         self.process = subprocess.Popen(
@@ -91,24 +94,24 @@ class Child:
         self.answers: IO[bytes] = self.process.stdout
 
     def send(self, data: bytes, *, is_all: bool = False) -> None:
-        """Write to its standard input, and end that if this is all. To one that has ended, nothing is sent."""
-        with contextlib.suppress(OSError):  # its ending says why
+        """Write to its standard input, and close that if `is_all`. Does nothing if the process has ended."""
+        with contextlib.suppress(OSError):  # `ending` reports why
             self._stdin.write(data)
             self._stdin.flush()
             if is_all:
                 self._stdin.close()
 
     def ending(self) -> Ending:
-        """Wait for its end."""
+        """Wait for the process to end."""
         code = self.process.wait()
         self._noise.seek(self._begin)
         said = self._noise.read().decode(errors="replace")
-        return Ending(code, last_line(said), "\nTimeout (" in f"\n{said}")  # as faulthandler says it
+        return Ending(code, last_line(said), "\nTimeout (" in f"\n{said}")  # the message of faulthandler
 
     def close(self) -> None:
-        """Kill it if it runs yet."""
+        """Kill the process if it still runs."""
         for stream in (self._stdin, self.answers):
-            with contextlib.suppress(OSError):  # what was not sent to a process that has ended
+            with contextlib.suppress(OSError):  # unsent data for a process that has ended
                 stream.close()
         self.process.kill()
         self.process.wait()

@@ -1,4 +1,4 @@
-"""Ours against the reference on many inputs: counts by category, and the smallest input that differs."""
+"""Compare our side with the reference on many inputs: counts by category, and the smallest differing inputs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ T = TypeVar("T")
 BATCH_ITEMS = 256
 BATCH_CHARACTERS = 400_000
 KEPT_PER_CATEGORY = 3
-"""Differing inputs that are kept for minimising, the shortest of each category."""
+"""The shortest differing inputs of each category, kept for minimising."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One differing input, as it was found and as small as it could be made."""
+    """One differing input, as found and minimised."""
 
     category: str
     found: Item
@@ -44,7 +44,7 @@ class Difference:
     """False when the input differs in its batch but not when it is encoded alone."""
 
     def lines(self) -> list[str]:
-        """The report of it; characters outside ASCII are escaped."""
+        """The lines of a report; characters outside ASCII are escaped."""
         shown = ", ".join(_clip(ascii(text), 400) for text in self.smallest)
         lines = [f"{self.category}: {shown}  ({_length(self.smallest)} characters, found in {_length(self.found)})"]
         if not self.alone:
@@ -65,7 +65,7 @@ class Difference:
 
 @dataclass
 class Result:
-    """What a comparison found."""
+    """The counts and differences of a comparison."""
 
     inputs: Counter[str] = field(default_factory=Counter)
     differing: Counter[str] = field(default_factory=Counter)
@@ -75,17 +75,17 @@ class Result:
 
     @property
     def total(self) -> int:
-        """How many inputs were compared."""
+        """The number of inputs compared."""
         return sum(self.inputs.values())
 
     @property
     def total_differing(self) -> int:
-        """How many of them differ."""
+        """The number of differing inputs."""
         return sum(self.differing.values())
 
 
 def describe(difference: FieldDifference) -> list[str]:
-    """Both values of a field, around the first place where they part."""
+    """Both values of a field, around the first difference."""
     at, ours, reference = around(difference.ours, difference.reference)
     if at is None:
         return [f"{difference.field}: ours {ours}", f"{'':{len(difference.field)}}  reference {reference}"]
@@ -97,7 +97,7 @@ def describe(difference: FieldDifference) -> list[str]:
 
 
 def around(ours: Any, reference: Any) -> tuple[int | None, str, str]:
-    """The first place where two sequences part (None: they are none), and both values as ASCII, around it."""
+    """The first index where two sequences differ (None for other values), and both values around it, as ASCII."""
     sequences = (list, tuple, str, bytes)
     if not isinstance(ours, sequences) or not isinstance(reference, sequences) or type(ours) is not type(reference):
         return None, _clip(ascii(ours)), _clip(ascii(reference))
@@ -118,7 +118,7 @@ def _length(item: Item) -> int:
 
 
 class FastPaths:
-    """Our calls that make no Encodings, which must say the same as ``encode_batch``."""
+    """Our calls that make no Encodings, which must agree with ``encode_batch``."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -126,7 +126,7 @@ class FastPaths:
     def differences(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], mode: Mode
     ) -> list[list[FieldDifference]]:
-        """For each single text that could be encoded, the fast paths that disagree with its outcome."""
+        """For each single text that could be encoded: the fast paths that disagree with its outcome."""
         found: list[list[FieldDifference]] = [[] for _ in items]
         chosen = [i for i, outcome in enumerate(outcomes) if not outcome.error and len(items[i]) == 1]
         if not chosen or mode.words or mode.windows:
@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
 
 
 class ReferenceDigests:
-    """Outcomes of the reference from an earlier run, as 24 bytes each: of the input, then of the outcome."""
+    """Outcomes of the reference from an earlier run: 8 bytes of the input's digest and 16 of the outcome's."""
 
     WIDTH = 24
 
@@ -196,16 +196,16 @@ class ReferenceDigests:
         self.complete = bool(self._kept)
 
     def get(self, index: int, item: Item) -> bytes | None:
-        """The digest of the outcome of input number ``index``, if it is this input that was seen there."""
+        """The digest of the outcome of input number ``index``; None if the earlier run had another input there."""
         entry = self._kept[index * self.WIDTH : (index + 1) * self.WIDTH]
         return entry[8:] if entry[:8] == input_digest(item) else None
 
     def add(self, item: Item, outcome: Outcome) -> None:
-        """Keep the outcome of the next input."""
+        """Record the outcome of the next input."""
         self._new.append(input_digest(item) + (outcome.digest() or bytes(16)))
 
     def save(self) -> None:
-        """Write what was added, as a whole or not at all."""
+        """Write the added outcomes, all or none."""
         if not self.complete:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             temporary = self.path.with_name(f"{self.path.name}.{time.monotonic_ns()}.tmp")
@@ -219,12 +219,12 @@ class Comparison:
 
     ours: Side
     open_reference: Callable[[], Side]
-    """Called when the reference is needed for the first time: kept digests may make it unnecessary."""
+    """Called when the reference is first needed: kept digests may make it unnecessary."""
     mode: Mode = DEFAULT
     fast_paths: FastPaths | None = None
     digests: ReferenceDigests | None = None
     on_batch: Callable[[int], None] = lambda first: None
-    """Told the number of each batch's first input before it is run, so that a crash can be placed."""
+    """Gets the number of each batch's first input before the batch runs, to locate a crash."""
     minimise_seconds: float = 20.0
 
     def __post_init__(self) -> None:
@@ -232,13 +232,13 @@ class Comparison:
 
     @property
     def reference(self) -> Side:
-        """The reference's side, opened now if it was not yet."""
+        """The reference's side, opened on first use."""
         if self._reference is None:
             self._reference = self.open_reference()
         return self._reference
 
     def differences_of(self, item: Item) -> list[FieldDifference]:
-        """What differs when the item is encoded alone."""
+        """The fields that differ when the item is encoded alone."""
         ours = self.ours.outcomes([item], self.mode)
         found = compare_outcomes(ours[0], self.reference.outcomes([item], self.mode)[0])
         if self.fast_paths is not None:
@@ -294,7 +294,7 @@ class Comparison:
                 doubtful.append(i)
         found: list[list[FieldDifference]] = [[] for _ in items]
         if doubtful:
-            # Unequal digests say nothing of why, and equal errors can have two classes: ask the reference itself.
+            # Unequal digests do not show the fields, and equal errors can have two classes: run the reference.
             reference = self.reference.outcomes([items[i] for i in doubtful], self.mode)
             for i, outcome in zip(doubtful, reference, strict=True):
                 found[i] = compare_outcomes(ours[i], outcome)
@@ -316,7 +316,7 @@ class Comparison:
         alone = self.differences_of(item)
         if not alone:
             return Difference(category, item, item, fields, alone=False)
-        # Keep to the first field that differs, lest a smaller but unrelated difference takes over.
+        # Minimise the first differing field only: a smaller but unrelated difference must not replace it.
         wanted = alone[0].field
         tame = not has_surrogates(item)
 
@@ -330,7 +330,7 @@ class Comparison:
 
 
 def batches(inputs: Iterable[tuple[str, Item]]) -> Iterator[list[tuple[str, Item]]]:
-    """Batches of bounded length, in order. Their cuts depend on the inputs alone."""
+    """Batches of bounded length, in order. Their boundaries depend on the inputs alone."""
     batch: list[tuple[str, Item]] = []
     characters = 0
     for entry in inputs:

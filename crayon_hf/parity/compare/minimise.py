@@ -1,4 +1,4 @@
-"""The smallest input that still shows a difference: delta debugging over characters."""
+"""Minimise an input that differs: delta debugging over characters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .records import Item
 
-# Replacements that a reader sees through more easily, simplest first.
+# Replacements that are easier to read, simplest first.
 SIMPLE = "a 1."
 
 
@@ -22,7 +22,7 @@ class _Budget:
         return self._checks <= 0 or time.monotonic() > self._deadline
 
     def differs(self, item: Item) -> bool:
-        """Whether the item differs; False when there is no time left to find out."""
+        """Whether the item differs; False when the budget is spent."""
         if item not in self._known:
             if self.spent():
                 return False
@@ -32,9 +32,9 @@ class _Budget:
 
 
 def minimise(item: Item, differs: Callable[[Item], bool], checks: int = 4000, seconds: float = 30.0) -> Item:
-    """An item that differs and no longer does when any one character is taken out, unless the budget runs out first.
+    """Shrink an item until removing any one character removes the difference, or until the budget is spent.
 
-    ``differs(item)`` must be true to begin with; every smaller item is tried with it.
+    ``differs(item)`` must be true for the given item; it is called for each smaller one.
     """
     budget = _Budget(differs, checks, seconds)
     before: Item | None = None
@@ -52,7 +52,7 @@ def _with(item: Item, part: int, text: str) -> Item:
 
 
 def _remove(item: Item, part: int, budget: _Budget) -> Item:
-    """Take out ever smaller pieces: halves, quarters, ... single characters."""
+    """Remove ever smaller pieces: halves, quarters, ... single characters."""
     size = len(item[part])
     while size >= 1:
         at = 0
@@ -68,7 +68,7 @@ def _remove(item: Item, part: int, budget: _Budget) -> Item:
 
 
 def _simplify(item: Item, part: int, budget: _Budget) -> Item:
-    """Put simple characters for odd ones: everywhere at once, then in single places."""
+    """Replace unusual characters by simple ones: all occurrences at once, then single ones."""
     for ch in dict.fromkeys(item[part]):
         for simple in _simpler_than(ch):
             candidate = _with(item, part, item[part].replace(ch, simple))

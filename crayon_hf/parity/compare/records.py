@@ -1,7 +1,7 @@
-"""What one side says about one input, in a form that can be compared, hashed and kept.
+"""The outcome of one side for one input, in a form that can be compared, hashed and kept.
 
 A *side* is the reference or ours behind one method, ``outcomes(items, mode)``. An item is a tuple of one text, or of
-two (a pair). An ``Outcome`` is a record, field by field, or the class of the error that was raised.
+two (a pair). An ``Outcome`` is a record of fields, or the class of the error that was raised.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Mode:
     special_as_text: bool = False
     """Special tokens in the text are plain text (``encode_special_tokens`` of tokenizers)."""
     max_length: int | None = None
-    """Truncation to so many tokens, the rest in overflowing windows; None for what the tokenizer came with."""
+    """Truncate to this number of tokens, the rest in overflowing windows; None keeps the tokenizer's own setting."""
     stride: int = 0
     strategy: str = "longest_first"
     direction: str = "right"
-    """The side that truncation takes away from."""
+    """The side that truncation removes tokens from."""
     pad: str = ""
-    """The side that is padded, ``left`` or ``right``; empty for what the tokenizer came with."""
+    """The side that is padded, ``left`` or ``right``; empty keeps the tokenizer's own setting."""
     pad_length: int | None = None
     """None pads to the longest of the batch."""
     pad_multiple: int | None = None
@@ -55,7 +55,7 @@ class Mode:
 
     @property
     def label(self) -> str:
-        """Its name in reports, empty for the default."""
+        """The name in reports, empty for the default."""
         parts = [
             "" if self.add_special_tokens else "no-special",
             "words" if self.words else "",
@@ -71,7 +71,7 @@ class Mode:
         return self.max_length is not None or self.pad != ""
 
     def arguments(self, item: Item) -> Any:
-        """The item as ``encode_batch`` wants it."""
+        """The item as an argument of ``encode_batch``."""
         parts = tuple(text.split(" ") for text in item) if self.words else item
         return parts[0] if len(parts) == 1 else parts
 
@@ -81,7 +81,7 @@ DEFAULT = Mode()
 
 @dataclass(frozen=True)
 class Outcome:
-    """A record, or the error instead of it, as the names of its class and the class's bases."""
+    """A record, or instead an error, as the names of its class and the class's bases."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     error: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Outcome:
         return Outcome(error=names, message=str(error))
 
     def digest(self) -> bytes | None:
-        """16 bytes that are equal for equal outcomes; None for values that no reference gives."""
+        """16 bytes that are equal for equal outcomes; None for values that marshal cannot write."""
         # Version 2 of marshal writes equal values as equal bytes; later versions depend on object identity.
         value = _name(self) if self.error else tuple(self.fields.items())
         try:
@@ -113,9 +113,9 @@ class FieldDifference:
 
 
 def compare_outcomes(ours: Outcome, reference: Outcome) -> list[FieldDifference]:
-    """The fields that differ. Our error must be caught by who catches the reference's: the same class or one below.
+    """The fields that differ. Errors agree if an ``except`` for the reference's class catches ours.
 
-    Where the reference panics, which nobody can catch as an Exception, ours is a ValueError.
+    A panic of the reference, which no ``except Exception`` catches, corresponds to our ValueError.
     """
     if ours.error or reference.error:
         if ours.error and reference.error and {reference.error[0], _name(reference)} & set(ours.error):
@@ -135,12 +135,12 @@ def _what(outcome: Outcome) -> Any:
 
 
 def input_digest(item: Item) -> bytes:
-    """8 bytes that tell inputs apart."""
+    """8 bytes that distinguish inputs."""
     return hashlib.blake2b(marshal.dumps(item, 2), digest_size=8).digest()
 
 
 def has_surrogates(item: Item) -> bool:
-    """Whether a text of the item cannot be UTF-8."""
+    """Whether a text of the item has lone surrogates, which UTF-8 cannot encode."""
     for text in item:
         try:
             text.encode()
@@ -150,14 +150,14 @@ def has_surrogates(item: Item) -> bool:
 
 
 class Side(Protocol):
-    """The reference, or ours."""
+    """One side of the comparison: the reference, or ours."""
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         """One outcome for each item, in order."""
 
 
 def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of the call, or its error as an Outcome. A panic of a Rust extension is an error like others."""
+    """The result of the call, or its error as an Outcome. A panic of a Rust extension counts as an error."""
     try:
         return call(*arguments)
     except (KeyboardInterrupt, SystemExit, MemoryError):
@@ -167,7 +167,7 @@ def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def each(batch: Callable[[list[Any]], list[Any]], one: Callable[[Any], Any], inputs: list[Any]) -> list[Any]:
-    """The batch call; where it fails as a whole, one call for each input, errors as Outcomes."""
+    """The results of a batch call. If it fails as a whole, call for each input, with errors as Outcomes."""
     results = attempt(batch, inputs)
     if isinstance(results, Outcome) or len(results) != len(inputs):
         return [attempt(one, value) for value in inputs]
@@ -175,7 +175,7 @@ def each(batch: Callable[[list[Any]], list[Any]], one: Callable[[Any], Any], inp
 
 
 def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
-    """Everything an ``Encoding`` says, as plain values."""
+    """All attributes of an ``Encoding``, as plain values."""
     fields = {name: getattr(encoding, name) for name in ENCODING_FIELDS}
     overflowing = encoding.overflowing
     if overflowing:
@@ -186,7 +186,7 @@ def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
 
 
 def outcome_of(fields: Callable[..., dict[str, Any]], *parts: Any) -> Outcome:
-    """The fields made of the parts, unless a part is an error already or making them is one."""
+    """The fields made of the parts; or the error, if a part is one or making the fields raises one."""
     for part in parts:
         if isinstance(part, Outcome):
             return part
@@ -211,7 +211,7 @@ def _lookups(encoding: Any, item: Item) -> list[Any]:
 
 @contextmanager
 def using(tokenizer: Any, mode: Mode) -> Iterator[Outcome | None]:
-    """The tokenizer set as the mode says; the error if it refuses. Afterwards it truncates and pads as before."""
+    """Set the tokenizer to the mode and give its error if it refuses. On exit, truncation and padding are restored."""
     tokenizer.encode_special_tokens = mode.special_as_text
     if not mode.windows:
         yield None
@@ -230,7 +230,7 @@ def _restore_windows(tokenizer: Any, truncation: dict[str, Any] | None, padding:
     tokenizer.no_padding()
     if padding is not None:
         tokenizer.enable_padding(**padding)
-    if truncation is not None:  # last: a file can hold what the call refuses
+    if truncation is not None:  # last: a file can hold settings that the call refuses
         tokenizer.enable_truncation(**truncation)
 
 
@@ -272,7 +272,7 @@ class TokenizersSide:
                 return tokenizer.encode(arguments[0], arguments[1], **options)
             return tokenizer.encode(arguments, **options)
 
-        # One text that cannot be encoded fails a whole batch, so that those go one by one.
+        # One text that cannot be encoded fails a whole batch, so such texts are encoded one by one.
         results: list[Any] = [None] * len(items)
         whole = [i for i, item in enumerate(items) if not has_surrogates(item)]
         inputs = [mode.arguments(items[i]) for i in whole]
@@ -295,7 +295,7 @@ class TokenizersSide:
 
 
 class TiktokenSide:
-    """A ``tiktoken.Encoding``. It knows one mode only: every special token allowed, and none (``ordinary``)."""
+    """A ``tiktoken.Encoding``. Its only modes are all special tokens allowed, and none (``ordinary``)."""
 
     FIELDS = ("ids", "ordinary", "decoded_bytes", "decoded_with_special", "starts")
 
@@ -316,17 +316,17 @@ class TiktokenSide:
         fields: dict[str, Any] = {"ids": ids, "ordinary": ordinary}
         fields["decoded_bytes"] = self.encoding.decode_bytes(ids)
         fields["decoded_with_special"] = self.encoding.decode(ids)
-        if not has_surrogates(item):  # with them, the text that tiktoken counts in is not the caller's
+        if not has_surrogates(item):  # tiktoken replaces surrogates, so its offsets are those of another text
             fields["starts"] = self.encoding.decode_with_offsets(ids)[1]
         return fields
 
 
 class OurTiktokenSide:
-    """Ours, opened from a rank file, in the terms of ``TiktokenSide``."""
+    """Our tokenizer, opened from a rank file, with the fields of ``TiktokenSide``."""
 
     def __init__(self, tokenizer: Any, ordinary: Any) -> None:
         self.tokenizer = tokenizer
-        self.ordinary = ordinary  # the same vocabulary, a second handle, so that no state is switched back and forth
+        self.ordinary = ordinary  # a second handle on the same vocabulary, so that no setting changes between calls
         ordinary.encode_special_tokens = True
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
@@ -347,7 +347,7 @@ class OurTiktokenSide:
 
 
 class OurBytesSide:
-    """Our calls that take any bytes. An item holds the bytes as Latin-1 text."""
+    """Our calls that accept any bytes. An item holds the bytes as Latin-1 text."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -364,7 +364,7 @@ class OurBytesSide:
 
 
 class SameBytesSide:
-    """What ``OurBytesSide`` must say: the same bytes again, and as text what Python makes of them."""
+    """The expected outcome of ``OurBytesSide``: the same bytes again, and Python's decoding of them."""
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         """One outcome for each item, in order."""

@@ -1,4 +1,4 @@
-"""The one definition of what is right for each vocabulary: its files, its reference, and how both sides open it."""
+"""The reference of each vocabulary: its files, the library whose output is right, and how both sides open it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "transformers": TransformersSide.FIELDS,
     "sentencepiece": SentencePieceSide.FIELDS,
 }
-"""The names of the fields of a result that are compared, by reference."""
+"""The fields of a result that are compared, by reference."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Vocabulary:
     """The package whose output is right: ``tokenizers``, ``tiktoken``, ``transformers`` or ``sentencepiece``; for
     speed also ``xerv``, the CRAYON of a version 2 cartridge."""
     path: Path
-    """What the reference opens: a ``tokenizer.json``, a rank file, a directory, a SentencePiece model."""
+    """The source that the reference opens: a ``tokenizer.json``, a rank file, a directory or a SentencePiece model."""
     encoding: str = ""
     """tiktoken only: the published encoding whose pattern and special tokens apply."""
     pattern: str | None = None
@@ -54,9 +54,9 @@ class Vocabulary:
     model: str = ""
     """The SentencePiece model that ``path`` was converted from, if any."""
     ours: str = ""
-    """What ours opens, where that is another file than ``path``: a cartridge, or what ``path`` was converted from."""
+    """The file that ours opens, if not ``path``: a cartridge, or the source that ``path`` was converted from."""
     json: str = ""
-    """The ``tokenizer.json`` of the same vocabulary, where ``path`` is none (but for rank files)."""
+    """The ``tokenizer.json`` of the same vocabulary, where ``path`` is of another format (rank files have none)."""
 
     @property
     def reference_version(self) -> str:
@@ -64,7 +64,7 @@ class Vocabulary:
         return f"{self.kind} {version(self.kind)}"
 
     def digest(self) -> str:
-        """SHA-256 of the file, or of what a directory has of a tokenizer, for keys of kept results."""
+        """SHA-256 of the file, or of a directory's tokenizer files, as a key of kept results."""
         if not self.path.is_dir():
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
         files = sorted(file for file in self.path.iterdir() if file.suffix in (".json", ".txt", ".model", ".jinja"))
@@ -72,7 +72,7 @@ class Vocabulary:
         return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
     def specials(self) -> tuple[str, ...]:
-        """The added tokens, special or not, in order of id: what hostile strings put into text."""
+        """The added tokens, special or not, in order of id, for use in hostile strings."""
         if self.kind == "xerv":
             return ()
         if self.kind == "tiktoken":
@@ -82,7 +82,7 @@ class Vocabulary:
         return tuple(entry["content"] for entry in sorted(added, key=lambda entry: entry["id"]))
 
     def token_bytes(self) -> list[bytes]:
-        """What the ordinary tokens stand for, in order of id."""
+        """The bytes of the ordinary tokens, in order of id."""
         if self.kind == "tiktoken":
             ranks: dict[bytes, int] = self._tiktoken_pieces()["mergeable_ranks"]
             return sorted(ranks, key=lambda token: ranks[token])
@@ -98,7 +98,7 @@ class Vocabulary:
         return document
 
     def open_reference(self) -> Any:
-        """What the reference makes of the local file, without network, in this process."""
+        """Open the local file with the reference library, without network, in this process."""
         if self.kind == "tokenizers":
             check_fields("the comparison")
             import tokenizers
@@ -113,7 +113,7 @@ class Vocabulary:
         return tiktoken.Encoding(**self._tiktoken_pieces())
 
     def open_ours(self) -> Any:
-        """Our ``Tokenizer`` of the same vocabulary; for ``transformers``, what our ``AutoTokenizer`` gives."""
+        """Our ``Tokenizer`` of the same vocabulary; for ``transformers``, the result of our ``AutoTokenizer``."""
         if self.kind == "transformers":
             return open_tokenizer("crayon_hf", str(self.path))
         if self.ours or self.kind != "tiktoken":
@@ -123,7 +123,7 @@ class Vocabulary:
         return Tokenizer.from_tiktoken(str(self.path), pattern=self.pattern, special_tokens=dict(self.special_tokens))
 
     def reference_side(self, threads: int = 1) -> Side:
-        """The reference, ready for comparison; ``threads`` is for tiktoken, which takes no count from outside."""
+        """The reference, ready for comparison; ``threads`` is for tiktoken, which has no global setting."""
         if self.kind == "transformers":
             return StockProcess(str(self.path))
         opened = self.open_reference()
@@ -133,7 +133,7 @@ class Vocabulary:
         return side
 
     def our_side(self, open_ours: Callable[[], Any]) -> Side:
-        """Ours, ready for comparison; ``open_ours`` is ``self.open_ours`` or opens something that stands in for it."""
+        """Our side, ready for comparison; ``open_ours`` is ``self.open_ours`` or a substitute for it."""
         if self.kind == "tiktoken":
             return OurTiktokenSide(open_ours(), open_ours())
         sides: dict[str, Any] = {
@@ -146,12 +146,12 @@ class Vocabulary:
 
     @property
     def has_fast_paths(self) -> bool:
-        """Whether our calls without Encodings must say the same as what is compared."""
+        """Whether our calls without Encodings must agree with the compared fields."""
         return self.kind in ("tokenizers", "tiktoken")
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The names of the fields of a result that are compared."""
+        """The fields of a result that are compared."""
         return FIELDS[self.kind]
 
     def _tiktoken_pieces(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Vocabulary:
 
 
 def read_ranks(path: Path) -> dict[bytes, int]:
-    """A rank file: on each line a token in base64 and its rank."""
+    """Read a rank file: on each line a token in base64 and its rank."""
     lines = (line.split() for line in path.read_bytes().splitlines() if line)
     return {base64.b64decode(token): int(rank) for token, rank in lines}
 
@@ -174,8 +174,8 @@ def read_ranks(path: Path) -> dict[bytes, int]:
 def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
     """The arguments of ``tiktoken.Encoding`` for a published encoding whose rank file is at ``path``.
 
-    tiktoken's own constructor functions are run, so that pattern and special tokens are tiktoken's; a copy of them sees
-    a loader that reads the local file, and nothing of tiktoken is changed.
+    Pattern and special tokens come from tiktoken's own constructor functions. A copy of them runs with a loader that
+    reads the local file; tiktoken itself is unchanged.
     """
     openai_public = import_module(OPENAI)
     expected: list[str | None] = []
@@ -198,7 +198,7 @@ def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
 
 
 def check_fields(what: str) -> None:
-    """UnsupportedError where the tokenizers library has not all that is compared: offsets and words, from 1.0 on."""
+    """UnsupportedError where the tokenizers library lacks offsets and words, as versions from 1.0 on do."""
     import tokenizers
 
     if not hasattr(tokenizers.Tokenizer, "from_str"):
@@ -222,16 +222,16 @@ def tiktoken_gpt2_pattern() -> str:
 
 
 def published_encodings() -> list[str]:
-    """The encodings that tiktoken defines, but for its old-style gpt2, which is r50k_base."""
-    with needed("the comparison of a rank file", "tiktoken", "tiktoken"):  # tiktoken_ext may be there without it
+    """The encodings that tiktoken defines, except its old-style gpt2, which is r50k_base."""
+    with needed("the comparison of a rank file", "tiktoken", "tiktoken"):  # tiktoken_ext may be installed without it
         constructors = import_module(OPENAI).ENCODING_CONSTRUCTORS
     return [name for name in constructors if name != "gpt2"]
 
 
 def find(spec: str, *, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
-    """A vocabulary by name (below ``$CRAYON_SHARED/vocab``), or by the path of a ``tokenizer.json`` or a rank file.
+    """Find a vocabulary by name (below ``$CRAYON_SHARED/vocab``), or by the path of a ``tokenizer.json`` or rank file.
 
-    A directory stands for the ``tokenizer.json`` in it. A rank file needs a ``pattern`` unless tiktoken publishes it.
+    A directory means the ``tokenizer.json`` in it. A rank file needs a ``pattern`` unless tiktoken publishes it.
     """
     path = Path(spec)
     if spec in NAMES and not path.exists():
@@ -244,9 +244,7 @@ def find(spec: str, *, pattern: str | None = None, special_tokens: Mapping[str, 
     if path.is_dir():
         path = path / "tokenizer.json"
     if not path.is_file():
-        raise UnknownVocabularyError(
-            f"no vocabulary {spec!r}: there is no file {path}; known names: {', '.join(NAMES)}"
-        )
+        raise UnknownVocabularyError(f"no vocabulary {spec!r}: {path} is not a file; known names: {', '.join(NAMES)}")
     if path.suffix != ".tiktoken":
         name = path.parent.name if path.name == "tokenizer.json" else path.stem
         return Vocabulary(spec if spec in NAMES else name or path.stem, "tokenizers", path)

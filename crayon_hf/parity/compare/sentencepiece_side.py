@@ -1,4 +1,4 @@
-"""SentencePiece's processor, and ours in its terms."""
+"""SentencePiece's processor, and our tokenizer with the same fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .records import Item, Mode, Outcome, each, outcome_of
 class SentencePieceSide:
     """A ``sentencepiece.SentencePieceProcessor`` with the options that it opens with: neither bos nor eos.
 
-    What is unknown has the name of its piece, as a vocabulary spells it, not the text.
+    An unknown piece has its name in the vocabulary, not the text.
     """
 
     FIELDS = ("ids", "pieces", "decoded")
@@ -37,7 +37,7 @@ class SentencePieceSide:
 
 
 class OurPiecesSide:
-    """Ours, opened from a SentencePiece model, in the terms of ``SentencePieceSide``."""
+    """Our tokenizer, opened from a SentencePiece model, with the fields of ``SentencePieceSide``."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

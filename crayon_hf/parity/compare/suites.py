@@ -1,6 +1,6 @@
-"""Suites: which inputs, in which mode; and the worker that compares them in a process of its own.
+"""Suites of inputs, each in one mode, and the worker that compares them in a process of its own.
 
-The worker speaks JSON lines, so that the process which started it knows how far it came even when it crashes.
+The worker speaks JSON lines, so its parent knows how far it came even when it crashes.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ WINDOWS = (
 WINDOWS_OF_PAIRS = (*WINDOWS, Mode(max_length=16, stride=2, strategy="only_second", pad="left", pad_multiple=4))
 
 WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
-"""Longer texts are cut for these modes: a pair has as many windows as both sides multiplied, in each of its windows."""
+"""Longer texts are cut for these modes: the windows of a pair are the product of the windows of its sides."""
 
 RECORDS_VERSION = 3
-"""Part of the key of kept reference results: raise it when a record holds something else for the same input."""
+"""Part of the key of kept reference results: raise it when the record of an input changes."""
 
 VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
 """The other ways to encode the inputs of a suite."""
 WITH_VARIANTS = ("tokenizers", "transformers")
-"""The references that have them."""
+"""The references that have these variants."""
 WITH_BYTES = ("tokenizers", "tiktoken")
-"""The references whose vocabularies encode bytes, too."""
+"""The references whose vocabularies also encode bytes."""
 
 GENERATED = ("strings", "tokens", "bytes")
 Event = dict[str, Any]
@@ -72,14 +72,14 @@ class Suite:
     paired: bool = False
     mode: Mode = DEFAULT
     every: int = 1
-    """Only each n-th input, beginning with number ``first``: how several modes share the inputs of one source."""
+    """Only each n-th input, beginning with number ``first``, so that several modes share the inputs of one source."""
     first: int = 0
     title: str = ""
-    """What a text is called in reports; empty for the name of its file."""
+    """The name of a text in reports; empty for the name of its file."""
 
     @property
     def name(self) -> str:
-        """Its name in reports: the source, then what is not the default."""
+        """The name in reports: the source, then all settings that are not the default."""
         labels = [label for label in ("pairs" if self.paired else "", self.mode.label) if label]
         source = self.source if self.source in GENERATED else self.title or Path(self.source).name.split(".")[0]
         return "/".join([source, *labels])
@@ -94,7 +94,7 @@ class Suite:
             texts = ((name, data.decode("latin-1")) for name, data in generate_bytes(self.strings, self.seed))
         else:
             texts = text_documents(self.source, self.limit)
-        if vocabulary.kind == "sentencepiece":  # lone surrogates are no texts for it
+        if vocabulary.kind == "sentencepiece":  # it does not accept lone surrogates
             texts = ((category, text) for category, text in texts if not has_surrogates((text,)))
         if self.mode.windows:
             most = WINDOW_CHARACTERS_OF_PAIRS if self.paired else WINDOW_CHARACTERS
@@ -122,22 +122,22 @@ def _shared_out(suite: Suite, modes: Sequence[Mode]) -> list[Suite]:
 
 @dataclass(frozen=True)
 class Work:
-    """What one worker does: one vocabulary, one instruction set, several suites."""
+    """The work of one worker: one vocabulary, one instruction set, several suites."""
 
     vocabulary: Vocabulary
     suites: tuple[Suite, ...]
     cpu: str = ""
-    """The instruction set that was asked for through ``CRAYON_CPU``; empty for the best."""
+    """The instruction set requested through ``CRAYON_CPU``; empty for the best."""
     reference_cache: str = ""
     ours: str = ""
-    """``module:function`` that opens what is compared, given the vocabulary; empty for ``crayon_hf.Tokenizer``."""
+    """``module:function`` that opens our side, given the vocabulary; empty for ``crayon_hf.Tokenizer``."""
     reports: int = 5
     threads: int = 1
     careful_from: int = -1
-    """If not negative: take the batch that begins with this input one by one, and say before each who tries what."""
+    """If not negative: encode the batch that begins with this input one by one, and report before each attempt."""
 
     def to_json(self) -> str:
-        """For the standard input of a worker."""
+        """The work as JSON, for the standard input of a worker."""
         return json.dumps(asdict(self), default=str)
 
     @staticmethod
@@ -150,7 +150,7 @@ class Work:
         return Work(vocabulary=Vocabulary(**vocabulary), suites=suites, **values)
 
     def opener(self) -> Callable[[], Any]:
-        """What opens our tokenizer."""
+        """The function that opens our tokenizer."""
         if not self.ours:
             return self.vocabulary.open_ours
         module, _, function = self.ours.partition(":")
@@ -159,7 +159,7 @@ class Work:
 
 
 def _differing(state: TokenizerState) -> str | None:
-    """What a tokenizer has otherwise than its cartridge; None without one."""
+    """The names of the parts in which a tokenizer differs from its cartridge; None without a cartridge."""
     if state.path is None:
         return None
     said, parts = json.loads(_core.Engine.open(state.path).components), state.without_vocabulary()
@@ -172,12 +172,12 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
     vocabulary = work.vocabulary
     opener = work.opener()
     opened = opener()
-    tokenizer = getattr(opened, "backend_tokenizer", opened)  # of a tokenizer of transformers
+    tokenizer = getattr(opened, "backend_tokenizer", opened)  # for a tokenizer of transformers
     report = tokenizer.engine_report() if hasattr(tokenizer, "engine_report") else {}
     facts = {"source_digest": getattr(tokenizer, "source_digest", None), "vocab_size": 0}
     state = getattr(tokenizer, "_state", None)
     facts |= {"cartridge": report.get("cartridge"), "refused": report.get("refused")}
-    if state is not None and state.is_modified:  # then other components go with its tables
+    if state is not None and state.is_modified:  # its components are not those of the cartridge
         facts |= {"cartridge": None, "refused": facts["refused"] or _differing(state)}
     if hasattr(tokenizer, "get_vocab_size"):
         facts["vocab_size"] = tokenizer.get_vocab_size()
@@ -240,7 +240,7 @@ def event_of(suite: str, result: Result) -> Event:
 def _try_each(
     comparison: Comparison, inputs: Iterator[tuple[str, Item]], first: int, emit: Callable[[Event], None]
 ) -> None:
-    """The batch that begins with input `first`, one input after the other: the last one tried is what ended us."""
+    """Encode the batch that begins with input `first` one by one. After a crash the last report names the culprit."""
     reached = 0
     for batch in batches(inputs):
         if reached >= first:
@@ -275,7 +275,7 @@ def main() -> int:
     sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     work = Work.from_json(sys.stdin.read())
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints is not an event
+    os.dup2(2, 1)  # output that libraries print is not an event
 
     def emit(event: Event) -> None:
         output.write(json.dumps(event) + "\n")

@@ -1,4 +1,4 @@
-"""What a report is about: from what a user calls a vocabulary to what both sides open."""
+"""Resolve the name that a user gives a vocabulary to the files that both sides open."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .references import Vocabulary, check_fields, published_encodings
 
 REFERENCES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
 _OF_TRANSFORMERS = (JSON, "tokenizer_config.json", "config.json", "tekken.json", "vocab.json", "vocab.txt")
-"""Besides ``*.model``, what ``AutoTokenizer`` opens a directory by."""
+"""Besides ``*.model``, the files by which ``AutoTokenizer`` opens a directory."""
 
 
 class TargetError(CrayonError, ValueError):
-    """A target that cannot be found, or that cannot be compared with the reference that was asked for."""
+    """A target that cannot be found, or that cannot be compared with the requested reference."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class Subject:
 
     name: str
     kind: str
-    """What the source is and what is made of it, as people call it."""
+    """The format of the source and its use, in words."""
     vocabulary: Vocabulary
     cartridge: Path | None = None
-    """The user's own cartridge that ours opens, which a certificate can be written into."""
+    """The user's own cartridge that ours opens, into which a certificate can be written."""
     notes: tuple[str, ...] = ()
 
 
 def find_target(target: str, against: str, directory: str) -> Subject:
-    """What `target` is, against `against` or, where that is empty, the vocabulary's own reference.
+    """Find `target`, to be compared with `against` or, if that is empty, with the vocabulary's own reference.
 
-    A target is what `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken encoding or
-    a repository of the Hub. What has to be made for a reference is put into `directory`. TargetError otherwise.
+    A target is a source that `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken
+    encoding or a repository of the Hub. Files made for a reference go into `directory`. TargetError otherwise.
     """
     if against and against not in REFERENCES:
         raise TargetError(f"--against {against}: expected one of {', '.join(REFERENCES)}")
@@ -126,7 +126,7 @@ def _downloaded(target: str) -> str:
 
 
 class _Resolver:
-    """One target, once it is known where it is."""
+    """A target whose path is known."""
 
     def __init__(self, name: str, path: str, against: str, directory: str) -> None:
         self.name, self.path, self.against, self.directory = name, path, against, directory
@@ -174,7 +174,7 @@ class _Resolver:
             return Subject(self.name, words, vocabulary, cartridge)
         json = self._converted()
         if self.kind is Kind.TIKTOKEN:
-            # As a rank file it would mean tiktoken's Unicode tables.
+            # The rank file would select tiktoken's Unicode tables.
             return Subject(self.name, f"{words}, converted for both sides", Vocabulary(self.name, "tokenizers", json))
         vocabulary = Vocabulary(self.name, "tokenizers", json, ours=os.path.abspath(self.file))
         return Subject(self.name, f"{words}; the reference opens the tokenizer.json converted from it", vocabulary)
@@ -215,7 +215,7 @@ class _Resolver:
         return Vocabulary(self.name, "sentencepiece", Path(path), ours=path, json=str(self._converted()))
 
     def _cartridge(self) -> Subject:
-        """A cartridge: what it says is compared with the reference that it names."""
+        """A cartridge, compared with the reference that it names."""
         path = os.path.abspath(self.file)
         engine = cache.open_cartridge(path)
         json = path.removesuffix(".dat") + ".json"
@@ -244,7 +244,7 @@ class _Resolver:
         try:
             ranks = to_tiktoken(converted)
         except UnsupportedError as error:
-            raise TargetError(f"{cartridge}: no ranks for tiktoken: {error}") from error
+            raise TargetError(f"{cartridge} has no ranks for tiktoken: {error}") from error
         if ranks.pattern is None:
             raise TargetError(f"{cartridge}: tiktoken has no pattern that cuts text as this cartridge does")
         path = Path(self.directory) / f"{converted.name or self.name}.tiktoken"
@@ -258,13 +258,13 @@ class _Resolver:
     # -- files
 
     def _converted(self) -> Path:
-        """The tokenizer.json that our conversion makes of the file."""
+        """The tokenizer.json converted from the file."""
         path = Path(self.directory) / f"{Path(self.name).name}.json"
         path.write_bytes(convert(self.file).tokenizer_json)
         return path
 
     def _beside(self, json: str) -> Path | None:
-        """The cartridge in the directory that was asked for. TargetError when it is not of this tokenizer.json."""
+        """The cartridge in the target directory. TargetError when it belongs to another tokenizer.json."""
         cartridge = Path(os.path.abspath(json)).with_name(CARTRIDGE)
         if self.folder is None or os.path.basename(json) != JSON or not cartridge.is_file():
             return None

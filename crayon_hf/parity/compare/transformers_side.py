@@ -1,4 +1,4 @@
-"""Stock transformers, in a process of its own, and ours: what calling a tokenizer gives, and decoding."""
+"""Stock transformers in a process of its own, and our classes: the results of calling a tokenizer, and decoding."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ ARRAYS = ("input_ids", "token_type_ids", "attention_mask")
 
 
 class ReferenceDiedError(RuntimeError):
-    """The process of the reference ended, or gave something that cannot be compared."""
+    """The process of the reference ended, or gave a result that cannot be compared."""
 
 
 class NotStockError(RuntimeError):
-    """What should be stock is not, or has nothing to compare."""
+    """The library should be stock and is not, or has nothing to compare."""
 
 
 def open_tokenizer(package: str, directory: str) -> Any:
-    """``AutoTokenizer`` of a package, on a directory, without network. NotStockError for one that is not fast.
+    """``AutoTokenizer`` of a package, on a directory, without network. NotStockError for a tokenizer that is not fast.
 
-    A tokenizer without a token to pad with gets one that it has, so that padding can be compared.
+    A tokenizer without a padding token gets one of its own tokens, so that padding can be compared.
     """
     tokenizer = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
     if not tokenizer.is_fast:
         raise NotStockError(
             f"transformers has {type(tokenizer).__name__} only in Python; crayon-hf returns it unchanged, "
-            "so there is nothing to compare"
+            "so a comparison shows nothing"
         )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
@@ -45,7 +45,7 @@ def open_tokenizer(package: str, directory: str) -> Any:
 
 
 class TransformersSide:
-    """A fast tokenizer of transformers, or ours: batches, single calls and, where rows are padded, arrays."""
+    """A fast tokenizer of transformers, or ours: batches, single calls and, for padded rows, arrays."""
 
     FIELDS = (*COLUMNS, "encoding", "overflowing", "single", "arrays", "decoded", "decoded_with_special")
 
@@ -94,7 +94,7 @@ class TransformersSide:
 
 @contextmanager
 def _using(tokenizer: Any, mode: Mode) -> Iterator[dict[str, Any]]:
-    """The arguments that the mode asks for; afterwards the tokenizer truncates at the side where it did."""
+    """The arguments for the mode; on exit, the tokenizer's truncation side is restored."""
     options: dict[str, Any] = {
         "add_special_tokens": mode.add_special_tokens,
         "is_split_into_words": mode.words,
@@ -120,7 +120,7 @@ def _split(items: Sequence[Item], mode: Mode) -> tuple[list[Any], list[Any] | No
 
 
 def _rows(encoded: Any, count: int) -> list[list[tuple[Any, dict[str, Any]]]]:
-    """By input: its Encoding and its columns, then those of every window that overflows."""
+    """For each input: its Encoding and its columns, then those of every overflowing window."""
     owners = encoded.get("overflow_to_sample_mapping", range(count))
     found: list[list[tuple[Any, dict[str, Any]]]] = [[] for _ in range(count)]
     names = [name for name in encoded if name != "overflow_to_sample_mapping"]
@@ -152,7 +152,7 @@ class StockProcess:
     """Stock transformers, in a process that never imports crayon_hf: a ``Side``."""
 
     def __init__(self, directory: str) -> None:
-        # This file and what it imports from beside it, under another name than in this process.
+        # This file and its siblings, imported under another name than in this process.
         command = command_by_path([Path(__file__).parent], "transformers_side", directory)
         self.child = Child(command, {"HF_HUB_OFFLINE": "1"})
         opened = self._receive()
@@ -176,7 +176,7 @@ class StockProcess:
 
 
 def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests, each a pickled pair of items and a mode, until there are no more."""
+    """Answer requests, each a pickled pair of items and a mode, until the input ends."""
 
     def answer(value: Any) -> None:
         pickle.dump(value, answers)
@@ -186,7 +186,7 @@ def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
     if isinstance(tokenizer, Outcome):
         answer(f"{tokenizer.error[0]}: {tokenizer.message}")
         return
-    if "crayon_hf" in sys.modules:  # a plugin, or a sitecustomize: then it may have been put in place of stock
+    if "crayon_hf" in sys.modules:  # imported by a plugin or a sitecustomize, which may have replaced the classes
         answer("crayon_hf was imported there")
         return
     side = TransformersSide(tokenizer)
@@ -200,8 +200,8 @@ def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main(directory: str) -> int:
-    """The process of the reference: requests come on standard input."""
+    """The process of the reference: requests arrive on standard input."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is not an answer
+    os.dup2(2, 1)  # output that libraries print is not an answer
     serve(directory, sys.stdin.buffer, answers)
     return 0

@@ -1,4 +1,4 @@
-"""Worker processes of a comparison: their events, and which input ended one."""
+"""Worker processes of a comparison: their events, and the input that ended one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["culprit", "events_of"]
 
 
 def events_of(work: Work, ending: Ending) -> Generator[Event, None, None]:
-    """Run one worker and give its events as they come; `ending` is filled in when they have ended."""
+    """Run one worker and yield its events as they arrive; `ending` is filled in after the last one."""
     environment = {"RAYON_NUM_THREADS": str(work.threads), "TOKENIZERS_PARALLELISM": "true"}
     if work.cpu:
         environment["CRAYON_CPU"] = work.cpu
@@ -25,7 +25,7 @@ def events_of(work: Work, ending: Ending) -> Generator[Event, None, None]:
 
 
 def culprit(work: Work, suite: Suite, first: int) -> tuple[str, str] | None:
-    """Who ended a worker in the batch that begins with input `first`, and on which input (ASCII); None: nobody, now."""
+    """The side and the input (ASCII) that end a worker in the batch that begins with input `first`; None: neither."""
     careful = replace(work, suites=(suite,), careful_from=first)
     ending, last = Ending(), None
     for event in events_of(careful, ending):

@@ -1,4 +1,4 @@
-"""Hostile byte strings with a fixed seed: what no text can hold, for encoders that take any bytes."""
+"""Hostile byte strings with a fixed seed, for encoders that accept any bytes: most are not UTF-8."""
 
 from __future__ import annotations
 

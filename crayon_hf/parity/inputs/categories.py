@@ -1,7 +1,7 @@
 """The registry of categories of hostile strings, and the pieces that categories share.
 
-No category asks Python's Unicode database anything, because its version changes with Python's: code points are written
-out in ``alphabets``.
+No category uses Python's Unicode database, because it changes with Python's version: code points are written out in
+``alphabets``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from . import alphabets as abc
 from .randomness import Source
 
 Category = Callable[[Source, Sequence[str]], str]
-"""From a random source and the vocabulary's special tokens to a string."""
+"""Makes a string of a random source and the vocabulary's special tokens."""
 
 CATEGORIES: dict[str, Category] = {}
 
 
 def category(function: Category) -> Category:
-    """Enter a category under the name of its function."""
+    """Register a category under the name of its function."""
     CATEGORIES[function.__name__] = function
     return function
 
@@ -29,7 +29,7 @@ def length(rng: Source, usual: int, longest: int, rare: float) -> int:
 
 
 def word(rng: Source, longest: int = 12) -> str:
-    """A real word, so that long tokens are met, or letters."""
+    """A real word, so that long tokens occur, or random letters."""
     if longest >= 5 and rng.chance(0.5):
         return rng.pick(abc.WORDS)
     return rng.text(abc.FREQUENT_LETTERS, 1, longest)

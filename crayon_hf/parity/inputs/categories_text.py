@@ -38,7 +38,7 @@ MARKUP = (
     "<div class='x'>", '{"k": [1, 2.5e-3, null]}', "\x1b[31m", "\u2014",
 )
 # fmt: on
-# For vocabularies that have no special tokens: text that looks like one must still be text.
+# For vocabularies without special tokens: text that looks like one must stay text.
 LIKE_SPECIALS = ("<|endoftext|>", "<s>", "</s>", "<pad>", "<mask>", "[CLS]")
 
 
@@ -75,7 +75,7 @@ def long_word(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def mixed_case(rng: Source, specials: Sequence[str]) -> str:
-    """Upper, lower, title and modifier letters in turn: where patterns that split on case must cut."""
+    """Upper, lower, title and modifier letters in turn, where patterns that split on case must cut."""
     pools = (abc.UPPER, abc.LOWER, abc.TITLE_AND_MODIFIER, abc.GREEK_UPPER, abc.GREEK_LOWER, abc.COMBINING, abc.CJK)
     parts = []
     for _ in range(rng.between(2, 12)):
@@ -87,7 +87,7 @@ def mixed_case(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def contractions(rng: Source, specials: Sequence[str]) -> str:
-    """'s 't 're 've 'm 'll 'd in both cases, after and before all sorts of things, also almost-contractions."""
+    """'s 't 're 've 'm 'll 'd in both cases, among other characters, also almost-contractions."""
     parts = []
     for _ in range(rng.between(1, 8)):
         parts.append(rng.pick(("", cased(rng, word(rng, 5)), "1", " ", "'", "\n", "\u00e9", "!")))
@@ -124,7 +124,7 @@ def case_folding(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def white_space(rng: Source, specials: Sequence[str]) -> str:
-    """Every white space, and what only some call white space, singly and in runs, with words between."""
+    """Every white space, and characters that only some engines count as such, singly and in runs, between words."""
     parts = []
     for _ in range(rng.between(1, 10)):
         if rng.chance(0.5):
@@ -186,7 +186,7 @@ def digits_scripts(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def punctuation(rng: Source, specials: Sequence[str]) -> str:
-    """Runs of punctuation and symbols, ASCII and not, with breaks and slashes after them."""
+    """Runs of punctuation and symbols, ASCII and not, followed by line breaks and slashes."""
     parts = []
     for _ in range(rng.between(1, 8)):
         parts.append(rng.pick(("", " ", "  ")))
@@ -217,7 +217,7 @@ def markup(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def specials_inside(rng: Source, specials: Sequence[str]) -> str:
-    """Special tokens in text: adjacent, doubled, with white space around, inside words."""
+    """Special tokens in text: adjacent, doubled, surrounded by white space, inside words."""
     pool = specials or LIKE_SPECIALS
     parts = [rng.pick(pool)]
     for _ in range(rng.between(0, 6)):
@@ -232,7 +232,7 @@ def specials_inside(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def specials_partial(rng: Source, specials: Sequence[str]) -> str:
-    """Special tokens cut short, overlapping, in another case, with a character lost or put in."""
+    """Special tokens cut short, overlapping, in another case, with a character removed or inserted."""
     pool = specials or LIKE_SPECIALS
     parts = []
     for _ in range(rng.between(1, 5)):
@@ -276,7 +276,7 @@ def run_of_pieces(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def seam(rng: Source, specials: Sequence[str]) -> str:
-    """Exactly 15 to 129 bytes of UTF-8, or a word that ends just there: where blocks of SIMD code meet."""
+    """Exactly 15 to 129 bytes of UTF-8, or a word that ends there: the boundaries of SIMD blocks."""
     size = rng.pick(SEAM_LENGTHS)
     wide = rng.pick((abc.LATIN_1_LETTERS, abc.CJK, abc.EMOJI_SINGLE, abc.COMBINING, abc.WHITE_SPACE, abc.CYRILLIC))
     density = rng.pick((0.0, 0.02, 0.1, 0.5))
@@ -288,7 +288,7 @@ def seam(rng: Source, specials: Sequence[str]) -> str:
         if width <= left:
             parts.append(ch)
             left -= width
-    if rng.chance(0.5):  # the same bytes with something over the seam
+    if rng.chance(0.5):  # the same bytes, continued past the boundary
         return "".join(parts) + rng.pick(SEAM_TAILS)
     return "".join(parts)
 

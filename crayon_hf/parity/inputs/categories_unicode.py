@@ -1,4 +1,4 @@
-"""Categories of controls, of code points that nobody expects, and of scripts."""
+"""Categories of controls, of unexpected code points, and of scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from . import alphabets as abc
 from .categories import any_code_point, category, from_ranges, word
 from .randomness import Source
 
-# -- controls and points that nobody expects
+# -- controls and unexpected code points
 
 
 @category
@@ -43,7 +43,7 @@ def unassigned(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def private_use(rng: Source, specials: Sequence[str]) -> str:
-    """Private-use points of the plane 0 area and of planes 15 and 16."""
+    """Private-use code points of planes 0, 15 and 16."""
     parts = [from_ranges(rng, abc.PRIVATE_USE, 1, 3)]
     for _ in range(rng.between(0, 8)):
         parts.append(from_ranges(rng, abc.PRIVATE_USE, 1, 3) if rng.chance(0.6) else rng.pick(("a", " ", "!", "\n")))
@@ -52,7 +52,7 @@ def private_use(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def noncharacters(rng: Source, specials: Sequence[str]) -> str:
-    """U+FFFE, U+FFFF, U+FDD0 and their like, U+FFFD and byte order marks."""
+    """U+FFFE, U+FFFF, U+FDD0 and other noncharacters, U+FFFD and byte order marks."""
     parts = [rng.pick(abc.NONCHARACTERS)]
     for _ in range(rng.between(0, 8)):
         parts.append(rng.pick((*abc.NONCHARACTERS, "\ufffd", "\ufeff", "a", " ", "bc")))
@@ -86,13 +86,13 @@ def all_code_points(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def basic_plane(rng: Source, specials: Sequence[str]) -> str:
-    """Uniform over the basic plane, with spaces: far more assigned points than over everything."""
+    """Uniform over the basic plane, with spaces: a far greater share of assigned points than all of Unicode."""
     return "".join([" " if rng.chance(0.15) else chr(rng.between(0x20, 0xD7FF)) for _ in range(rng.between(1, 40))])
 
 
 @category
 def newer_code_points(rng: Source, specials: Sequence[str]) -> str:
-    """Letters, digits, marks and emoji that came after Unicode 9, up to 17."""
+    """Letters, digits, marks and emoji of Unicode 10 to 17."""
     parts = []
     for _ in range(rng.between(1, 10)):
         parts.append(from_ranges(rng, abc.NEWER, 1, 4))
@@ -185,7 +185,7 @@ def latin_1(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def mojibake(rng: Source, specials: Sequence[str]) -> str:
-    """UTF-8 of other scripts read as Latin-1, and the printable stand-ins of byte-level vocabularies as text."""
+    """UTF-8 of other scripts read as Latin-1, and as text the printable characters of byte-level vocabularies."""
     raw = (from_ranges(rng, abc.OTHER_SCRIPT_RANGES, 1, 8) + rng.pick(("", " ", "\n"))).encode()
     if rng.chance(0.5):
         return raw.decode("latin-1")

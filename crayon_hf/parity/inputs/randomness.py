@@ -1,7 +1,7 @@
 """A random source whose results never depend on the Python version.
 
 ``random.Random`` promises stability across versions for ``random()`` alone; ``choice``, ``randrange`` and the rest
-have changed before. Everything here is made from ``random()``.
+have changed before. All methods here use ``random()`` alone.
 """
 
 from __future__ import annotations
@@ -42,5 +42,5 @@ class Source:
 
 
 def source_for(seed: int, topic: str, index: int) -> Source:
-    """The source of one string: it depends on nothing but these three, so that any string can be made alone."""
+    """The source of one string. It depends on these three values alone, so any string can be made by itself."""
     return Source((seed << 64) | (zlib.crc32(topic.encode()) << 32) | index)

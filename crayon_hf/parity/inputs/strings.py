@@ -19,13 +19,13 @@ def generate(
 ) -> Iterator[tuple[str, str]]:
     """``n`` strings as (category, string), taking the categories in turn.
 
-    The k-th string of a category depends on the seed, the category, k and ``specials`` only: the same in every
-    process and Python version, and unchanged when another category is added (``mixture`` draws from all of them).
+    The k-th string of a category depends on the seed, the category, k and ``specials`` only. It is the same in every
+    process and Python version. A new category changes no other one, except ``mixture``, which draws from all of them.
     """
     names = list(CATEGORIES) if categories is None else list(categories)
     for name in names:
         if name not in CATEGORIES:
-            raise ValueError(f"no category named {name!r}; there are: {', '.join(CATEGORIES)}")
+            raise ValueError(f"no category named {name!r}; expected one of: {', '.join(CATEGORIES)}")
     specials = tuple(specials)
     for i in range(n):
         name = names[i % len(names)]

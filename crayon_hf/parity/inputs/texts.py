@@ -13,7 +13,7 @@ MOST_CATEGORIES = 40
 
 
 class UnknownVocabularyError(ValueError):
-    """A vocabulary or a text that cannot be found, or a vocabulary whose reference is not known."""
+    """A vocabulary or a text that cannot be found, or a vocabulary without a known reference."""
 
 
 def shared_directory() -> Path | None:
@@ -23,7 +23,7 @@ def shared_directory() -> Path | None:
 
 
 def shared_vocabulary(name: str) -> Path | None:
-    """The directory of a vocabulary of ``$CRAYON_SHARED/vocab``; None where it has none of that name."""
+    """The directory of a vocabulary of ``$CRAYON_SHARED/vocab``; None if it does not exist."""
     shared = shared_directory()
     if shared is None or not name or "/" in name or os.sep in name or not (shared / "vocab" / name).is_dir():
         return None
@@ -39,14 +39,14 @@ def find_text(spec: str) -> Path:
             raise UnknownVocabularyError(f"{spec}: set CRAYON_SHARED to the directory that has corpus/{spec}.txt.xz")
         path = shared / "corpus" / f"{spec}.txt.xz"
     if not path.is_file():
-        raise UnknownVocabularyError(f"no text {spec!r}: there is no file {path}; known names: {', '.join(CORPUS)}")
+        raise UnknownVocabularyError(f"no text {spec!r}: {path} is not a file; known names: {', '.join(CORPUS)}")
     return path
 
 
 def python_library(directory: str, limit: int | None = None) -> str:
-    """A few megabytes that are on every machine, written into `directory`: the sources of Python's library.
+    """Write the sources of Python's library, a few megabytes that every machine has, into a file in `directory`.
 
-    No file is added once there are `limit` bytes.
+    No file is added once `limit` bytes are written. Returns the path.
     """
     path, size = Path(directory) / "python-library.txt", 0
     with path.open("wb") as out:
@@ -58,7 +58,7 @@ def python_library(directory: str, limit: int | None = None) -> str:
 
 
 def read_text(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a text file, unpacked when it ends in ``.xz``, at most ``limit`` of them, cut between characters."""
+    """The bytes of a text file, unpacked if its name ends in ``.xz``: at most ``limit``, cut between characters."""
     with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as stream:
         data = stream.read() if limit is None else stream.read(limit)
     if len(data) == limit:
@@ -71,7 +71,7 @@ def read_text(path: Path, limit: int | None = None) -> bytes:
 
 
 def _boundary(data: bytes, end: int) -> int:
-    """The last place at or before ``end`` where no character is cut."""
+    """The last position at or before ``end`` that is between characters."""
     if end >= len(data):
         # The end of the data: is the last character whole?
         start = len(data) - 1
@@ -87,7 +87,7 @@ def _boundary(data: bytes, end: int) -> int:
 
 
 def documents(data: bytes, size: int = DOCUMENT_BYTES) -> Iterator[str]:
-    """The data cut into documents of at most ``size`` bytes, between characters; joined, they are the data again."""
+    """Cut the data into documents of at most ``size`` bytes, between characters; joined, they are the data again."""
     if size < 4:
         raise ValueError("a document needs room for one character: at least 4 bytes")
     at = 0
@@ -98,7 +98,7 @@ def documents(data: bytes, size: int = DOCUMENT_BYTES) -> Iterator[str]:
 
 
 def text_files(spec: str) -> dict[str, Path]:
-    """The files of a text by name: one for a file, all but the hidden ones for a directory, in the order of names."""
+    """The files of a text by name: the file itself, or all files of a directory but the hidden ones, sorted by name."""
     path = Path(spec)
     if not path.is_dir():
         found = find_text(spec)
@@ -114,9 +114,9 @@ def text_files(spec: str) -> dict[str, Path]:
 
 
 def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, str]]:
-    """The documents of a file or of a directory's files, at most ``limit`` bytes of each, as (category, document).
+    """The documents of a file or of a directory's files, at most ``limit`` bytes of each file, as (category, document).
 
-    The category is the name of the file; of more than forty files, their ending.
+    The category is the name of the file; for more than forty files, its suffix.
     """
     files = text_files(spec)
     for name, path in files.items():

@@ -1,4 +1,4 @@
-"""Strings made of a vocabulary's own tokens: what random letters hardly ever form, and where merge order shows."""
+"""Strings made of a vocabulary's own tokens: random letters hardly ever form them, and they expose merge order."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CATEGORIES = ("token", "joined", "spaced", "cut", "doubled")
 def generate_of_tokens(tokens: Sequence[bytes], n: int, seed: int = 1) -> Iterator[tuple[str, str]]:
     """``n`` strings as (category, string), taking the categories in turn.
 
-    Category ``token`` walks through the whole vocabulary in a fixed order and then begins again. Bytes that do not make
-    whole characters are left out.
+    Category ``token`` walks through the whole vocabulary in a fixed order and then begins again. Bytes that do not form
+    whole characters are dropped.
     """
     if not tokens:
         raise ValueError("the vocabulary has no tokens")
-    # A step that shares no factor with the number of tokens meets every one of them.
+    # A step that shares no factor with the number of tokens reaches all of them.
     step = next(step for step in range(7919, 7919 + len(tokens) + 1) if _coprime(step, len(tokens)))
     for i in range(n):
         category, k = CATEGORIES[i % len(CATEGORIES)], i // len(CATEGORIES)

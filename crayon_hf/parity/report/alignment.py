@@ -1,4 +1,4 @@
-"""Two values side by side: which runs of them are equal, and how wide each run has to be drawn."""
+"""Align two values: the runs in which they are equal, and the width of each run when drawn."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ __all__ = ["Run", "align"]
 # Numbers, words and escapes stay whole, so that 12 and 13 differ as numbers and not in their last digit.
 _PIECE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)|[^\W_]+| |.", re.DOTALL)
 _MOST = 600
-"""Pieces of both together beyond which only a common beginning and end are looked for."""
+"""The number of pieces in both together beyond which only a common beginning and end are found."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A stretch of both values; either may be empty where they differ."""
+    """Corresponding parts of both values; either may be empty where they differ."""
 
     ours: str
     reference: str
 
     @property
     def equal(self) -> bool:
-        """Whether both say the same."""
+        """Whether both parts are equal."""
         return self.ours == self.reference
 
     @property
     def width(self) -> int:
-        """In characters, of the longer."""
+        """In characters, of the longer part."""
         return max(len(self.ours), len(self.reference))
 
 
 def align(ours: str, reference: str) -> list[Run]:
-    """Runs that give both values when put together, equal and differing ones in turn.
+    """Runs that join to both values, equal and differing ones in turn.
 
-    Every piece that is not the same in both lies in a run that is not `Run.equal`.
+    Every piece that differs is in a run that is not `Run.equal`.
     """
     left, right = _PIECE.findall(ours), _PIECE.findall(reference)
     if len(left) + len(right) > _MOST:
@@ -47,7 +47,7 @@ def align(ours: str, reference: str) -> list[Run]:
 
 
 def _calm(codes: Sequence[tuple[str, int, int, int, int]], left: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """The same, without islands of mere punctuation between two differences: those hide more than they show."""
+    """Merge islands of mere punctuation into the differences around them: they hide more than they show."""
     calm: list[tuple[str, int, int, int, int]] = []
     for place, (tag, a, b, c, d) in enumerate(codes):
         island = tag == "equal" and 0 < place < len(codes) - 1 and not any(part.isalnum() for part in left[a:b])

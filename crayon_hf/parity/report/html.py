@@ -1,4 +1,4 @@
-"""A report as one HTML page that holds all it needs: no network, no script but its own, light and dark."""
+"""A report as one self-contained HTML page: no network, no script but its own, light and dark."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .wording import verdict
 __all__ = ["to_html"]
 
 _FULL = 97.0
-"""Per cent of the width that the greatest round takes, so that its tick is seen whole."""
+"""Per cent of the width for the greatest round, which leaves room for its tick."""
 
 
 def to_html(report: Report) -> str:
     """The page, UTF-8 with a newline at the end; the same report gives the same page. MissingExtraError without jinja2.
 
-    Everything from the report is escaped: characters that cannot be seen, that turn the direction of text or that no
-    file can hold (lone surrogates) are spelled out. The page asks for nothing: styles and script are inline and named
-    by digest in its Content-Security-Policy.
+    All text from the report is escaped. Invisible characters, characters that change the direction of text, and lone
+    surrogates are spelled out. The page makes no requests: styles and script are inline and named by digest in its
+    Content-Security-Policy.
     """
     said, categories = verdict(report), sorted(report.by_category(), key=lambda each: not each.differing)
     links = {
@@ -67,12 +67,12 @@ def _note(report: Report, categories: Sequence[Category]) -> str:
     else:
         note = f"{count(agreeing)} of {number} {'agrees' if agreeing == 1 else 'agree'}."
     if uncovered := sum(suite.inputs for suite in report.suites if not suite.categories):
-        note += f" Another {plural(uncovered, 'input')} from texts stand in the table of suites."
+        note += f" Another {plural(uncovered, 'input')} from texts are in the table of suites."
     return note
 
 
 def _found_otherwise(each: DifferenceShown) -> list[str]:
-    """What was found, where that is not the smallest input itself."""
+    """The inputs as found, where they differ from the smallest ones."""
     both = zip(each.found, [*each.smallest, *each.found], strict=False)
     return [found for found, small in both if found != small]
 

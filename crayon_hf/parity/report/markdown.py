@@ -1,4 +1,4 @@
-"""A report as GitHub-flavoured Markdown: what the HTML page says, in tables."""
+"""A report as GitHub-flavoured Markdown: the content of the HTML page, in tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["speed_table", "to_markdown"]
 def to_markdown(report: Report) -> str:
     """The report, with a newline at the end; the same report gives the same text.
 
-    Text from the report is escaped, so that it is no markup, no link and no mention, and stays within its cell.
+    Text from the report is escaped, so it cannot form markup, links or mentions, or leave its cell.
     """
     said = verdict(report)
     parts = [
@@ -53,12 +53,12 @@ def to_markdown(report: Report) -> str:
         parts.append(table(("package", "version"), versions))
     if report.machine:
         parts.append(table(("platform",), ((escaped(line),) for line in report.machine)))
-    parts += ["## What this shows, and what not", *map(escaped, report.notes), " ".join(caveats(report))]
+    parts += ["## How to read this report", *map(escaped, report.notes), " ".join(caveats(report))]
     return "\n\n".join(parts) + "\n"
 
 
 def speed_table(report: Report) -> str:
-    """Speeds alone, as a table: one row for each measurement."""
+    """The speeds alone, as a table: one row for each measurement."""
     heads = ("", "text", "", f"{escaped(report.ours.name)}", f"{escaped(report.reference.name)}", "as fast")
     return table(heads, map(_speed, report.speeds), numbers=3)
 
@@ -111,7 +111,7 @@ def _differences(report: Report) -> list[str]:
 
 
 def _shown(each: DifferenceShown, ours: str, reference: str) -> str:
-    """The smallest input and what both sides say of it, in columns."""
+    """The smallest input and the results of both sides, in columns."""
     rows = [("smallest input" if not place else "and", text) for place, text in enumerate(each.smallest)]
     rows += [
         ("found as" if not place else "and", text)
@@ -124,7 +124,7 @@ def _shown(each: DifferenceShown, ours: str, reference: str) -> str:
         rows.append(("note", "it differs only within its batch"))
     plain = [(visible(name), visible(text)) for name, text in rows]
     width = min(40, max((len(name) for name, _ in plain), default=0))
-    # Bars at both ends, so that spaces at the ends are seen.
+    # Bars at both ends make leading and trailing spaces visible.
     return "\n".join(f"{name:<{width}} |{text}|" for name, text in plain)
 
 

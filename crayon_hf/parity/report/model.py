@@ -1,7 +1,7 @@
-"""A parity report: what was compared, with what outcome, how fast both sides are, and how to repeat it.
+"""A parity report: the inputs compared, the outcome, the speed of both sides, and the command that repeats it.
 
-`Report` is what a run makes, what the pages are drawn from, and what a certificate is a digest of. Its JSON form is
-written and read here alone; a reader refuses what it does not know.
+A run makes a `Report`, the pages render it, and a certificate has its digest. Its JSON form is written and read here
+alone; the reader refuses unknown content.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from .reading import UnreadableError, read
 SCHEMA = "crayon-hf/parity-report/1"
 
 _SUMMARY = ("agreed", "inputs", "differing")
-"""What the JSON says at its head, for who reads no further."""
+"""The summary at the head of the JSON."""
 
 
 class ReportError(ValueError):
-    """A file that is no report, or one of another version."""
+    """A file that is not a report, or one of another version."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What was checked."""
+    """The vocabulary that was checked."""
 
     name: str
     kind: str
-    """What the source is, as people call it: ``tokenizer.json``, ``rank file``, ``SentencePiece model`` and so on."""
+    """The format of the source, in words: ``tokenizer.json``, ``rank file``, ``SentencePiece model`` and so on."""
     source_digest: str
     """SHA-256 (hex) of the ``tokenizer.json`` that the cartridge is compiled from."""
     vocab_size: int
@@ -43,7 +43,7 @@ class Library:
     name: str
     version: str
     details: str = ""
-    """Of ours: engine and instruction sets, ``native, avx512``."""
+    """For ours: engine and instruction set, ``native, avx512``."""
 
 
 @dataclass(frozen=True)
@@ -63,28 +63,28 @@ class SuiteResult:
     kind: str
     """``generated``, ``text`` (of ours) or ``file`` (the user's own)."""
     about: str
-    """What the inputs are, in one line."""
+    """The inputs, described in one line."""
     inputs: int
     differing: int
     characters: int
     seconds: float
     categories: tuple[Category, ...] = ()
     seed: int | None = None
-    """Of generated inputs."""
+    """The seed of generated inputs."""
     digest: str | None = None
-    """SHA-256 (hex) of the bytes that were taken from a text."""
+    """SHA-256 (hex) of the bytes taken from a text."""
     failure: str = ""
-    """Why it could not be compared; empty when it could."""
+    """Why the suite could not be compared; empty when it could."""
 
     @property
     def agreed(self) -> bool:
-        """Whether there was something to compare, and no difference."""
+        """Whether the suite has inputs, and none of them differs."""
         return not self.failure and self.inputs > 0 and self.differing == 0
 
 
 @dataclass(frozen=True)
 class FieldValues:
-    """What both sides say of one field, as ASCII text, clipped around the first place where they part."""
+    """Both sides' values of one field, as ASCII text, clipped around the first difference."""
 
     field: str
     ours: str
@@ -93,12 +93,12 @@ class FieldValues:
 
 @dataclass(frozen=True)
 class DifferenceShown:
-    """One differing input, as small as it could be made; the texts are Python literals in ASCII without quotes."""
+    """One differing input, minimised; the texts are Python literals in ASCII without quotes."""
 
     suite: str
     category: str
     smallest: tuple[str, ...]
-    """One text, or two of a pair."""
+    """One text, or the two of a pair."""
     found: tuple[str, ...]
     fields: tuple[FieldValues, ...]
     alone: bool = True
@@ -112,7 +112,7 @@ class Speed:
     scenario: str
     """``first pass``, ``repeated``, ``short``, ``decode``, ``open``."""
     text: str
-    """The text it was taken on; empty where there is none."""
+    """The text that was encoded; empty if none was."""
     threads: int
     unit: str
     """``MB/s``, ``µs``, ``ms``."""
@@ -124,7 +124,7 @@ class Speed:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast we are, of medians; None without a reference."""
+        """The speedup over the reference, from medians; None without a reference."""
         if not self.ours or not self.reference:
             return None
         ours, reference = median(self.ours), median(self.reference)
@@ -134,7 +134,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Report:
-    """One target against one reference.
+    """The comparison of one target with one reference.
 
     docs/parity.md has examples.
     """
@@ -148,31 +148,31 @@ class Report:
     differences: tuple[DifferenceShown, ...]
     speeds: tuple[Speed, ...]
     machine: tuple[str, ...]
-    """Processor, system, Python, one fact a line."""
+    """Processor, system, Python: one fact a line."""
     versions: Mapping[str, str]
-    """Of the packages that took part."""
+    """The versions of the packages involved."""
     command: str
-    """What repeats it."""
+    """The command that repeats the run."""
     started: str
     """UTC, ISO 8601 with seconds and ``Z``."""
     seconds: float
     notes: tuple[str, ...] = ()
-    """What a reader should know besides, such as why there are no figures of speed."""
+    """Other facts for the reader, such as why speeds are missing."""
     schema: str = field(default=SCHEMA)
 
     @property
     def inputs(self) -> int:
-        """How many inputs were compared."""
+        """The number of inputs compared."""
         return sum(suite.inputs for suite in self.suites)
 
     @property
     def differing(self) -> int:
-        """How many of them differ."""
+        """The number of differing inputs."""
         return sum(suite.differing for suite in self.suites)
 
     @property
     def characters(self) -> int:
-        """How many characters these have."""
+        """The number of characters in all inputs."""
         return sum(suite.characters for suite in self.suites)
 
     @property
@@ -191,7 +191,7 @@ class Report:
         return tuple(Category(name, inputs, differing) for name, (inputs, differing) in sums.items())
 
     def to_json(self) -> str:
-        """The report as a file: JSON, indented, with a newline at the end. It is UTF-8 whatever names are in it."""
+        """The report as the content of a file: indented JSON with a newline at the end, always valid UTF-8."""
         summary = {name: getattr(self, name) for name in _SUMMARY}
         plain = asdict(self)
         text = json.dumps({"schema": plain.pop("schema"), **summary, **plain}, indent=1, ensure_ascii=False) + "\n"
@@ -199,7 +199,7 @@ class Report:
 
     @staticmethod
     def from_json(text: str | bytes) -> Report:
-        """What `to_json` gave. ReportError for anything else, and for one that contradicts itself."""
+        """Read the output of `to_json`. ReportError for anything else, and for a report that contradicts itself."""
         try:
             plain = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -221,7 +221,7 @@ class Report:
         return report
 
     def check(self) -> None:
-        """ReportError for one that contradicts itself: sums that are none, or a comparison with nothing."""
+        """ReportError for a report that contradicts itself: wrong sums, or a comparison of nothing."""
         for suite in self.suites:
             sums = [sum(getattr(each, name) for each in suite.categories) for name in ("inputs", "differing")]
             if suite.categories and sums != [suite.inputs, suite.differing]:
@@ -232,7 +232,7 @@ class Report:
             parts: tuple[SuiteResult | Category, ...] = (suite, *suite.categories)
             if any(each.differing > each.inputs for each in parts):
                 raise ReportError(
-                    f"this parity report contradicts itself: more differ in {suite.name!r:.40} than there are"
+                    f"this parity report contradicts itself: more inputs differ in {suite.name!r:.40} than it has"
                 )
         if self.differences and not self.differing:
             raise ReportError("this parity report contradicts itself: it shows differences, and counts none")

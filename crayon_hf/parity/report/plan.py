@@ -1,4 +1,4 @@
-"""Which suites a report has, and what they are in plain words."""
+"""The suites of a report, and their descriptions in plain words."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..compare.suites import WITH_BYTES, WITH_VARIANTS, Suite, variant
 from ..inputs.texts import CORPUS, UnknownVocabularyError, python_library, read_text, shared_directory, text_files
 
 CORPUS_MEGABYTES = 2.0
-"""Of each text of ours, unless more is asked for; the user's own files are taken whole."""
+"""The default size of each shared text; the user's own files are read whole."""
 
 SHARE = 5
-"""Of the generated strings, one in so many is compared in each of the other modes, too."""
+"""One in this number of generated strings is also compared in each of the other modes."""
 
 WINDOW_SHARE = 20
-"""And one in so many as windows: some have hundreds of them."""
+"""One in this number is also compared as windows: some strings have hundreds of them."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Suites that are one line of a report."""
+    """Suites that share one line of a report."""
 
     name: str
     kind: str
@@ -44,10 +44,10 @@ def make_groups(
     directory: str,
     is_everything: bool = False,
 ) -> list[Group]:
-    """The groups of a report. ValueError for a text that is not UTF-8, UnknownVocabularyError for one that is missing.
+    """The groups of a report. ValueError for a text that is not UTF-8, UnknownVocabularyError for a missing one.
 
-    Without `texts` (None) these are the shared corpus, or the sources of Python's library, written into `directory`.
-    In other modes a share of the generated strings is compared; with `is_everything` all strings and texts.
+    If `texts` is None, the texts are the shared corpus, or the sources of Python's library, written into `directory`.
+    The other modes compare a share of the generated strings, or with `is_everything` all strings and texts.
     """
     groups = [*_generated(vocabulary, strings, tokens, seed)]
     kind, limit = "file", None if megabytes is None else int(megabytes * 1e6)
@@ -85,7 +85,7 @@ def _generated(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> 
 
 
 def _variants(seed: int, singles: list[Suite], of_windows: list[Suite]) -> list[Group]:
-    """Other modes of these suites."""
+    """The suites in all other modes."""
     if not singles:
         return []
 

@@ -1,4 +1,4 @@
-"""One plot of a report's speeds, for a model card: ours beside the reference, on scales where ratios are distances."""
+"""The plot of a report's speeds for a model card: ours beside the reference, on logarithmic scales."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .wording import ratio, scenario_title, speed_label, value, verdict
 
 __all__ = ["speed_plot"]
 
-# A card of its own colour: transparent text would have to be a grey that is weak on white and on dark pages alike.
+# An opaque background: on a transparent one, text would need a grey that is weak on white and on dark pages alike.
 PAPER, EDGE, INK, SOFT, GRID = "#ffffff", "#d5d9e0", "#171c24", "#555e6c", "#e6e9ee"
 OURS, REFERENCE = "#2b56c4", "#6f7b8d"
 WIDTH = 8.4
-"""Of the plot in inches; heights follow from how many rows there are."""
+"""The plot's width in inches; its height follows from the number of rows."""
 ROW, HEAD, AXIS, TOP, BOTTOM = 0.34, 0.34, 0.4, 0.82, 0.08
 LONGEST_LABEL = 38
 SETTINGS: Any = {
@@ -46,17 +46,19 @@ class _Panel:
 
 
 def speed_plot(report: Report, fmt: Literal["svg", "png"]) -> bytes:
-    """The plot as an SVG or a PNG (twice the size of its SVG, in pixels).
+    """The plot as an SVG or a PNG (twice the size of the SVG, in pixels).
 
-    A panel for each unit, a row for each measurement: a dot at the median of each side, a small one for each round, the
-    ratio beside them. Scales are logarithmic. Measurements without a value above zero are left out, and of more than
-    40 the rest. The same report gives the same bytes with the same matplotlib. pyplot is not used, nor are the
-    user's settings; these are set aside while it is drawn, so no other thread should draw meanwhile.
+    It has a panel for each unit and a row for each measurement. A row has a dot at the median of each side, a small
+    mark for each round, and the ratio at its end. Scales are logarithmic. Measurements without a positive value are
+    left out, and so are those after the first 40. The same report gives the same bytes with the same matplotlib.
+
+    Neither pyplot nor the user's matplotlib settings are used. The settings are set aside meanwhile, so no other thread
+    should draw at the same time.
 
     Raises:
-        ReportError: the report has no speeds to draw.
+        ReportError: The report has no speeds to draw.
         MissingExtraError: matplotlib is not installed.
-        ValueError: another format than these two.
+        ValueError: `fmt` is another format.
     """
     if fmt not in ("svg", "png"):
         raise ValueError(f"a plot is 'svg' or 'png', not {fmt!r}")
@@ -97,12 +99,12 @@ def _panels(report: Report) -> list[_Panel]:
 
 
 def _drawn(rounds: Sequence[float]) -> list[float]:
-    """What a logarithmic scale can show."""
+    """The values that a logarithmic scale can show."""
     return [each for each in rounds if math.isfinite(each) and each > 0]
 
 
 def _drawable(report: Report, glyph: Callable[[int], int]) -> Report:
-    """The report with every character spelled out that cannot be seen, or that the font does not have."""
+    """The report with each invisible character, and each that the font lacks, spelled out."""
 
     def drawn(text: str) -> str:
         return "".join(char if glyph(ord(char)) else ascii(char)[1:-1] for char in visible(text))
@@ -150,7 +152,7 @@ def _draw(figure: Any, panel: _Panel, top: float, height: float) -> None:
     figure.text(left / WIDTH, (top - HEAD * 0.6) / height, title, size=8.5, color=SOFT)
     everything = [each for speed in panel.speeds for rounds in (speed.ours, speed.reference) for each in _drawn(rounds)]
     low, high = math.log10(min(everything)), math.log10(max(everything))
-    # Room at both ends for the values; half a decade at least, so that small differences look small.
+    # Room for the values at both ends; at least half a decade in all, so that small differences look small.
     room = max(0.17 * (high - low), 0.25)
     axes.set_xscale("log")
     axes.set_xlim(10 ** (low - room), 10 ** (high + room))

@@ -1,6 +1,6 @@
-"""Reading dataclasses from JSON: every value by the type of its place, nothing that is not known.
+"""Read dataclasses from JSON: every value is checked against its type, and unknown keys are refused.
 
-What is read comes from anywhere, a repository of somebody else's, too, and goes into pages and certificates.
+The JSON may come from anyone's repository, and its values go into pages and certificates.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 _MOST = 1 << 53
-"""Numbers beyond are not exact in every reader of JSON."""
+"""Greater numbers are not exact in every reader of JSON."""
 
 
 class UnreadableError(ValueError):
-    """A value that is not what its place says; the message begins with where it is."""
+    """A value of another type or range than expected; the message begins with its path."""
 
 
 def read(kind: Any, plain: Any, where: str) -> Any:
-    """A value of some type (a dataclass, or what its fields are made of) from parsed JSON. UnreadableError."""
+    """Read a value of type `kind` (a dataclass, or the type of a field) from parsed JSON. Raises UnreadableError."""
     if is_dataclass(kind):
         return _dataclass(kind, plain, where)
     origin, arguments = get_origin(kind), get_args(kind)

@@ -1,4 +1,4 @@
-"""The run that makes a report: suites in worker processes, then speed, then everything as one `Report`."""
+"""The run that makes a report: suites in worker processes, then speeds, then one `Report` of it all."""
 
 from __future__ import annotations
 
@@ -53,18 +53,31 @@ def make_report(
     reference_cache: str = "",
     progress: Progress = lambda _: None,
 ) -> Report:
-    """Compare ours with a reference on one target, and time both. TargetError when the comparison means nothing.
+    """Compare our tokenizer with a reference on one target, and time both.
 
-    `target` is what `compare.targets.find_target` takes, or a subject that it gave; `against` is the reference (by
-    default the target's own). `strings` and `tokens` (by default a fifth of that) are how many strings are generated.
-    `texts` are files and directories of the user's; None is a text of ours, an empty sequence none at all. `megabytes`
-    is how much of each is taken. With `is_everything` all inputs are compared in the other modes, too, not a share.
-    `cpu` is an instruction set, `ours` (``module:function``) stands in for what we open, and `command` is what repeats
-    the run. `cartridge` is the one that ours has to encode with, for a certificate: TargetError if it does not, before
-    anything is compared. `reference_cache` is a directory for digests of the reference's results, which a later run
-    takes instead. A difference, or a side that crashes, is a part of the report and no error.
+    A difference, or a side that crashes, is part of the report and raises no error. docs/parity.md has examples.
 
-    docs/parity.md has examples.
+    Args:
+        target: The name or path of a target, as for `compare.targets.find_target`, or a subject returned by it.
+        against: The reference; by default the target's own.
+        strings: How many hostile strings are generated.
+        tokens: How many strings of the vocabulary's tokens are generated; by default a fifth of `strings`.
+        seed: The seed of generated inputs.
+        texts: Files and directories of texts; None uses our own texts, an empty sequence none.
+        megabytes: How much of each text is read.
+        is_everything: Whether the other modes compare all inputs, too, rather than a share.
+        speed: Whether to measure speeds.
+        rounds: How many times each speed is measured.
+        cpu: The instruction set; empty for the best one.
+        ours: ``module:function`` that opens our side instead of `crayon_hf.Tokenizer`.
+        cartridge: The cartridge that our side must encode with, for a certificate.
+        command: The command that repeats the run, for the report.
+        reference_cache: A directory for digests of the reference's results, which a later run uses instead of it.
+        progress: Called with a line of text as the run advances.
+
+    Raises:
+        TargetError: The comparison would mean nothing, or our side does not use `cartridge`. Raised before anything is
+            compared.
     """
     tokens = strings // 5 if tokens is None else tokens
     started, clock = datetime.now(timezone.utc), time.monotonic()
@@ -106,7 +119,7 @@ def make_report(
 
 @dataclass
 class _Tally:
-    """What came of a group."""
+    """The results of a group."""
 
     inputs: Counter[str] = field(default_factory=Counter)
     differing: Counter[str] = field(default_factory=Counter)
@@ -117,7 +130,7 @@ class _Tally:
 
 
 class _Run:
-    """All suites, in as many worker processes as crashes make necessary."""
+    """All suites, in one worker process, and in another one after each crash."""
 
     def __init__(self, groups: Sequence[Group], work: Work, progress: Progress, cartridge: str | None) -> None:
         self.groups = groups
@@ -136,17 +149,17 @@ class _Run:
 
     @property
     def opened_facts(self) -> tuple[str, int]:
-        """The digest of the source, and how many tokens there are; nothing where it could not be opened."""
+        """The digest of the source, and the number of tokens; empty and 0 if it could not be opened."""
         return self.opened.get("source_digest") or "", self.opened.get("vocab_size", 0)
 
     @property
     def details(self) -> str:
-        """Of ours: engine and instruction set."""
+        """Our engine and instruction set."""
         return ", ".join(filter(None, (self.opened.get("engine", ""), self.opened.get("cpu", ""))))
 
     @property
     def notes(self) -> list[str]:
-        """Why the cartridge that is beside the tokenizer's files is not what was compared."""
+        """Why the cartridge beside the tokenizer's files was not compared."""
         return [self._why_not_the_cartridge()] if self.opened.get("refused") else []
 
     def run(self) -> None:
@@ -155,7 +168,7 @@ class _Run:
             done = self._worker(done)
 
     def _worker(self, begin: int) -> int:
-        """One worker, from suite number `begin` on; where the next one begins."""
+        """Run one worker, from suite number `begin` on; return where the next one begins."""
         work = replace(self.work, suites=self.work.suites[begin:])
         ending, done, first = Ending(), begin, -1
         is_open = False
@@ -179,15 +192,15 @@ class _Run:
             return done
         if not is_open:
             return self._fail(range(done, len(self.work.suites)), f"ours cannot be opened: {ending.last}")
-        # What is left of the same line of the report would likely end the same way.
+        # The remaining suites of the same line would likely end the same way.
         group = self.owners[done]
         rest = [number for number in range(done, len(self.owners)) if self.owners[number] == group]
         return self._fail(rest, self._why(done, first, ending))
 
     def _take_opened(self, event: Event) -> None:
-        """What each worker opened is the same; the cartridge that is asked for has to be what it encodes with."""
+        """Keep the first worker's facts; all open the same. TargetError if it does not encode with the cartridge."""
         self.opened = self.opened or event
-        if self.cartridge is None or event["engine"] == "delegated":  # which fails anyway
+        if self.cartridge is None or event["engine"] == "delegated":  # a delegated engine fails anyway
             return
         if not event["cartridge"] or os.path.realpath(event["cartridge"]) != self.cartridge:
             raise TargetError(f"{self.cartridge}: {self._why_not_the_cartridge()}")
@@ -198,7 +211,7 @@ class _Run:
             what = f"transformers makes another tokenizer of these files than the cartridge says ({refused})"
         else:
             what = f"it was not opened ({refused})" if refused else f"ours opened {opened or 'no cartridge'} instead"
-        return f"{what}, so the cartridge is not what was compared"
+        return f"{what}, so this report does not compare the cartridge"
 
     def _why(self, number: int, first: int, ending: Ending) -> str:
         what = f"the process {ending}"
@@ -242,7 +255,7 @@ class _Run:
                 self.differences.append(shown)
 
     def results(self) -> list[SuiteResult]:
-        """One for each group that applies, in order."""
+        """The results of each group that applies, in order."""
         return [
             SuiteResult(
                 name=group.name,
@@ -263,7 +276,7 @@ class _Run:
 
 
 def _unquoted(literal: str) -> str:
-    """A Python literal without its quotes; one that was cut has none at its end."""
+    """A Python literal without its quotes; a clipped one has none at its end."""
     return literal[1:].removesuffix(literal[:1])
 
 

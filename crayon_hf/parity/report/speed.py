@@ -1,4 +1,4 @@
-"""Speed and opening time, ours and the reference side by side, by the benchmark's own processes."""
+"""Measure speed and opening time of both sides, in the benchmark's own processes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SCENARIOS = ("first", "repeated", "short", "decode", "open")
 NAMES = {"first": "first pass"}
 SIZES = Sizes(text=500_000, short=50, decode=200_000)
 SECONDS = 30.0
-"""No round begins that is likely to end later than this."""
+"""No round begins that is likely to end later."""
 TEXTS = 2
-"""At most so many texts are timed; with transformers one, since each process imports it for seconds."""
+"""The most texts that are timed; with transformers one, since each process takes seconds to import it."""
 
 
 def measure_speed(
@@ -33,11 +33,11 @@ def measure_speed(
     ours: str = "",
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[tuple[Speed, ...], list[str]]:
-    """The figures, one thread each, and notes on what there is no figure for."""
+    """The figures, for one thread each, and notes on missing ones."""
     texts = [group.suites[0] for group in groups if group.kind != "generated"]
     texts = texts[: 1 if vocabulary.kind == "transformers" else TEXTS]
     if not texts:
-        return (), ["speed was not measured, for want of a text"]
+        return (), ["speed was not measured: the run has no text"]
     engines = (Engine("crayon", stand_in=ours), Engine(vocabulary.kind))
     until = time.monotonic() + SECONDS
     with TemporaryDirectory(prefix="crayon-parity-speed-") as directory:
@@ -53,7 +53,7 @@ def measure_speed(
 
 
 def _excerpt(suite: Suite, vocabulary: Vocabulary, directory: str) -> str:
-    """The beginning of a text in a file called after it, without the special tokens: their calls differ in those."""
+    """Write the beginning of a text into a file of its name, without special tokens, which calls treat differently."""
     text, size = "", SIZES.text
     for path in text_files(suite.source).values():
         text += read_text(path, size).decode()

@@ -1,4 +1,4 @@
-"""What the pages of a report say, before it is HTML, Markdown or a plot: verdict, figures in words, visible text."""
+"""The words of a report's pages, for HTML, Markdown and plots: the verdict, and figures and texts in readable form."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _SCENARIOS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a report comes to."""
+    """The outcome of a report in words."""
 
     kind: str
-    """COMPARED (agreement in full), DIFFERS, FAILED (no difference seen, but something was not compared), NOTHING."""
+    """COMPARED (full agreement), DIFFERS, FAILED (no difference found, but some suites did not run) or NOTHING."""
     headline: str
     sentence: str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number worth showing large."""
+    """A number to show in large type."""
 
     value: str
     name: str
@@ -43,13 +43,13 @@ class Figure:
 
 
 def clipped(text: str) -> str:
-    """A message of at most some 600 characters; the JSON form of a report has it whole."""
+    """A message cut to about 600 characters; the JSON form of a report has all of it."""
     shown = visible(text)
     return shown if len(shown) <= 600 else f"{shown[:600]}\u2026 (the JSON has the rest)"
 
 
 def value(number: float) -> str:
-    """A measured value, with three digits or so."""
+    """A measured value, with about three digits."""
     if not math.isfinite(number):
         return "?"
     if number >= 10_000_000:
@@ -60,12 +60,12 @@ def value(number: float) -> str:
 
 
 def ratio(number: float | None) -> str:
-    """``12.4`` and a times sign; a dash where there is nothing to compare with."""
+    """``12.4`` and a times sign; a dash for None."""
     return "\u2013" if number is None else f"{value(number)}\u00d7"
 
 
 def duration(seconds: float) -> str:
-    """``4.7 s``, ``12 min 3 s``."""
+    """``4.7 s`` or ``12 min 3 s``."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -74,7 +74,7 @@ def duration(seconds: float) -> str:
 
 
 def ratio_spread(speed: Speed) -> tuple[float, float] | None:
-    """The least and the greatest ratio of one round; None where the rounds are not one to one, or there is one."""
+    """The least and the greatest ratio of a round; None if the rounds do not correspond, or if only one was run."""
     if len(speed.ours) != len(speed.reference) or len(speed.ours) < 2:
         return None
     pairs = (
@@ -92,18 +92,18 @@ def threads(number: int) -> str:
 
 
 def scenario_title(scenario: str) -> str:
-    """Its name with a capital, on which nothing depends."""
+    """The scenario's name, capitalised."""
     shown = visible(scenario)
     return shown[:1].upper() + shown[1:]
 
 
 def scenario_about(scenario: str) -> str:
-    """What it measures, in one sentence; empty for one that is not known here."""
+    """One sentence on the measured work; empty for an unknown scenario."""
     return _SCENARIOS.get(scenario, "")
 
 
 def speed_label(speed: Speed) -> str:
-    """What tells a measurement from the others of its scenario: ``english.txt, 2 threads``."""
+    """The label that distinguishes measurements of one scenario: ``english.txt, 2 threads``."""
     return ", ".join([visible(speed.text)] * bool(speed.text) + [threads(speed.threads)])
 
 
@@ -116,7 +116,7 @@ def scenarios(report: Report) -> list[tuple[str, str, bool, list[Speed]]]:
 
 
 def outcome(suite: SuiteResult) -> str:
-    """One cell of the table of suites."""
+    """The outcome of a suite, for a cell of the table of suites."""
     if suite.failure:
         return "not compared" if not suite.differing else f"{count(suite.differing)} differ, then failed"
     if not suite.inputs:
@@ -125,14 +125,14 @@ def outcome(suite: SuiteResult) -> str:
 
 
 def suite_origin(suite: SuiteResult) -> str:
-    """What its inputs can be had from again: a seed, or a digest."""
+    """The origin of a suite's inputs: a seed or a digest."""
     parts = [f"seed {suite.seed}"] * (suite.seed is not None)
     parts += [f"SHA-256 {visible(suite.digest)[:12]}\u2026"] if suite.digest else []
     return ", ".join(parts)
 
 
 def seeds(report: Report) -> list[tuple[str, str]]:
-    """A name and a seed; one pair where all suites that have one have the same."""
+    """Names and seeds; a single pair if all suites have the same seed."""
     found = [(suite.name, suite.seed) for suite in report.suites if suite.seed is not None]
     if len({seed for _, seed in found}) == 1 < len(found):
         return [("Seed", f"{found[0][1]}, of all generated suites")]
@@ -140,14 +140,14 @@ def seeds(report: Report) -> list[tuple[str, str]]:
 
 
 def target_about(report: Report) -> str:
-    """What was checked, besides its name."""
+    """The kind and size of the target."""
     target = report.target
     size = [plural(target.vocab_size, "token")] if target.vocab_size else []
     return ", ".join([visible(target.kind)] * bool(target.kind) + size)
 
 
 def verdict(report: Report) -> Verdict:
-    """The outcome in a headline and a sentence. Only a report that agrees in full is said to."""
+    """The outcome in a headline and a sentence. Only complete agreement is reported as agreement."""
     target, reference = visible(report.target.name), _side(report.reference.name, report.reference.version)
     failed = [suite for suite in report.suites if suite.failure or not suite.inputs]
     size = f"{plural(report.inputs, 'input')} ({large(report.characters)} characters)"
@@ -155,7 +155,7 @@ def verdict(report: Report) -> Verdict:
         return Verdict(
             COMPARED,
             "Agreement in full",
-            f"On {target}, {_side(report.ours.name, report.ours.version)} gave what {reference} gives, for every one "
+            f"On {target}, {_side(report.ours.name, report.ours.version)} gave the same results as {reference} for all "
             f"of {size}.",
         )
     if report.differing:
@@ -181,7 +181,7 @@ def verdict(report: Report) -> Verdict:
 
 
 def key_figures(report: Report) -> list[Figure]:
-    """At most six: how much was compared, and how the speeds stand."""
+    """At most six figures: the amount compared, and the speeds."""
     categories = report.by_category()
     figures = [
         Figure(large(report.inputs), "inputs", f"in {plural(len(report.suites), 'suite')}"),
@@ -203,24 +203,24 @@ def key_figures(report: Report) -> list[Figure]:
 
 
 def caveats(report: Report) -> list[str]:
-    """What a reader can conclude, and what not; a sentence or two each."""
+    """The conclusions that a reader can draw, and their limits, in a sentence or two each."""
     lines = []
     if report.agreed:
         lines.append(
             "Every field listed was equal, value for value, on every input counted here. That is evidence, not proof: "
-            "it says nothing for certain of inputs that were not tried, or of other versions of either side."
+            "it does not cover inputs that were not tried, or other versions of either side."
         )
     elif report.differing:
         lines.append(
             "Each difference is a defect until it is explained. The numbers count inputs, not causes: one cause can "
-            "make many inputs differ. What agreed has been shown for these inputs and versions alone."
+            "make many inputs differ. The agreement holds for these inputs and versions alone."
         )
     else:
-        lines.append("What could not be compared may agree or differ; this report does not say which.")
+        lines.append("The suites that were not compared may agree or differ; this report does not say which.")
     if report.speeds:
         lines.append(
             "Speeds are medians of rounds in which both sides took turns on this machine. Other machines and texts "
-            "have other speeds, and rounds that lie far apart mean a noisy machine: read the spread before the ratio."
+            "have other speeds. Rounds that differ widely mean a noisy machine: read the spread before the ratio."
         )
     lines.append(
         "The command, with these versions, seeds and texts (see their digests), compares the same inputs again."

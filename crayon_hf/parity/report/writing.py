@@ -1,4 +1,4 @@
-"""A report as files."""
+"""Write a report as files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def write(
     markdown: str | os.PathLike[str] | None = None,
     html: str | os.PathLike[str] | None = None,
 ) -> list[Path]:
-    """Write ``parity.json``, ``.md`` and ``.html`` into a directory, and single files where they are asked for.
+    """Write ``parity.json``, ``.md`` and ``.html`` into a directory, and single files to the given paths.
 
-    All are made before the first one is written, and each appears whole or not at all. The paths of what was written.
-    An OSError names the path that was given.
+    All are rendered before the first one is written, and each appears whole or not at all. An OSError names the path
+    that the caller gave. docs/parity.md has examples.
 
-    docs/parity.md has examples.
+    Returns:
+        The paths of the written files.
     """
     wanted: list[tuple[str, Path]] = []
     if directory is not None:
@@ -38,7 +39,7 @@ def write(
     for path, data in made:
         try:
             write_atomic(path, data)
-        except OSError as error:  # which names a temporary file
+        except OSError as error:  # its path is that of a temporary file
             raise OSError(error.errno, error.strerror, str(path)) from error
     return [path for path, _ in made]
 

@@ -1,4 +1,4 @@
-"""The figures of a run: every round, as plain values that are kept as JSON and read again."""
+"""The figures of a run, every round, as plain values that JSON keeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OURS = "crayon"
 
 @dataclass
 class Figure:
-    """One engine in one cell."""
+    """The figure of one engine in one cell."""
 
     scenario: str
     text: str
@@ -24,22 +24,22 @@ class Figure:
     call: str
     gives: str
     unit: str
-    """``MB/s``, where more is better, or a unit of time, where less is."""
+    """``MB/s``, where more is better, or a unit of time, where less is better."""
     rounds: list[float] = field(default_factory=list)
-    """By the clock."""
+    """Each round by wall-clock time."""
     cpu: list[float] = field(default_factory=list)
-    """By the processor's time of all threads together."""
+    """Each round by the processor time of all threads together."""
     note: str = ""
-    """Why there is no figure: it took too long, or failed."""
+    """Why the figure is missing: the engine took too long, or failed."""
 
     @property
     def median(self) -> float:
-        """Of the rounds; there must be one."""
+        """The median of the rounds, of which at least one must exist."""
         return statistics.median(self.rounds)
 
     @property
     def spread(self) -> float:
-        """Half of the range of the middle half, as a part of the median."""
+        """Half of the interquartile range, as a fraction of the median."""
         if len(self.rounds) < 2:
             return 0.0
         low, _, high = statistics.quantiles(self.rounds, n=4, method="inclusive")
@@ -48,32 +48,32 @@ class Figure:
 
 @dataclass
 class Standing:
-    """An engine before a vocabulary: does it open it, and are its ids those of the reference?"""
+    """Whether an engine opens a vocabulary, and whether its ids equal those of the reference."""
 
     engine: str
     version: str = ""
     cannot_open: str = ""
     missing: bool = False
     differing: dict[str, int] = field(default_factory=dict)
-    """By text: in how many documents its ids are others. ``decode`` is what decoding gives."""
+    """By text, the number of documents with other ids. The key ``decode`` is for decoded texts."""
     failed: dict[str, str] = field(default_factory=dict)
-    """By text: why there are no ids."""
+    """By text, why its ids are missing."""
 
     def exact(self, text: str) -> bool:
-        """Whether its ids of a text are right."""
+        """Whether the engine's ids of a text are right."""
         return not self.cannot_open and not self.differing.get(text) and text not in self.failed
 
 
 @dataclass
 class Trial:
-    """Memory of one engine, in MB: the process, what only it has, what of that is no clean page of a file."""
+    """The memory of one engine, in MB: resident, private, and private without clean file pages."""
 
     engine: str
     opened: dict[str, float] = field(default_factory=dict)
     after: list[dict[str, float]] = field(default_factory=list)
-    """After so many ``bytes`` of words that are all new."""
+    """After ``bytes`` of entirely new words."""
     extra: dict[str, float] = field(default_factory=dict)
-    """A second process, while the first one is open, after a megabyte."""
+    """The memory of a second process after a megabyte, while the first one is open."""
 
 
 Cell = tuple[str, str, int]
@@ -87,23 +87,23 @@ class Report:
     vocabulary: str
     reference: str
     texts: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Bytes; the documents whose ids were compared, and their tokens."""
+    """The bytes of each text, the number of its documents whose ids were compared, and their tokens."""
     standings: dict[str, Standing] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
     memory: dict[str, Trial] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     same_ids: bool = True
-    """False when ours differs from the reference: then nothing is timed."""
+    """False when our ids differ from the reference's: then nothing is timed."""
 
     def cells(self) -> dict[Cell, dict[str, Figure]]:
-        """The figures by cell and engine, in the order in which they were made."""
+        """The figures by cell and engine, in order of creation."""
         found: dict[Cell, dict[str, Figure]] = {}
         for figure in self.figures:
             found.setdefault((figure.scenario, figure.text, figure.threads), {})[figure.engine] = figure
         return found
 
     def add(self, figure: Figure) -> None:
-        """A figure of a round: with those of its engine and cell that are there."""
+        """Add the figure of a round, merged into the figure of the same engine and cell."""
         cell = (figure.scenario, figure.text, figure.threads)
         known = self.cells().get(cell, {}).get(figure.engine)
         if known is None:
@@ -114,12 +114,12 @@ class Report:
             known.note = known.note or figure.note
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """The report as plain values."""
         return asdict(self)
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> Report:
-        """What ``to_json`` gave."""
+        """The inverse of ``to_json``."""
         return Report(
             **{
                 **plain,
@@ -131,6 +131,6 @@ class Report:
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float], unit: str) -> float:
-    """How many times as fast ours is, of medians."""
+    """The speedup of ours over theirs, from medians."""
     one, other = statistics.median(ours), statistics.median(theirs)
     return one / other if unit == "MB/s" else other / one

@@ -1,4 +1,4 @@
-"""The texts of a run, cut into documents and written to files before anything is measured."""
+"""The texts of a run, cut into documents and written to files before measuring begins."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ LINE = 60
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """The amount of each input."""
 
     text: int | None = 2_000_000
-    """Bytes of each text at most; None: all of it."""
+    """The most bytes of each text; None for no limit."""
     new_words: int = 1_000_000
     lines: int = 1_000_000
-    """How many documents of one line."""
+    """The number of documents of one line."""
     compared_lines: int = 100_000
-    """The ids of so many of them are compared."""
+    """The number of lines whose ids are compared."""
     short: int = 100
     decode: int = 1_000_000
-    """Bytes of text whose ids are decoded."""
+    """The bytes of text whose ids are decoded."""
     hostile: int = 1_000_000
     memory: int = 80_000_000
     large: int = 16_000_000
-    """Bytes of each large text at most."""
+    """The most bytes of each large text."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Text:
     bytes: int
     documents: int
     compared: str
-    """The file of those documents whose ids are compared: all of them, but for the lines."""
+    """The file of the documents whose ids are compared: all documents, except for the lines."""
     compared_documents: int
 
 
@@ -59,25 +59,25 @@ class Inputs:
 
     texts: dict[str, Text]
     corpus: tuple[str, ...]
-    """The names of those that are measured in full."""
+    """The names of the texts that are measured in full."""
     large: tuple[str, ...]
-    """The names of longer ones from the same files."""
+    """The names of the longer texts from the same files."""
     scale: tuple[str, ...]
     """The names of the texts of the scenario ``scale``: plain files, of any size."""
     words_path: str
-    """Words for the memory scenario, as plain text; empty when that is not measured."""
+    """Words for the memory scenario, as plain text; empty when it is not measured."""
     words_bytes: int
 
 
 def text_name(spec: str) -> str:
-    """What a text is called: its name in the corpus, or that of its file."""
+    """The name of a text: that in the corpus, or that of its file."""
     return spec if spec in CORPUS else find_text(spec).name
 
 
 def make_inputs(
     specs: Sequence[str], directory: str, sizes: Sizes, scenarios: Sequence[str], scale: Mapping[str, str] | None = None
 ) -> Inputs:
-    """Write the texts that the scenarios need into a directory; `scale` has plain files by the names of their texts."""
+    """Write the texts that the scenarios need into a directory; `scale` maps names of texts to plain files."""
     texts: dict[str, Text] = {}
 
     def put(file: str, docs: list[str]) -> str:
@@ -95,7 +95,7 @@ def make_inputs(
     data = {text_name(spec): read_text(find_text(spec), sizes.text) for spec in specs}
     for name, content in data.items():
         if not content:
-            raise ValueError(f"{name} is empty: there is nothing to measure")
+            raise ValueError(f"{name} is empty, so it cannot be measured")
         add(name, list(documents(content, DOCUMENT_BYTES)))
     large = []
     if "first-large" in scenarios:
@@ -105,7 +105,7 @@ def make_inputs(
             add(large[-1], list(documents(content, DOCUMENT_BYTES)))
     first = next(iter(data.values()), b"")
     if "long-document" in scenarios:
-        # Text that the documents do not have, where there is more of it.
+        # Text that the other documents lack, if the file has more of it.
         more = read_text(find_text(specs[0]), None if sizes.text is None else 2 * sizes.text)[len(first) :]
         add("one document", [(more if 2 * len(more) > len(first) else first).decode()])
     if "new-words" in scenarios:
@@ -137,7 +137,7 @@ def make_inputs(
 
 
 def _lines(specs: Sequence[str], sizes: Sizes) -> list[str]:
-    """Lines of all texts in turn, long ones cut; round again when there are too few."""
+    """Lines of all texts in turn, long ones cut; repeated if the texts have too few."""
     limit = None if sizes.text is None else max(sizes.text, sizes.lines * LINE)
     sources = [_cut_lines(read_text(find_text(spec), limit).decode()) for spec in specs]
     found: list[str] = []
@@ -157,7 +157,7 @@ def _cut_lines(text: str) -> Iterator[str]:
 
 
 def _short(text: str, count: int) -> list[str]:
-    """Beginnings of lines of 20 to 60 characters."""
+    """Beginnings of lines, of 20 to 60 characters."""
     lines = [line.strip()[:LINE] for line in text.split("\n") if len(line.strip()) >= 20]
     step = max(1, len(lines) // count)
     return lines[::step][:count] or [text[:LINE]]

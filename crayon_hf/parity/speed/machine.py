@@ -1,4 +1,4 @@
-"""What figures depend on: the machine, the versions, the texts."""
+"""The conditions of the figures: the machine, the versions, the texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["cpu_model", "machine_lines", "touch_memory"]
 
 
 def machine_lines(texts: Mapping[str, Mapping[str, int]], versions: Mapping[str, str] | None = None) -> list[str]:
-    """The machine, the versions (of the engines that were measured, or of the references), and the texts."""
+    """Describe the machine, the versions (of the measured engines, or of the references) and the texts."""
     if versions is None:
         versions = {package: _version(package) for package in ("crayon-hf", "tokenizers", "tiktoken", "transformers")}
     packages = [f"{name} {number}" for name, number in versions.items()]
@@ -41,10 +41,10 @@ def _version(package: str) -> str:
 
 
 def touch_memory(size: int) -> None:
-    """Write to memory and give it back, where there is twice as much of it.
+    """Write to memory and free it, if twice as much is available.
 
-    A virtual machine gets each page from its host when it is first written to. That can take longer than a first pass
-    over the text, and falls on whichever process comes first.
+    A virtual machine gets each page from its host at the first write. That can take longer than a first pass over the
+    text, and would slow down the process that runs first.
     """
     if hasattr(os, "sysconf") and os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE >= 2 * size:
         with mmap.mmap(-1, size) as memory:
@@ -53,7 +53,7 @@ def touch_memory(size: int) -> None:
 
 
 def cpu_model() -> str:
-    """The processor's name."""
+    """The name of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

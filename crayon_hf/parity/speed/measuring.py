@@ -1,4 +1,4 @@
-"""One vocabulary: ids are compared, then rounds are run, the engines in another order each time."""
+"""Measure one vocabulary: compare ids, then run rounds, the engines in another order each time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .vocabularies import prepare
 __all__ = ["BenchError", "in_turns", "measure", "rotated"]
 
 NEAR = 0.7
-"""A peer that was not this near to the best one in the first round is not measured again in that cell."""
+"""A peer below this fraction of the best one's speed in the first round is not measured again in that cell."""
 
 HOPELESS = 0.25
-"""A peer that was not even this near with one thread is not measured there with more of them."""
+"""A peer below this fraction with one thread is not measured there with more threads."""
 
 IDS_LIMIT = 120.0
 PEER_SECONDS = 0.5
-"""How long a peer gets all-new words for its memory; ours gets all of them."""
+"""How long a peer encodes new words for its memory; ours encodes all of them."""
 
 Progress = Callable[[str], None]
 Item = TypeVar("Item")
 
 
 class BenchError(RuntimeError):
-    """Nothing to measure, or nothing to compare with."""
+    """Nothing can be measured, or no reference can be compared with."""
 
 
 def measure(
@@ -80,7 +80,7 @@ def _compare(
     report: Report,
     directory: str,
 ) -> str:
-    """Fill in the standings; returns the file of ids to decode, empty when there are none."""
+    """Fill in the standings; returns the file of ids to decode, or an empty path if none were kept."""
     kept = os.path.join(directory, "ids.json")
     steps: list[dict[str, Any]] = []
     for text in inputs.texts.values():
@@ -130,7 +130,7 @@ def _judge(
     standing.cannot_open, standing.missing = outcome.cannot_open, outcome.missing
     for name, right in expected.items():
         if name in found:
-            # Another number of documents is wrong in at least so many.
+            # With another number of documents, at least the surplus ones are wrong.
             wrong = abs(len(right) - len(found[name])) // 8
             wrong += sum(a != b for a, b in zip(_eights(right), _eights(found[name]), strict=False))
             if wrong:
@@ -159,13 +159,13 @@ def _notes(standing: Standing, reference: str) -> list[str]:
 
 
 def rotated(items: Sequence[Item], number: int) -> list[Item]:
-    """The items in the order of a round: another one begins each time."""
+    """The items rotated for a round: each round begins with another one."""
     at = number % max(1, len(items))
     return [*items[at:], *items[:at]]
 
 
 def in_turns(items: Sequence[Item], rounds: int) -> Iterator[tuple[int, Item]]:
-    """The number of each round, with the items in its order."""
+    """The number of each round with each of its items, in the round's order."""
     return ((number, item) for number in range(rounds) for item in rotated(items, number))
 
 
@@ -204,20 +204,20 @@ def _rounds(
                 hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, report, HOPELESS)}
         if not done:
             far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, report, NEAR)}
-        # Later rounds are without the slow ones, at least by so much shorter.
+        # Without the slow engines, later rounds are shorter by at least this factor.
         needed = (time.monotonic() - begun) * (0.6 if not done and far else 1)
         if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
-            report.notes.append(f"{done + 1} of {rounds} rounds: there was no time for more")
+            report.notes.append(f"{done + 1} of {rounds} rounds: no time was left for more")
             break
 
 
 def _steps(job: Job, standing: Standing) -> list[dict[str, Any]]:
-    """Without those that an engine was too slow for, or failed at, when ids were compared."""
+    """The steps of a job that the engine neither failed nor was too slow for when ids were compared."""
     return [step for step in job.steps if step["name"] not in standing.failed]
 
 
 def _far(job: Job, engine: str, report: Report, near: float) -> bool:
-    """Whether a peer is far from the best one in every cell of a job."""
+    """Whether a peer is far slower than the best one in every cell of a job."""
     if engine == OURS:
         return False
     filled = {pair for cells in job.fills.values() for pair in cells}

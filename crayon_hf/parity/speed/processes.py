@@ -1,4 +1,4 @@
-"""Tasks in fresh processes: a crash and a hang are results, and the next process goes on behind them.
+"""Run tasks in fresh processes: a crash or a hang is a result, and the next process continues after it.
 
 A measuring process gets an interpreter, cores and a number of threads.
 """
@@ -19,15 +19,15 @@ from .child.serve import OPENING, Task
 __all__ = ["FAULTS", "PEERS", "Engine", "Outcome", "Result", "all_cores", "run_job", "run_tasks"]
 
 PEERS = ("crayon", "tokenizers", "tiktoken", "gigatoken", "fastokens", "tokie")
-"""Those that open every vocabulary of the tables; reports time the others, which open what they are for."""
+"""The engines that open every vocabulary of the tables; reports also time engines for single formats."""
 
 Result = dict[str, Any]
-"""A task's ``name``, ``status`` and ``seconds``, what it ``says``, and what it has found.
+"""A task's ``name``, ``status`` and ``seconds``, its message (``says``), and its findings.
 
 The status is ok, failed, crashed, hung, skipped (it cannot be done here) or not run (for lack of time)."""
 FAULTS = ("failed", "crashed", "hung")
 MOST_ENDINGS = 12
-"""After so many processes that crashed, hung or lost the device, the rest of the tasks is given up."""
+"""After this number of processes that crashed, hung or lost the device, the remaining tasks are abandoned."""
 CHILD = Path(__file__).parent / "child"
 
 
@@ -41,9 +41,9 @@ def run_tasks(
     log: IO[bytes] | None = None,
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> dict[str, Result]:
-    """Do tasks by a command whose ``main`` is `child.serve.serve`; `on_result` gets the result of each as it comes.
+    """Do tasks by a command whose ``main`` is `child.serve.serve`; `on_result` gets each result as it arrives.
 
-    No task begins after ``job["seconds"]``; opening may take ``job["limit"]``. `log` gets what the processes print.
+    No task begins after ``job["seconds"]``; opening may take ``job["limit"]``. `log` gets all that the processes print.
     """
     results: dict[str, Result] = {}
 
@@ -77,7 +77,7 @@ def _one_process(
     log: IO[bytes] | None,
     on_start: Callable[[int], object],
 ) -> bool:
-    """One process, until it ends; whether that was before all tasks were done, or with a fault."""
+    """Run one process until it ends; return whether it ended with a fault, or before all tasks were done."""
     begun = OPENING
     noted: dict[str, Any] = {}
     limits = {OPENING: job["limit"], **{task["name"]: task["limit"] for task in job["tasks"]}}
@@ -107,24 +107,24 @@ def _one_process(
 
 @dataclass(frozen=True)
 class Engine:
-    """A contestant: its name, and where it comes from."""
+    """A contestant: its name and origin."""
 
     name: str
     python: str = ""
-    """Another interpreter, of an environment of its own."""
+    """The interpreter of another environment."""
     stand_in: str = ""
-    """``module:function`` in its place."""
+    """``module:function`` that replaces the engine."""
 
 
 @dataclass
 class Outcome:
-    """What a job came to: the opening, and each step by name."""
+    """The results of a job: the opening, and each step by name."""
 
     opened: Result = field(default_factory=dict)
     steps: dict[str, Result] = field(default_factory=dict)
     cannot_open: str = ""
     missing: bool = False
-    """The package is not installed."""
+    """Whether the package is not installed."""
 
 
 def all_cores() -> list[int]:
@@ -145,10 +145,10 @@ def run_job(
     more: Sequence[Path] = (),
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> Outcome:
-    """Do the steps in a fresh process; behind a step that ended it (too long, or a crash), in another one.
+    """Do the steps in a fresh process; after a step that ended it (too long, or a crash), continue in another one.
 
-    `files` is what `.vocabularies.prepare` made; with None, the steps open what they need. Their kinds that are not of
-    this package are modules in the folders `more`.
+    `files` is the result of `.vocabularies.prepare`; with None, the steps open the files that they need. The folders
+    `more` have modules for kinds of steps that this package lacks.
     """
     command = command_by_path([CHILD, *more], "tasks", python=engine.python)
     environment = {
@@ -161,7 +161,7 @@ def run_job(
         "engine": engine.name,
         "files": None if files is None else {**files, "stand_in": engine.stand_in},
         "threads": threads,
-        "cpus": all_cores()[-threads:],  # the first core has more of what the system does besides
+        "cpus": all_cores()[-threads:],  # the first core does more of the system's own work
         "call": call,
         "limit": limit,
         "seconds": 1e9,

@@ -1,4 +1,4 @@
-"""Which processes the scenarios need, what each of them does, and which cells its steps fill."""
+"""The processes that the scenarios need, the steps of each, and the cells that the steps fill."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from .processes import Outcome
 __all__ = ["SHORT_LAPS", "STEADY", "STEADY_AFTER", "Job", "figures_of", "plan"]
 
 STEADY_AFTER, STEADY = 5, 5
-"""Passes over a text before its steady state, and in it."""
+"""The number of passes over a text before its steady state, and in it."""
 SHORT_LAPS = 60
 STEP_LIMIT = 60.0
 HOSTILE_LIMIT = 5.0
 SLOWEST = 200_000
-"""Bytes a second: an engine that is slower has no figure for a large text."""
+"""Bytes a second: a slower engine has no figure for a large text."""
 SCALE_STEADY, SCALE_SECONDS = 3, 60.0
-"""Passes over a text of ``scale`` behind the first one; none but one of them begins after so many seconds."""
+"""The number of passes over a text of ``scale`` after the first one. After the given seconds, no third one begins."""
 MEMORY = {"before": "before the first pass", "peak": "at most", "after": "after the passes", "trimmed": "after trim()"}
-"""Figures of the memory of a whole process that has passed over a text of the scenario ``scale``."""
+"""The memory figures of a process that passes over a text of the scenario ``scale``."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one fresh process measures; each step fills the cells of ``fills``."""
+    """The measurements of one fresh process; each step fills the cells of ``fills``."""
 
     name: str
     threads: int
     steps: tuple[dict[str, Any], ...]
     call: str = "best"
     once: bool = False
-    """In the first round only."""
+    """Whether to run in the first round only."""
     fills: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """By step: scenario and text of its cells; the first pass fills the first, those of the steady state the second."""
+    """By step, the scenario and text of its cells: the first is for the first pass, the second for the steady state."""
 
 
 def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: str = "") -> list[Job]:
@@ -83,7 +83,7 @@ def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: 
 
 
 def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, alone: bool) -> list[Job]:
-    """One process for what needs no fresh caches: the long document comes first, new words are new anyway."""
+    """One process for scenarios that need no fresh caches: the long document comes first, new words are always new."""
     steps: list[dict[str, Any]] = []
     fills: dict[str, tuple[tuple[str, str], ...]] = {}
     for scenario, name in (("long-document", "one document"), ("new-words", "new words")):
@@ -113,7 +113,7 @@ def _passes(inputs: Inputs, name: str, repeats: int) -> dict[str, Any]:
 
 
 def figures_of(job: Job, engine: str, outcome: Outcome, inputs: Inputs, scenarios: Sequence[str]) -> list[Figure]:
-    """The cells that a process filled."""
+    """The figures for the cells that a process filled."""
     opened = outcome.opened
     if not opened:
         return []

@@ -1,4 +1,4 @@
-"""What each engine opens for a vocabulary: the tokenizer.json, a rank file with its pattern, or why there is none."""
+"""The files that each engine opens for a vocabulary, or the reason why it cannot open it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ..inputs.texts import shared_directory
 __all__ = ["NINE", "find_any", "prepare"]
 
 NINE = ("gpt2", "llama3", "qwen", "cl100k_base", "o200k_base", "llama2", "mistral", "bert-cased", "t5-small")
-"""The vocabularies that are measured by default."""
+"""The vocabularies measured by default."""
 
 # Published as a SentencePiece model, which only our conversion and gigatoken read.
 _MODELS = {"mistral": "mistral-v3/tokenizer.model"}
 
 
 def find_any(spec: str, directory: str) -> Vocabulary:
-    """A vocabulary by name or path; of profiles and of what the references do not open, the tokenizer.json of it.
+    """Find a vocabulary by name or path. A source that the references do not open is converted to a tokenizer.json.
 
-    That is put into `directory`.
+    The tokenizer.json goes into `directory`.
     """
     shared = shared_directory()
     name = Path(spec).stem
@@ -52,7 +52,7 @@ def find_any(spec: str, directory: str) -> Vocabulary:
 
 
 def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:
-    """The files of a vocabulary, as the measuring processes want them; what must be made is put into ``directory``."""
+    """The files of a vocabulary for the measuring processes; files made for them go into ``directory``."""
     if vocabulary.kind == "xerv":
         return {"dat": str(vocabulary.path), "vocabulary": _plain(vocabulary)}
     files: dict[str, Any] = {
@@ -67,7 +67,7 @@ def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:
         files["tiktoken"] = _tiktoken_of_json(vocabulary, directory)
     if vocabulary.kind != "tiktoken":
         return files
-    # tokenizers and its like read no rank files: they get the tokenizer.json that our conversion makes of one.
+    # Libraries such as tokenizers read no rank files: they get the tokenizer.json that our conversion makes.
     path = os.path.join(directory, f"{vocabulary.name}.json")
     vocabulary.open_ours().save(path)
     files["json"] = path
@@ -95,10 +95,10 @@ def _plain(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _tiktoken_of_json(vocabulary: Vocabulary, directory: str) -> dict[str, Any] | str:
-    """A tiktoken.Encoding of a byte-level tokenizer.json, the id of each token taken for its rank; or why not.
+    """The arguments of a tiktoken.Encoding for a byte-level tokenizer.json, ids as ranks; or why it is impossible.
 
-    This is right where ids are in order of merging and pieces are looked up whole first; the benchmark compares ids
-    before it believes it.
+    The result is right if ids are in the order of merging and pieces are looked up whole first. The benchmark compares
+    ids before it uses it.
     """
     if find_spec("tiktoken") is None:
         return "tiktoken is not installed"

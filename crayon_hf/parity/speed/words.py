@@ -1,4 +1,4 @@
-"""Words that are all new: no two of a text are alike, and no cache has seen any of them."""
+"""New words: no two words of a text are alike, and no cache has seen any of them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _COUNT = len(_SYLLABLES)
 
 
 def new_words(seed: int = 0) -> Iterator[str]:
-    """Half can be pronounced, half cannot; each is made of its own number, so that none comes twice.
+    """Yield words forever: half can be pronounced, half cannot. Each encodes its own number, so none repeats.
 
-    The numbers are multiplied by a constant that has no divisor in common with how many there are, which makes
-    neighbours unlike and keeps them apart.
+    The numbers are multiplied by a constant that is coprime to their count. So the words stay distinct, and neighbours
+    are unlike.
     """
     number = seed * 7_919 + 1
     while True:
         mixed = number * 61_803_401 % (_COUNT * _COUNT)
         yield _SYLLABLES[mixed // _COUNT] + _SYLLABLES[mixed % _COUNT] + ("" if number % 3 else _PAIRS[number % 97])
         high, low = divmod(number * 2_654_435_761 % len(_LETTERS) ** 2, len(_LETTERS))
-        # An odd number of letters, where the others have an even one.
+        # An odd number of letters, while the other words have an even one.
         yield _LETTERS[high] + _LETTERS[low] + _LETTERS[(high * 31 + low) % len(_LETTERS)][: 1 + 2 * (number // 2 % 2)]
         number += 1
 
 
 def write_new_words(path: str, size: int, seed: int = 0) -> None:
-    """A file of about ``size`` bytes of them, with a space between."""
+    """Write a file of about ``size`` bytes of new words, separated by spaces."""
     words = new_words(seed)
     left = size
     with open(path, "w", encoding="ascii") as out:

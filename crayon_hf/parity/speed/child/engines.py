@@ -1,4 +1,4 @@
-"""The contestants: how each engine opens a vocabulary, and its calls, with its own means to set threads."""
+"""The contestants: how each engine opens a vocabulary, sets its threads, encodes and decodes."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ Documents = list[str]
 
 
 class CannotOpenError(SkippedError):
-    """An engine that cannot open a vocabulary; the message says why."""
+    """The engine cannot open the vocabulary; the message says why."""
 
 
 class Call(NamedTuple):
-    """One way to ask an engine for the ids of many documents."""
+    """One call of an engine that encodes many documents."""
 
     name: str
     gives: str
     run: Callable[[Documents], Any]
     rows: Callable[[Any], Iterable[bytes]]
-    """The ids of each document as 32-bit numbers, of what ``run`` returned; never timed."""
+    """The ids of each document as 32-bit numbers, from the result of ``run``; never timed."""
 
 
 class Contestant(NamedTuple):
-    """An engine with a vocabulary open."""
+    """An engine with an open vocabulary."""
 
     best: Call
-    """Its own interface: the fastest of its batch calls."""
+    """The fastest of the engine's own batch calls."""
     lists: Call
-    """The same as lists of ints."""
+    """The fastest batch call that returns lists of ints."""
     short: Callable[[str], Sequence[int]]
     decode_name: str
     decode: Callable[[list[list[int]]], Sequence[str | bytes]]
 
 
 def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
-    """Open a vocabulary. ``files`` is what ``..vocabularies`` prepared; ``module:function`` stands in for an engine."""
+    """Open a vocabulary. ``files`` comes from ``..vocabularies.prepare``; its ``stand_in`` replaces the engine."""
     if files.get("stand_in"):
         module, _, function = files["stand_in"].partition(":")
         opened = getattr(import_module(module), function)(_argument(engine, files))
@@ -54,7 +54,7 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _argument(engine: str, files: dict[str, Any]) -> Any:
-    """Ours is made from a Vocabulary, as in every comparison; a peer gets the path."""
+    """The argument of a substitute: a Vocabulary for ours, as in every comparison; the path for a peer."""
     if engine != "crayon":
         return files["json"]
     from pathlib import Path
@@ -63,7 +63,7 @@ def _argument(engine: str, files: dict[str, Any]) -> Any:
     return import_module("crayon_hf.parity.compare.references").Vocabulary(**{**plain, "path": Path(plain["path"])})
 
 
-# -- rows: what a call returned, as bytes of 32-bit ids, document by document
+# -- rows: the result of a call, as bytes of 32-bit ids, document by document
 
 
 def _cut(flat: Any, ends: Iterable[int]) -> Iterable[bytes]:
@@ -100,7 +100,7 @@ def _crayon(opened: Any, threads: int) -> Contestant:
     def decode(ids: list[list[int]]) -> Any:
         try:
             return opened.decode_batch(ids, skip_special_tokens=False, threads=threads)
-        except TypeError:  # a stand-in
+        except TypeError:  # a substitute
             return opened.decode_batch(ids, skip_special_tokens=False)
 
     return Contestant(
@@ -134,7 +134,7 @@ def _open_crayon(files: dict[str, Any], threads: int) -> Contestant:
 
 def _open_tokenizers(files: dict[str, Any], threads: int) -> Contestant:
     opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
-    if not hasattr(opened, "encode_batch_fast"):  # 1.0 is what is installed
+    if not hasattr(opened, "encode_batch_fast"):  # version 1.0 is installed
         return _open_prerelease(files, threads)
     call = Call(
         "encode_batch_fast, ids",
@@ -167,7 +167,7 @@ def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _auto(package: str, directory: str) -> Contestant:
-    """An AutoTokenizer: calling it is its interface, stock and ours alike."""
+    """An AutoTokenizer, stock or ours, whose interface is calling it."""
     opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
     call = Call(
         "tokenizer(texts)",
@@ -229,7 +229,7 @@ def _open_gigatoken(files: dict[str, Any], threads: int) -> Contestant:
         opened = tokenizer.from_tiktoken(ranks["path"])
     else:
         opened = tokenizer(files["json"])
-    parallel = threads > 1  # how many: RAYON_NUM_THREADS
+    parallel = threads > 1  # RAYON_NUM_THREADS sets the number
 
     def rows(result: Any) -> Iterable[bytes]:
         awkward = import_module("awkward")
@@ -294,7 +294,7 @@ def _open_tokie(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _open_xerv(files: dict[str, Any], threads: int) -> Contestant:
-    """CRAYON's ``CrayonVocab`` on the CPU, of a version 2 cartridge."""
+    """CRAYON's ``CrayonVocab`` on the CPU, with a version 2 cartridge."""
     opened = import_module("crayon").CrayonVocab(device="cpu")  # threads: OMP_NUM_THREADS
     opened.load_profile(files["dat"])
     call = Call("tokenize", "lists", opened.tokenize, _rows_of_lists)
@@ -302,7 +302,7 @@ def _open_xerv(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
-    """Our ``CrayonVocab`` that gives CRAYON's ids."""
+    """Our ``CrayonVocab``, set to give CRAYON's ids."""
     opened = import_module("crayon_hf").CrayonVocab(device="cpu", compat="xerv")
     opened.load_profile(files["dat"])
     return Contestant(
@@ -315,19 +315,19 @@ def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _open_tokenize(files: dict[str, Any], threads: int) -> Contestant:
-    """The same, called as CRAYON is."""
+    """Our ``CrayonVocab``, with the interface of CRAYON."""
     vocab = _open_vocab(files, threads)
     return vocab._replace(best=vocab.lists)
 
 
 def _plain(encode: Any, name: str, threads: int) -> Contestant:
-    """A stand-in for a peer: a function from documents to lists of ids."""
+    """A substitute for a peer: a function from documents to lists of ids."""
     call = Call(name, "lists", encode, _rows_of_lists)
     decode = getattr(encode, "decode", None) or (lambda ids: ["" for _ in ids])
     return Contestant(call, call, lambda text: encode([text])[0], "decode", decode)
 
 
-# By name: what is installed to have it, and how it is opened.
+# By name: the distribution to install, and the function that opens a vocabulary.
 ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
     "crayon": ("crayon-hf", _open_crayon),
     "tokenizers": ("tokenizers", _open_tokenizers),
@@ -343,6 +343,6 @@ ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
     "tokenize": ("crayon-hf", _open_tokenize),
 }
 _OF_CRAYON = ("crayon", "tokenize", "xerv", "xerv-5.7")
-"""Those that open a version 2 cartridge."""
+"""The engines that open a version 2 cartridge."""
 MODULES = {"xerv-crayon": "crayon"}
-"""By what is installed, where its module is called otherwise."""
+"""The modules of distributions whose module has another name."""

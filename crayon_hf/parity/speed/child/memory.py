@@ -1,4 +1,4 @@
-"""What this process occupies, in MB (of 1,000,000 bytes)."""
+"""The memory of this process, in MB (of 1,000,000 bytes)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["forget_peak", "give_back", "occupied", "peak"]
 
 
 def occupied() -> dict[str, float] | None:
-    """Resident memory, what no other process shares of it, and what of that is not a clean page of a file.
+    """Resident memory, the part not shared with other processes, and that part without clean file pages.
 
-    None where the system does not say.
+    None if the system does not report it.
     """
     try:
         with open("/proc/self/smaps_rollup", encoding="ascii") as stream:
@@ -29,20 +29,20 @@ def occupied() -> dict[str, float] | None:
 
 
 def forget_peak() -> None:
-    """From now on `peak` is that of what follows."""
+    """Reset `peak`: it then measures from now on."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
         stream.write("5")
 
 
 def peak() -> float | None:
-    """The most resident memory of this process. None where the system does not say."""
+    """The most resident memory of this process. None if the system does not report it."""
     with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as stream:
         return next((int(line.split()[1]) * 1024 / 1e6 for line in stream if line.startswith("VmHWM:")), None)
     return None
 
 
 def give_back() -> None:
-    """What is free goes back to the system; with glibc only."""
+    """Return free memory to the system; works with glibc only."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,8 +1,8 @@
-"""The loop of a process that does tasks: it says when each begins and what came of it, a line of JSON each.
+"""The loop of a process that does tasks. It reports the beginning and the result of each as a line of JSON.
 
-A task that takes longer than its limit ends the process, with a traceback of each thread on the standard error: native
-code cannot be interrupted otherwise. The parent (`..processes.run_tasks`) sees which task that was, and another process
-does those behind it.
+A task that exceeds its limit ends the process, with a traceback of each thread on the standard error: native code
+cannot be interrupted otherwise. The parent (`..processes.run_tasks`) sees which task that was, and another process does
+the remaining ones.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from typing import Any
 __all__ = ["OPENING", "SkippedError", "Task", "serve"]
 
 OPENING = "opening"
-"""What a process does before its first task."""
+"""The name of the step before the first task."""
 
 Task = dict[str, Any]
-"""Its ``name``, its ``limit`` in seconds, and what it is about."""
+"""A task's ``name``, its ``limit`` in seconds, and its parameters."""
 Result = dict[str, Any]
 Say = Callable[..., None]
 Begin = Callable[[dict[str, Any], Say], tuple[Result, Callable[[Task], Result]]]
 
 
 class SkippedError(Exception):
-    """A task that cannot be done here; the text says why."""
+    """A task that this process cannot do; the text says why."""
 
 
 def serve(begin: Begin) -> int:
     """Do the tasks of the job on the standard input.
 
-    `begin` gets the job and a function that notes how far a task is; it returns what is to be said of the opening, and
-    the function that does a task. A task that lost its device ends the process: the next one gets another.
+    `begin` gets the job and a function that reports progress within a task. It returns facts about the opening, and the
+    function that does a task. A task that lost its device ends the process: the next task gets another one.
     """
     faulthandler.enable()
     job: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # output that libraries print is not an answer
     ending = time.monotonic() + job["seconds"]
     limit: float = job["limit"]
 
@@ -86,5 +86,5 @@ def serve(begin: Begin) -> int:
 
 
 def said(error: Exception) -> str:
-    """An error in one line."""
+    """The error in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]

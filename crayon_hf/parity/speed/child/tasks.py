@@ -1,4 +1,4 @@
-"""The steps of one measuring process: open a vocabulary, then each step of the job."""
+"""The steps of one measuring process: open a vocabulary, then do each step of the job."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .serve import Result, Task, serve
 __all__ = ["main"]
 
 WARMING = ["a"] * 64
-"""What is encoded before anything is timed: a process imports NumPy and starts its threads once."""
+"""Encoded before anything is timed: it makes a process import NumPy and start its threads."""
 DOCUMENT, BATCH = 2048, 16_000_000
-"""Bytes of a document of a plain text, and of the documents of one call."""
+"""Bytes of a document of a plain text, and of all documents of one call."""
 
 
 def main() -> int:
     """Do the job that stdin describes."""
     serve(_begin)
-    # What libraries do at exit is not measured, and an engine's threads must not keep a process alive.
+    # Libraries' exit handlers are not measured, and an engine's threads must not keep a process alive.
     os._exit(0)
 
 
@@ -47,7 +47,7 @@ def _begin(job: dict[str, Any], say: Callable[..., None]) -> tuple[Result, Calla
     for module in ("numpy", "awkward") if engine == "gigatoken" else ("numpy",):
         with contextlib.suppress(ImportError):  # most import it in their first call
             import_module(module)
-    if files.get("directory"):  # it is imported in the moment it is asked for, which is not opening
+    if files.get("directory"):  # importing is lazy, and is not part of opening
         for package in dict.fromkeys(("transformers", distribution)):
             getattr(import_module(_module(package)), "AutoTokenizer", None)
     gc.collect()
@@ -81,7 +81,7 @@ def _version(distribution: str) -> str:
 
 
 def _grown(before: dict[str, float] | None) -> dict[str, float] | None:
-    """What the process occupies, and how much of it came since ``before``."""
+    """The memory of the process now, and its growth since ``before``."""
     give_back()
     now = occupied()
     if now is None or before is None:
@@ -96,13 +96,12 @@ def _documents(step: dict[str, Any]) -> Any:
 
 
 def _batches(step: dict[str, Any]) -> Iterable[list[str]]:
-    """The documents of a step: all at once, or, of a plain text, of 16 MB at a time, which are read when it is their
-    turn."""
+    """The documents of a step: all at once, or for a plain text 16 MB at a time, read when they are needed."""
     return [_documents(step)] if step["path"].endswith(".json") else _Batches(step["path"])
 
 
 class _Batches:
-    """Documents of at most 2,048 bytes, cut between characters, again in each pass."""
+    """Documents of at most 2,048 bytes, cut between characters, read anew in each pass."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -116,7 +115,7 @@ class _Batches:
                     end = min(at + DOCUMENT, len(data))
                     while end < len(data) and data[end] & 0xC0 == 0x80:
                         end -= 1
-                    if end == len(data) == BATCH:  # the next one begins with it
+                    if end == len(data) == BATCH:  # the next batch begins with this document
                         break
                     docs.append(data[at:end].decode())
                     at = end
@@ -127,7 +126,7 @@ class _Batches:
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds by the clock and of the processor."""
+    """Wall-clock and processor time of `work`, in seconds."""
     gc.collect()
     gc.disable()
     cpu = time.process_time()
@@ -159,7 +158,7 @@ def _passes(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, b
 
 
 def _trimmed(engine: str) -> dict[str, float] | None:
-    """What the process occupies when the engine, if it can, and the allocator have given back what they keep."""
+    """The memory of the process after the engine, if it can, and the allocator have released their reserves."""
     distribution = ENGINES[engine][0] if engine in ENGINES else ""
     trim = getattr(import_module(_module(distribution)), "trim", None) if distribution else None
     if trim is not None:
@@ -187,7 +186,7 @@ def _ids(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, befo
 
 
 def _decoded(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    """What decoding gives, for comparison."""
+    """Write digests of the decoded texts, for comparison."""
     rows = contestant.decode(_documents(step))
     with open(step["to"], "wb") as out:
         for row in rows:
@@ -218,7 +217,7 @@ def _short(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, be
 
 
 def _memory(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    """After so many MB of words that are all new; and what a second process adds while this one is open."""
+    """Memory after the given MB of entirely new words, and the memory that a second process adds meanwhile."""
     after: list[dict[str, Any]] = []
     started, size = time.monotonic(), 0
     with open(step["path"], encoding="ascii") as stream:
