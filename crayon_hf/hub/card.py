@@ -1,11 +1,11 @@
 """The model card of a published tokenizer: its README.md.
 
-Ours is one part of it, between two comments, and is replaced by the next `publish`. Around it, and in the metadata,
-everything stays as its author wrote it: ours fills what is missing there and adds tags.
+crayon-hf's part of it is between two comments, and the next `publish` replaces it. All else, metadata included, stays
+as its author wrote it; crayon-hf only adds missing metadata and tags.
 
-``library_name`` is ``crayon-hf`` in a repository that is a tokenizer alone. The Hub shows code for a library that it
-knows, and for ``transformers`` that code opens a model: it would fail where there are no weights. In the repository of
-a model (it has a ``config.json``) none is filled in: the Hub finds out itself what opens it, and goes on doing so.
+``library_name`` is ``crayon-hf`` in a repository that holds a tokenizer alone. The Hub shows code for a library that it
+knows, and for ``transformers`` that code opens a model, so it would fail without weights. In the repository of a model
+(it has a ``config.json``) crayon-hf adds no ``library_name``: the Hub infers the library itself.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ PLOT_SVG, PLOT_PNG = "crayon-hf/speed.svg", "crayon-hf/speed.png"
 
 @dataclass(frozen=True)
 class Facts:
-    """What a card says of the repository, besides the report."""
+    """Facts about the repository that the report does not have."""
 
     repo: str
     revision: str | None = None
-    """What has to be asked for to get it; None for the main branch."""
+    """The revision that users must ask for; None for the main branch."""
     base: str | None = None
-    """The tokenizer that this is, by the name of where it comes from."""
+    """The name of the tokenizer that this one was made from."""
     vocab_size: int = 0
     is_model: bool = False
-    """Whether the repository has a model, too."""
+    """Whether the repository also has a model."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What is filled in where the card does not have it: ``license``, ``base_model`` and so on."""
+    """Metadata to add where the card lacks it: ``license``, ``base_model`` and so on."""
 
 
 def make_card(existing: str | None, facts: Facts, report: Report) -> str:
-    """The README.md: `existing`, if there is one, with our part put in or replaced.
+    """Return the README.md: `existing`, if any, with our part added or replaced.
 
-    CrayonError when something of it would be lost: metadata that cannot be read, or one of our two comments without
+    CrayonError if the change would lose something: for metadata that cannot be read, or one of our two comments without
     the other.
     """
     fill = {"library_name": None if facts.is_model else LIBRARY, **facts.metadata}
@@ -75,13 +75,13 @@ def make_card(existing: str | None, facts: Facts, report: Report) -> str:
 
 
 def _placed(body: str, ours: str, newline: str) -> str:
-    """`body` with our part in place of the former one, or at its end."""
+    """`body` with our part replaced, or appended."""
     begins, ends = list(_BEGIN.finditer(body)), list(_END.finditer(body))
     if len(begins) == len(ends) == 1 and begins[0].end() <= ends[0].start():
         return body[: begins[0].start()] + ours + body[ends[0].end() :]
     if begins or ends:
         raise CrayonError(
-            "README.md: the comments around crayon-hf's part are not one pair: remove them, or what is left of them "
+            "README.md: the comments around crayon-hf's part are not one pair: remove them, or the remaining one "
             f"({len(begins)} of {BEGIN[:25]}..., {len(ends)} of {END})"
         )
     text = body.rstrip()
@@ -111,9 +111,9 @@ def _our_part(facts: Facts, report: Report) -> str:
 def _what_it_is(facts: Facts, report: Report) -> str:
     base = f" It is the tokenizer of {escaped(facts.base)}." if facts.base else ""
     return (
-        f"A tokenizer of {count(facts.vocab_size)} ids in two forms.{base} `tokenizer.json` is what stock "
-        "`transformers` and `tokenizers` open. `tokenizer.dat` is its *cartridge*: the same, compiled once by "
-        "crayon-hf, mapped into memory and used in place. "
+        f"A tokenizer of {count(facts.vocab_size)} ids in two forms.{base} Stock `transformers` and `tokenizers` open "
+        "`tokenizer.json`. `tokenizer.dat` is its *cartridge*: the same, compiled once by crayon-hf, mapped into "
+        "memory and used in place. "
         f"Its ids are those of `{_code(report.reference.name)}`."
     )
 
@@ -126,12 +126,12 @@ def _use(facts: Facts) -> Iterable[str]:
         'ids = tokenizer("Hello, world!").input_ids',
     )
     yield (
-        "With crayon-hf, whose `AutoTokenizer` takes the place of that of `transformers`. The package index does not "
-        "have crayon-hf yet: in a clone of its repository, this compiles and installs it."
+        "With crayon-hf, whose `AutoTokenizer` replaces that of `transformers`. The package index does not have "
+        "crayon-hf yet: in a clone of its repository, this compiles and installs it."
     )
     yield _block("sh", install_command("transformers", "hub"))
     yield _block("python", "from crayon_hf import AutoTokenizer", *lines)
-    yield "With `transformers` alone, which reads `tokenizer.json` and no cartridge:"
+    yield "With `transformers` alone, which reads `tokenizer.json` and ignores the cartridge:"
     yield _block("python", "from transformers import AutoTokenizer", *lines)
 
 
@@ -195,7 +195,7 @@ def _speed(report: Report) -> Iterable[str]:
 
 
 def _in_words(report: Report) -> str:
-    """What the plot shows, for who does not see it."""
+    """The content of the plot in words, as its alternative text."""
     ratios: dict[str, list[float]] = {}
     for speed in report.speeds:
         if speed.ratio is not None:
@@ -204,14 +204,14 @@ def _in_words(report: Report) -> str:
         f"{scenario} {ratio(min(each))}" + (f" to {ratio(max(each))}" if len(each) > 1 else "")
         for scenario, each in ratios.items()
     ]
-    return f"How many times as fast as {report.reference.name} crayon-hf is: {', '.join(told) or 'not measured'}"
+    return f"Speedup of crayon-hf over {report.reference.name}: {', '.join(told) or 'not measured'}"
 
 
 def _verify(facts: Facts, report: Report) -> Iterable[str]:
     name = facts.repo.rpartition("/")[2]
     spec = f"{facts.repo}@{facts.revision}" if facts.revision else facts.repo
     yield (
-        "The first line checks every byte of the cartridge, and that it says what `tokenizer.json` says; the second "
+        "The first line checks every byte of the cartridge, and that it agrees with `tokenizer.json`; the second "
         "shows the certificate; the third repeats the comparison on this machine."
     )
     yield _block(
@@ -229,12 +229,12 @@ def _verify(facts: Facts, report: Report) -> Iterable[str]:
 
 
 def _code(value: str) -> str:
-    """Text that stands between backticks: what would end that is replaced."""
+    """Text for use between backticks, with all characters replaced that could end the code."""
     return re.sub(r"[^ -\[\]-_a-{}~]", "?", " ".join(value.split())) or "?"
 
 
 def _block(language: str, *lines: str) -> str:
-    """Code; no line of it is one of our comments."""
+    """A code block, none of whose lines is one of our comments."""
     block: str = fenced("\n".join(visible(line).replace(BEGIN[:14], "<!--") for line in lines), language)
     return block
 

@@ -1,9 +1,8 @@
 """The metadata of a model card: the YAML between two lines ``---`` at the beginning of a README.md.
 
-What somebody wrote there stays as it is, to the byte: keys that are missing are put before it, tags into its list.
-Nothing is parsed and written anew, since the Hub reads another version of YAML than Python does: ``language: no`` would
-become ``false``. What cannot be edited that way is refused, not guessed: the result is parsed, and has to be the old
-metadata and what was added.
+The author's text stays as it is, to the byte: missing keys are put before it, and tags into its list. The YAML is not
+parsed and rewritten, since the Hub reads another version of YAML than Python does: ``language: no`` would become
+``false``. An edit that fails is refused: the result is parsed, and must equal the old metadata with the additions.
 """
 
 from __future__ import annotations
@@ -14,45 +13,44 @@ from typing import Any, NamedTuple
 
 from crayon_hf.errors import CrayonError
 
-# The same extent as the Hub and its client give it.
+# Delimited as the Hub and its client do.
 _BLOCK = re.compile(r"\A(\s*---(?:\r\n|\r|\n))(.*?)((?:\r\n|\r|\n)---[ \t]*(?:\r\n|\n|\Z))", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r|\n|\Z")
 
 
 class Card(NamedTuple):
-    """A README.md in parts, which are the whole of it."""
+    """The parts of a README.md; joined, they are the whole file."""
 
     opening: str
     """The line ``---`` above the metadata."""
     block: str | None
-    """The YAML; None where there is no metadata."""
+    """The YAML; None if the file has no metadata."""
     closing: str
     body: str
 
 
 def split(text: str) -> Card:
-    """The metadata and the text after it."""
+    """Split a README.md into its metadata and the text after it."""
     match = _BLOCK.match(text)
     return Card("", None, "", text) if match is None else Card(match[1], match[2], match[3], text[match.end() :])
 
 
 def line_end(text: str) -> str:
-    """How the lines of a text end."""
+    """The line end that a text uses."""
     match = re.search(r"\r\n|\r|\n", text)
     return match[0] if match else "\n"
 
 
 def read(text: str) -> dict[str, Any]:
-    """The metadata of a README.md; empty where there is none. CrayonError when it is not valid."""
+    """The metadata of a README.md; empty if it has none. CrayonError when it is not valid."""
     return _parsed(split(text.removeprefix("\ufeff")).block)
 
 
 def filled(block: str | None, missing: Mapping[str, Any], tags: Sequence[str], newline: str = "\n") -> str:
-    """The YAML of a card with the keys of `missing` that it does not have, and with `tags` besides its own.
+    """The YAML of a card, with the keys of `missing` that it lacks, and with `tags` besides its own.
 
-    What is None in `missing` is nothing to add.
-
-    CrayonError when the block is not valid, or is of a shape in which nothing can be added without changing the rest.
+    A key of `missing` that is None is not added. CrayonError when the block is not valid, or has a shape in which
+    nothing can be added without changing the rest.
     """
     has = _parsed(block)
     fill = {key: value for key, value in missing.items() if key not in has and value is not None}
@@ -83,7 +81,7 @@ def _parsed(block: str | None) -> dict[str, Any]:
         return {}
     try:
         value = yaml.safe_load(block)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that there is not is a ValueError
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # an impossible date is a ValueError
         raise CrayonError(f"README.md: its metadata is not YAML: repair it first: {error}") from error
     if value is None:
         return {}
@@ -107,7 +105,7 @@ def _edited(block: str, fill: Mapping[str, Any], own: Sequence[Any], more: Seque
             block = _tags_added(block, node, own, more)
     if not fill:
         return block
-    # Before the first key: what follows the last one may be a part of its value.
+    # Before the first key: lines after the last one could become part of its value.
     if root.flow_style:
         at = root.start_mark.index + 1
         return f"{block[:at]}{_flow(fill)[1:-1]}{', ' if root.value else ''}{block[at:]}"
@@ -118,7 +116,7 @@ def _edited(block: str, fill: Mapping[str, Any], own: Sequence[Any], more: Seque
 def _tags_added(block: str, node: Any, own: Sequence[Any], more: Sequence[str]) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if type(node).__name__ == "MappingNode":
-        return block  # `filled` sees that nothing was added, and refuses
+        return block  # `filled` notices that nothing was added, and refuses
     if not isinstance(node.value, list):  # a word, or nothing
         return f"{block[:start]}{' ' if start == end else ''}{_flow([*own, *more])}{block[end:]}"
     if node.flow_style:
@@ -132,7 +130,7 @@ def _tags_added(block: str, node: Any, own: Sequence[Any], more: Sequence[str]) 
 
 
 def _flow(values: Any) -> str:
-    """Of a list or a mapping."""
+    """A list or a mapping as YAML on one line."""
     import yaml
 
     dumped: str = yaml.safe_dump(values, default_flow_style=True, width=float("inf"), sort_keys=False)

@@ -1,8 +1,8 @@
-"""`publish`: a tokenizer, its cartridge and a model card into a repository of the Hub, in one commit.
+"""`publish`: upload a tokenizer, its cartridge and a model card to a repository of the Hub, in one commit.
 
-The Hub is asked first whether the account may write there. Then everything is made and checked on this machine. The
-commit names the one that it follows, so that what somebody else pushes meanwhile is not overwritten. Until it is made
-nothing of the repository has changed but that it exists.
+First the Hub is asked whether the account may write there. Then all files are made and checked on this machine. The
+commit names its parent, so it cannot overwrite a commit that was pushed meanwhile. Before the commit, nothing in the
+repository changes, except that it is created if missing.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ _NOTHING = client.Listing("", {})
 
 @dataclass(frozen=True)
 class Published:
-    """What `publish` did."""
+    """The result of `publish`."""
 
     repo: str
-    """With its namespace."""
+    """The name of the repository, with its namespace."""
     revision: str
     """The branch, or ``refs/pr/N`` of a pull request that was opened."""
     url: str | None
     """The page of the commit, or of the pull request; None after a dry run."""
     commit: str | None
-    """The commit that has the files now; None after a dry run."""
+    """The commit that now has the files; None after a dry run."""
     files: tuple[str, ...]
-    """What this call added, changed or removed; empty when the repository had all of it. After a dry run: paths."""
+    """Files that this call added, changed or removed; empty if nothing has changed. After a dry run: paths."""
     notes: tuple[str, ...] = ()
-    """What somebody should know, one line each."""
+    """Remarks for the user, one line each."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What the repository is before."""
+    """The repository before publishing."""
 
     place: client.Place
     exists: bool = False
@@ -74,7 +74,7 @@ class _Found:
 
     @property
     def readable(self) -> client.Place:
-        """What it has now: its main branch where the revision is yet to be made."""
+        """The place to read from: the main branch if the revision does not exist yet."""
         return self.place if self.has_revision else self.place._replace(revision=None)
 
 
@@ -97,29 +97,32 @@ def publish(
     """Upload a tokenizer to `repo`, with its cartridge, a model card and a parity report.
 
     Args:
-        repo: ``user/name``; ``name`` is one of your own. It is created if it is not there.
-        source: a directory or file of any kind that `crayon_hf.formats` reads, a profile, a tiktoken encoding or
+        repo: ``user/name``; ``name`` alone is a repository of your own. It is created if it does not exist.
+        source: A directory or file of any kind that `crayon_hf.formats` reads, a profile, a tiktoken encoding or
             another repository (``user/name@revision``). Without it, the tokenizer that `repo` has.
-        revision: the branch; it is created if it is not there. The main one by default.
-        private: whether a repository that is created is private; without it, as your account has it set.
-        token: by the client's rules: True and None mean the one that is logged in.
-        message: the first line of the commit.
-        create_pr: open a pull request instead of committing to the branch.
-        license: what the card's metadata says; by default what the source's card says.
-        base_tokenizer: what the card says this tokenizer is, for example the name of a repository.
-        report: a report of ``crayon-hf parity --json``, or its path. Without it, the one that `repo` has if that is of
-            this tokenizer.json and this version, else the comparison is run: a minute or two.
-        speed: whether speeds are measured and shown.
-        dry_run: a directory to write all files into, in place of the repository.
-        progress: called with a line now and then.
+        revision: The branch, created if it does not exist; by default the main one.
+        private: Whether a new repository is private; by default as your account is set.
+        token: As in the client: True and None mean the token that is logged in.
+        message: The first line of the commit.
+        create_pr: Open a pull request instead of committing to the branch.
+        license: The license in the card's metadata; by default that of the source's card.
+        base_tokenizer: The tokenizer that this one is, for the card; for example the name of a repository.
+        report: A report of ``crayon-hf parity --json``, or its path. By default the report that `repo` has, if it is
+            about this tokenizer.json and this version; else the comparison is run, which takes a minute or two.
+        speed: Whether to measure and show speeds.
+        dry_run: A directory to write all files into, instead of publishing them.
+        progress: Called with a line of text now and then.
+
+    Returns:
+        The repository, the commit and the changed files.
 
     Raises:
-        HubError: the Hub cannot be reached or refuses, or another commit was pushed meanwhile. Trying again is safe.
-            An account that may not write there learns it before the comparison.
-        CrayonError: transformers would not use the cartridge, the report does not agree fully or is of another
-            tokenizer.json, or the README.md that is there cannot be added to. Nothing was uploaded.
-        VocabularyError: the source is none, or (UnsupportedError) cannot be compiled.
-        OSError, ValueError: as usual.
+        HubError: The Hub cannot be reached or refuses, or another commit was pushed meanwhile. Trying again is safe.
+            An account without write access is refused before the comparison.
+        CrayonError: transformers would not use the cartridge, the report does not agree fully or is about another
+            tokenizer.json, or the existing README.md cannot be extended. Nothing was uploaded.
+        VocabularyError: The source is not a tokenizer, or (UnsupportedError) cannot be compiled.
+        OSError, ValueError: A file cannot be read or written, or an argument is invalid.
 
     docs/hub.md has an example.
     """
@@ -158,7 +161,7 @@ def publish(
     return _commit(files, found, private, token, message or MESSAGE, create_pr, tuple(notes), say)
 
 
-# -- what is there
+# -- the repository before
 
 
 def _check_directory(folder: str, staged: Staged) -> None:
@@ -199,7 +202,7 @@ def _look(place: client.Place, may_be_new: bool, token: str | bool | None, creat
         is_missing = isinstance(cause, errors.RepositoryNotFoundError) and not isinstance(cause, errors.GatedRepoError)
         is_missing = is_missing or (
             is_dry and cause is not None and client._status(cause) == 401
-        )  # so it is for who is not logged in
+        )  # the answer to a client that is not logged in
         if is_missing and may_be_new and not create_pr:
             return _Found(place)
         raise
@@ -211,7 +214,7 @@ def _staged(source: str | os.PathLike[str] | None, found: _Found, token: str | b
     return staging.stage_repository(found.readable, found.listing, token, own=True)
 
 
-# -- what it becomes
+# -- making the files
 
 
 def _build(
@@ -225,7 +228,7 @@ def _build(
     token: str | bool | None,
     say: Callable[[str], None],
 ) -> tuple[dict[str, bytes], list[str]]:
-    """All files by their names in the repository, and what should be known of them."""
+    """All files by their names in the repository, and remarks on them."""
     from crayon_hf import certificate
     from crayon_hf.parity.report.html import to_html
     from crayon_hf.parity.report.plots import speed_plot
@@ -264,10 +267,10 @@ def _build(
 
 
 def _compiled(staged: Staged) -> tuple[Staged, bytes]:
-    """The cartridge, and what it was compiled of.
+    """The cartridge and the source that it was compiled from.
 
-    Who opens the repository has the tokenizer.json beside it, and uses the cartridge only if that means the same. Where
-    tiktoken and ``tokenizers`` read a pattern in two ways, it is thus the ids of ``tokenizers`` that count.
+    A user's crayon-hf has the tokenizer.json beside the cartridge, and uses the cartridge only if both mean the same.
+    Where tiktoken and ``tokenizers`` read a pattern differently, the ids of ``tokenizers`` therefore count.
     """
     from crayon_hf.cartridges.cartridge_check import disagreement
 
@@ -282,7 +285,7 @@ def _compiled(staged: Staged) -> tuple[Staged, bytes]:
 
 
 def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
-    """Files of the repository that decide what ours become."""
+    """The files of the repository that ours depend on."""
     names = [name for name in (README, CONFIG, MODEL_CONFIG, REPORT_JSON) if name in found.listing.files]
     if not names:
         return {}
@@ -293,7 +296,7 @@ def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
 def _metadata(
     staged: Staged, card: str | None, is_own: bool, license: str | None, base_tokenizer: str | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """What is filled into the card's metadata, and remarks."""
+    """The metadata to add to the card, and remarks."""
     has = {} if card is None else read_metadata(card)
     notes: list[str] = []
     try:
@@ -316,7 +319,7 @@ def _metadata(
                 f"{client.library().constants.ENDPOINT}/{staged.hub_id}/blob/{staged.revision}/{link}"
             )
     if "license" in has:
-        values = {}  # those go together
+        values = {}  # the keys of a license belong together
     elif not values:
         notes.append("the card names no license: the source's has none, and --license was not given")
     base = base_tokenizer if _is_repository(base_tokenizer) else staged.hub_id if not is_own else None
@@ -380,7 +383,7 @@ def _commit(
         )
 
     client.call(found.place, "uploading", upload)
-    # The client leaves out what the repository's .gitignore names, and says nothing.
+    # The client skips files that the repository's .gitignore names, without an error.
     if ignored := [each.path_in_repo for each in additions if getattr(each, "_should_ignore", False)]:
         raise HubError(f"{found.place}: its .gitignore excludes {', '.join(ignored)}: remove that line, and try again")
     info = client.call(found.place, "committing", commit, again=False)
@@ -405,12 +408,12 @@ def _created(
     if not at.exists:
         raise HubError(f"{place.repo}: it was created, but the Hub does not have it: try again")
     if at.listing.files.keys() & files.keys():
-        raise HubError(f"{place.repo}: somebody else created it meanwhile, and it has files: try again")
+        raise HubError(f"{place.repo}: it was created by another account meanwhile, and has files: try again")
     return replace(at, place=place, has_revision=place.revision in (None, "main"))
 
 
 def _is_same(data: bytes, digest: str | None) -> bool:
-    """Whether a file of the Hub has these bytes, by the digest that the Hub gives for it."""
+    """Whether a file on the Hub has these bytes, by its digest in the Hub's listing."""
     if digest is None:
         return False
     if len(digest) == 64:

@@ -1,4 +1,4 @@
-"""`pull`: a repository's tokenizer becomes a profile."""
+"""`pull`: make a profile of a repository's tokenizer."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Pulled(NamedTuple):
     cartridge: Path
     source: Path
     origin: str
-    """``"repository"``: the repository's own cartridge; ``"compiled"``: it was compiled here."""
+    """``"repository"``: the repository's own cartridge; ``"compiled"``: compiled on this machine."""
     reason: str | None
-    """Why it was compiled here."""
+    """Why it was compiled on this machine."""
     changed: bool = True
-    """False when the profile was there already, just so."""
+    """False if the profile already existed, with the same content."""
 
 
 class _Content(NamedTuple):
@@ -50,22 +50,35 @@ def pull(
     directory: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> Pulled:
-    """Make a profile of a repository on the Hub: ``user/name`` or ``user/name@revision``.
+    """Make a profile of a repository on the Hub.
 
-    The profile is named `name` (by default like the repository) and stored in `directory` (by default the first entry
-    of ``CRAYON_PROFILE_DIR``, else ``~/.cache/xerv/crayon/profiles``). The repository's cartridge is used if it is
-    whole and agrees with its ``tokenizer.json``; otherwise the tokenizer is compiled here. Pulling the same again
-    changes nothing. `force` replaces a profile of that name from elsewhere.
+    The repository's cartridge is used if it is intact and agrees with its ``tokenizer.json``; otherwise the tokenizer
+    is compiled here. Pulling the same again changes nothing. docs/hub.md has an example.
 
-    HubError for any failure of the Hub, its cache or the directory; an existing profile is then unchanged.
-    UnsupportedError for a tokenizer that is not native, VocabularyError for a malformed one, ImportError without
-    ``huggingface_hub``, ValueError for a wrong name or directory. docs/hub.md has an example.
+    Args:
+        repo: ``user/name`` or ``user/name@revision``.
+        revision: A branch, tag or commit; by default the main branch.
+        name: The name of the profile; by default that of the repository.
+        token: As in the client: True and None mean the token that is logged in.
+        directory: Where to store the profile; by default the first entry of ``CRAYON_PROFILE_DIR``, else
+            ``~/.cache/xerv/crayon/profiles``.
+        force: Whether to replace a profile of that name from another source.
+
+    Returns:
+        The profile: its name, origin and files.
+
+    Raises:
+        HubError: The Hub, its cache or the directory failed. An existing profile is unchanged.
+        UnsupportedError: The tokenizer is not native.
+        VocabularyError: The tokenizer is malformed.
+        ImportError: ``huggingface_hub`` is not installed.
+        ValueError: A name or the directory is invalid.
     """
     place = client.parse(repo, revision)
     profile = place.repo.rpartition("/")[2] if name is None else name
     check_name(profile)
     if directory is not None and not os.fspath(directory):
-        raise ValueError("the name of the directory is empty")  # which would be the working directory
+        raise ValueError("the name of the directory is empty")  # it would mean the working directory
     store = Store(default_directory() if directory is None else directory)
     store.check(profile, place.repo, force)  # before anything is downloaded
     listing = client.listing(place, token)
@@ -81,14 +94,14 @@ def pull(
 
 
 def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
-    """The files that the profile is made of; the first one is that of the vocabulary."""
+    """The files that make the profile; the first one has the vocabulary."""
     from crayon_hf.formats.recognise import candidates
     from crayon_hf.formats.sidecar_files import FILES
 
     present = sorted(name for name in listing.files if "/" not in name)
     first = next(candidates(str(place), present), None)
     if first is None or first.endswith(".dat"):
-        where = "the cache has" if listing.is_offline else "there is"
+        where = "the cache has" if listing.is_offline else "the repository has"
         instead = ", and a cartridge alone cannot be checked" if CARTRIDGE in present or first else ""
         raise HubError(f"{place}: {where} no tokenizer.json and no other vocabulary that crayon-hf reads{instead}")
     if first == JSON:
@@ -121,8 +134,8 @@ def _content(place: client.Place, listing: client.Listing, folder: str, names: l
 
 
 def _refusal(cartridge: bytes, source: bytes) -> str | None:
-    """Why the cartridge is not that of the source; None if it is. CartridgeError for one that is not whole."""
-    engine = _core.Engine.from_bytes(cartridge)  # which verifies it whole
+    """Why the cartridge does not fit the source; None if it does. CartridgeError for a damaged cartridge."""
+    engine = _core.Engine.from_bytes(cartridge)  # verifies all of it
     return cartridge_check.disagreement(engine, sha256(source).hexdigest(), source)
 
 
@@ -130,7 +143,7 @@ def _converted(place: client.Place, folder: str, name: str) -> _Content:
     from crayon_hf.formats import convert
     from crayon_hf.formats.repository import cartridge_of
 
-    # A vocab.json is told from its directory; any other file by itself, whatever else the client's cache has there.
+    # A vocab.json is recognised by its directory, any other file by itself, whatever else the client's cache has there.
     try:
         converted = convert(os.path.join(folder, name))
         cartridge = cartridge_of(converted)

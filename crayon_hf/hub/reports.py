@@ -1,4 +1,4 @@
-"""The parity report of a publication: the one that is given, the one that is there, or a new one."""
+"""The parity report of a publication: the given one, the repository's own, or a new one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Report
 
 RUN: dict[str, Any] = {}
-"""How large the comparison is, in the words of `make_report`; what is not here is as it is there."""
+"""Arguments of `make_report` that set the size of the comparison; empty for the defaults."""
 
 _PAUSE = 5.0
-"""Seconds between two lines of its progress."""
+"""Seconds between two lines of progress."""
 
 
 def report_of(
@@ -37,9 +37,9 @@ def report_of(
     speed: bool,
     say: Callable[[str], None],
 ) -> Report:
-    """The parity report that is published. CrayonError unless it says that this tokenizer.json agrees fully.
+    """The parity report to publish. CrayonError unless this tokenizer.json agrees fully in it.
 
-    Without `given` it is the one in the repository, if that would come out the same, else the comparison is run.
+    Without `given` it is the repository's report, if a new one would say the same; else the comparison is run.
     """
     from crayon_hf.parity.report.model import Report, ReportError
 
@@ -49,15 +49,15 @@ def report_of(
             say("the report in the repository is about this tokenizer.json and version: it is kept")
         report = kept or _run(staged, cartridge, place, speed, say)
         speed = speed or kept is not None
-        again = "this is a defect of crayon-hf, please report it with what `crayon-hf parity` says"
+        again = "this is a defect of crayon-hf: please report it with the output of `crayon-hf parity`"
     elif isinstance(given, Report):
-        report, again = given, "run `crayon-hf parity` on what you publish"
+        report, again = given, "run `crayon-hf parity` on the published source"
     else:
         try:
             report = Report.from_json(read_source(os.fspath(given)))
         except ReportError as error:
             raise CrayonError(f"{os.fspath(given)}: {error}") from error
-        again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on what you publish"
+        again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on the published source"
     if report.target.source_digest != staged.digest:
         raise CrayonError(
             f"the parity report is about another tokenizer.json (SHA-256 {report.target.source_digest[:16]}..., not "
@@ -79,7 +79,7 @@ def report_of(
 
 
 def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | None:
-    """The report that is in the repository, if running it again would say the same: so that the same is no commit."""
+    """The repository's report, if a new run would say the same. Keeping it avoids a commit without a change."""
     from crayon_hf.parity.report.model import Report, ReportError
 
     try:
@@ -91,7 +91,7 @@ def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | 
 
 
 def _run(staged: Staged, cartridge: bytes, place: client.Place, speed: bool, say: Callable[[str], None]) -> Report:
-    """The comparison, with the very files that are published."""
+    """Run the comparison with the very files to be published."""
     from crayon_hf.parity.report.run import make_report
 
     with tempfile.TemporaryDirectory(prefix="crayon-publish-") as directory:
@@ -106,7 +106,7 @@ def _run(staged: Staged, cartridge: bytes, place: client.Place, speed: bool, say
 
 
 def _seldom(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say`, for what is said many times a second."""
+    """`say` for progress that is reported many times a second: most lines are dropped."""
     said = time.monotonic()
 
     def maybe(line: str) -> None:

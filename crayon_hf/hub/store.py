@@ -1,18 +1,19 @@
-"""The profiles that were pulled, in one directory of the search path.
+"""The pulled profiles, in one directory of the search path.
 
 Layout::
 
     NAME.json, NAME.dat        relative symbolic links into .pulled, or copies where the system has no links
-    .pulled/<digest>/          tokenizer.json, tokenizer.dat and record.json, whose SHA-256 is the name: where the two
-                               come from, and their own digests. Never changed once it is there
-    .pulled/lock               held by who changes any of this; the system lets go of it when a process dies
+    .pulled/<digest>/          tokenizer.json, tokenizer.dat, and record.json with their origin and digests. The name is
+                               the SHA-256 of record.json. Immutable
+    .pulled/lock               held by the process that changes the directory; released when it dies
 
-A directory is staged beside its place, on the disk before it is renamed; then NAME.json is replaced, then NAME.dat.
-Whoever opens the profile between those two finds a cartridge of another source, and compiles the source, which is the
-new one whole (`sources.open_found`). What is staged while nobody holds the lock was left by a process that died.
+A new directory is written to disk under a temporary name and then renamed; then NAME.json is replaced, then NAME.dat. A
+process that opens the profile between these two steps finds a cartridge of another source. It then compiles the source,
+which is the new one (`sources.open_found`). Temporary files found by the holder of the lock were left by a process that
+died.
 
-A directory that no name leads to any more goes with the next pull, not with the one that replaced it: somebody may have
-followed the link and not have opened the file yet.
+A directory without a link is removed by the next pull, not by the one that replaced it: another process may have
+resolved the link without having opened the file yet.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from crayon_hf.errors import HubError
 from crayon_hf.util.files import final_name, sync_directory, temporary_path, write_atomic
 
 JSON, CARTRIDGE, RECORD = "tokenizer.json", "tokenizer.dat", "record.json"
-_KINDS = {".json": JSON, ".dat": CARTRIDGE}  # in the order in which the names are replaced
+_KINDS = {".json": JSON, ".dat": CARTRIDGE}  # in the order of replacement
 
 PLACE = ".pulled"
 _INTO = re.compile(rf"{re.escape(PLACE)}[/\\]([0-9a-f]{{64}})[/\\](?:{re.escape(JSON)}|{re.escape(CARTRIDGE)})")
@@ -41,7 +42,7 @@ _LOCK_SECONDS = 60.0
 
 
 class Record(NamedTuple):
-    """Where a profile comes from. `origin` is "repository" or "compiled", `reason` says why it was compiled here."""
+    """The origin of a profile. `origin` is "repository" or "compiled"; `reason` says why it was compiled here."""
 
     repo: str
     revision: str
@@ -52,13 +53,13 @@ class Record(NamedTuple):
     """The ``sha256`` and the ``bytes`` of each file."""
 
     def write(self) -> bytes:
-        """As JSON, always the same bytes for the same record."""
+        """The record as JSON; equal records give equal bytes."""
         fields = {"schema": "crayon-hf/pulled/1", **self._asdict()}
         return json.dumps(fields, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
 class Installed(NamedTuple):
-    """A profile that is in its place. `changed` is False when it was there before, just so."""
+    """An installed profile. `changed` is False if it already existed with the same content."""
 
     cartridge: Path
     source: Path
@@ -66,24 +67,24 @@ class Installed(NamedTuple):
 
 
 def default_directory() -> Path:
-    """Where profiles are pulled to: the first entry of ``CRAYON_PROFILE_DIR``, else the user's own directory.
+    """The directory for pulled profiles: the first entry of ``CRAYON_PROFILE_DIR``, else the user's own directory.
 
     HubError for a user without a home.
     """
     override = [entry for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
     directory = Path(override[0]) if override else home_directory()
     if directory is None:
-        raise HubError("this user has no home directory: name a place with --directory or CRAYON_PROFILE_DIR")
+        raise HubError("this user has no home directory: name a directory with --directory or CRAYON_PROFILE_DIR")
     return directory
 
 
 def describe(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-    """The part of a record that says what the files are."""
+    """The part of a record that describes the files."""
     return {name: {"sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in sorted(files.items())}
 
 
 def record_of(path: str | os.PathLike[str]) -> Record | None:
-    """Where the file of a profile was pulled from; None for one that was not pulled."""
+    """The record of a profile's file; None for a file that was not pulled."""
     file = Path(path)
     kind = _KINDS.get(file.suffix)
     store = Store(file.parent)
@@ -99,9 +100,9 @@ class Store:
         self.place = self.directory / PLACE
 
     def check(self, name: str, repo: str, force: bool = False) -> None:
-        """HubError when a profile must not be called `name` here: somebody else's is, or would be found before it.
+        """HubError when the name `name` is taken here, or earlier in the search path, by a profile from elsewhere.
 
-        What is neither a file nor a link is in the way with `force`, too.
+        A directory or special file at that path is refused with `force`, too.
         """
         for suffix in _KINDS:
             path = self.directory / f"{name}{suffix}"
@@ -132,7 +133,7 @@ class Store:
                 )
 
     def install(self, name: str, record: Record, files: Mapping[str, bytes], force: bool = False) -> Installed:
-        """Put a profile in its place, in the place of what had its name. HubError; then nothing has changed.
+        """Install a profile, replacing one of its name. HubError if that fails; then nothing has changed.
 
         `files` are the contents of `JSON` and `CARTRIDGE`, which `record` describes.
         """
@@ -157,10 +158,10 @@ class Store:
             ) from error
         return Installed(paths[".dat"], paths[".json"], changed)
 
-    # -- what is there
+    # -- reading
 
     def _digest_of(self, path: Path, kind: str) -> str | None:
-        """Which directory a name leads to; None for what was not put there by a pull."""
+        """The directory that a name links to; None for a file that no pull has made."""
         if path.is_symlink():
             match = _INTO.fullmatch(os.readlink(path))
             return match[1] if match and os.readlink(path).endswith(kind) else None
@@ -173,7 +174,7 @@ class Store:
                     if record.files[kind]["sha256"] == found:
                         return digest
         except OSError:
-            pass  # not there, or not to be read
+            pass  # missing or unreadable
         return None
 
     def _digests(self) -> list[str]:
@@ -192,7 +193,7 @@ class Store:
         except (OSError, ValueError, KeyError):
             return None
 
-    # -- changing it, with the lock held
+    # -- changing, with the lock held
 
     @contextlib.contextmanager
     def _locked(self, repo: str) -> Iterator[None]:
@@ -205,7 +206,7 @@ class Store:
             raise HubError(f"{repo}: another pull is at work in {self.directory}: try again") from error
 
     def _stage(self, digest: str, files: Mapping[str, bytes]) -> bool:
-        """Have the directory `digest`, whole; True if it had to be made or mended."""
+        """Make the directory `digest` complete; True if anything was written."""
         target = self.place / digest
         if target.is_dir():
             damaged = {name: data for name, data in files.items() if not _is(target / name, data)}
@@ -225,13 +226,13 @@ class Store:
         return True
 
     def _replace(self, names: Mapping[Path, str]) -> None:
-        """Let each name lead to a file, in this order. All that needs space on the disk is done before the first."""
+        """Link each name to its file, in this order. All steps that need disk space precede the first replacement."""
         temporary = {path: Path(temporary_path(str(path))) for path in names}
         try:
             for path, leads_to in names.items():
                 try:
                     os.symlink(leads_to, temporary[path])
-                except (OSError, NotImplementedError):  # a system without links, or one that does not let us make any
+                except (OSError, NotImplementedError):  # the system has no links, or does not permit them
                     _copy(self.directory / leads_to, temporary[path])
             for path in names:
                 self._point(path, temporary[path])
@@ -245,7 +246,7 @@ class Store:
         os.replace(temporary, path)
 
     def _tidy(self, keep: set[str]) -> None:
-        """Remove what processes left that died, and the directories that no name leads to."""
+        """Remove the temporary files of processes that died, and the directories without a link."""
         with contextlib.suppress(OSError):
             for path in self.directory.iterdir():
                 if final_name(path.name) is not None and not path.is_dir():
@@ -259,7 +260,7 @@ class Store:
 
 
 def _before(directory: Path) -> list[Path]:
-    """The directories that are searched before this one; none if it is not searched at all."""
+    """The directories that the search path has before this one; none if it does not have this one."""
     places = search_path()
     real = [os.path.realpath(place) for place in places]
     where = os.path.realpath(directory)

@@ -1,4 +1,4 @@
-"""Whether a published cartridge is used: a fresh process opens the very files, with an empty cache."""
+"""Check that a published cartridge is used: a fresh process opens the very files, with an empty cache."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Use(NamedTuple):
     """How `AutoTokenizer` opened the files."""
 
     refused: str | None
-    """Why it does not use the cartridge; None when it does, or does not open the files at all."""
+    """Why it does not use the cartridge; None if it does, or if it cannot open the files at all."""
     note: str | None
-    """What the publisher should know: why it was not tried, or why it does not open the files."""
+    """A remark for the publisher: why the check was skipped, or why the files cannot be opened."""
 
 
 def check_use(files: Mapping[str, bytes]) -> Use:
-    """Open the files of a repository as a user does who has just downloaded them."""
+    """Open the files of a repository like a user who has just downloaded them."""
     if find_spec("transformers") is None:
         return Use(None, "transformers is not installed: whether AutoTokenizer uses the cartridge was not tried")
     with tempfile.TemporaryDirectory(prefix="crayon-publish-") as work:
@@ -51,9 +51,9 @@ def check_use(files: Mapping[str, bytes]) -> Use:
         said = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise CrayonError(f"a fresh process could not open what is to be published: {last[0]}") from None
+        raise CrayonError(f"a fresh process could not open the files to be published: {last[0]}") from None
     if "error" in said:
-        return Use(None, f"AutoTokenizer does not open the {JSON} that is published: {said['error'].splitlines()[0]}")
+        return Use(None, f"AutoTokenizer does not open the published {JSON}: {said['error'].splitlines()[0]}")
     report = said["report"]
     if report.get("origin") == "repository":
         return Use(None, None)

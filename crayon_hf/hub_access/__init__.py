@@ -1,1 +1,1 @@
-"""The Hub over the network: its client, and the files of a repository on this machine."""
+"""Access to the Hub over the network, and the files of a repository on this machine."""

@@ -1,8 +1,8 @@
 """All access to the Hub: through ``huggingface_hub``, with its errors as HubError.
 
 Tokens, the endpoint, the cache, resuming and offline mode are the client's own: ``HF_TOKEN``, ``HF_ENDPOINT``,
-``HF_HOME``, ``HF_HUB_OFFLINE``. What it does not do is done here: a call that fails for a reason that passes is made
-again a few times, and files are checked against the digests that the Hub gives for them (it checks their sizes alone).
+``HF_HOME``, ``HF_HUB_OFFLINE``. This module adds two things. A call that fails for a temporary reason is repeated a few
+times. And files are checked against the Hub's digests, while the client checks their sizes alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 _TRIES = 4
 
 _PATIENCE = 20.0
-"""No call is made again later than so many seconds after the first."""
+"""No call is repeated later than this number of seconds after the first."""
 
 _PASSING = (429, 500, 502, 503, 504)
 
@@ -33,7 +33,7 @@ _BLOCK = 1 << 20
 
 
 class Place(NamedTuple):
-    """A repository on the Hub, at a revision; None is its main branch."""
+    """A repository on the Hub at a revision; None is its main branch."""
 
     repo: str
     revision: str | None = None
@@ -43,10 +43,10 @@ class Place(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What a repository has at one commit: the names of its files, with their digests where they are known.
+    """The files of a repository at one commit: their names, with their digests where known.
 
-    A digest is a SHA-256 (64 hexadecimal digits) or the SHA-1 of a git blob (40). `is_offline` says that this is what
-    the client's cache has, and not what the Hub said now.
+    A digest is a SHA-256 (64 hexadecimal digits) or the SHA-1 of a git blob (40). `is_offline` means that the listing
+    comes from the client's cache, not from the Hub.
     """
 
     commit: str
@@ -55,12 +55,12 @@ class Listing(NamedTuple):
 
 
 def parse(repo: str, revision: str | None = None) -> Place:
-    """``user/name`` or ``user/name@revision``. ValueError for what is no such name, and for two revisions."""
+    """Parse ``user/name`` or ``user/name@revision``. ValueError for an invalid name, and for two revisions."""
     if not isinstance(repo, str):
         raise TypeError(f"repo is {type(repo).__name__}, expected str")
     name, at, after = repo.partition("@")
     if at and (not after or revision is not None):
-        raise ValueError(f"{repo!r}: " + ("two revisions are given" if after else "there is no revision after the @"))
+        raise ValueError(f"{repo!r}: " + ("two revisions are given" if after else "no revision follows the @"))
     revision = after or revision
     try:
         library().utils.validate_repo_id(name)
@@ -72,9 +72,9 @@ def parse(repo: str, revision: str | None = None) -> Place:
 
 
 def library() -> Any:
-    """``huggingface_hub``. MissingExtraError, with what to install, where it or what it needs is not."""
+    """Import ``huggingface_hub``. MissingExtraError, with the command to install, if it or a dependency is missing."""
     with needed("the Hub", "hub"):
-        import filelock  # noqa: F401 (these three are imported later, by the client and by us)
+        import filelock  # noqa: F401 (these three are imported later, by the client and by this package)
         import huggingface_hub
         import huggingface_hub.constants
         import huggingface_hub.errors
@@ -95,7 +95,7 @@ def api(token: str | bool | None = None) -> Any:
 
 
 def listing(place: Place, token: str | bool | None = None) -> Listing:
-    """What `place` has now; in offline mode, what the client's cache has of it. HubError."""
+    """List the files of `place` on the Hub, or in offline mode in the client's cache. Raises HubError."""
     errors = library().errors
 
     def ask() -> Listing:
@@ -104,7 +104,7 @@ def listing(place: Place, token: str | bool | None = None) -> Listing:
                 place.repo,
                 revision=place.revision,
                 files_metadata=True,
-                timeout=library().constants.HF_HUB_ETAG_TIMEOUT,  # it has none else
+                timeout=library().constants.HF_HUB_ETAG_TIMEOUT,  # the call has no timeout by default
             )
         except errors.OfflineModeIsEnabled as offline:
             try:
@@ -120,9 +120,9 @@ def listing(place: Place, token: str | bool | None = None) -> Listing:
 
 
 def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool | None = None) -> str:
-    """Have some files of one commit in the client's cache, checked; the directory where they are. HubError.
+    """Download files of one commit into the client's cache, and check them. Raises HubError.
 
-    A file that is not what the Hub says it is is removed from the cache, so that the next try loads it anew.
+    A damaged file is removed from the cache, so the next try downloads it anew. Returns the directory of the files.
     """
     wanted = list(names)
 
@@ -134,8 +134,8 @@ def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool 
 
     def ask() -> list[str]:
         if not files.is_offline:
-            download(wanted[0], place.revision)  # by its own name, so that the cache knows it offline
-        return [download(name, files.commit) for name in wanted]  # somebody may just have pushed another one
+            download(wanted[0], place.revision)  # by the revision's name, so that the cache knows it offline
+        return [download(name, files.commit) for name in wanted]  # the revision may just have moved to another commit
 
     paths = call(place, "downloading", ask)
     for name, path in zip(wanted, paths, strict=True):
@@ -175,7 +175,7 @@ def _check(place: Place, path: str, name: str, listed: str | None) -> None:
 
 
 def _digest(path: str, like: str) -> str:
-    """The digest of a file, of the kind that `like` is."""
+    """The digest of a file, of the same kind as `like`."""
     with open(path, "rb") as file:
         if len(like) == 64:
             state = sha256()
@@ -190,10 +190,10 @@ def _digest(path: str, like: str) -> str:
 
 
 def call(place: Place, what: str, function: Callable[[], _T], again: bool = True) -> _T:
-    """What `function` returns. Whatever the client raises becomes a HubError; `what` is the work, as in "reading".
+    """Return the result of `function`. Any error of the client becomes a HubError; `what` is the work, as in "reading".
 
-    What may pass by itself (a lost connection, a timeout, 429 and 5xx) is tried again, up to three times in 20 s;
-    without `again`, not at all: for what must not be done twice.
+    A temporary failure (a lost connection, a timeout, 429 and 5xx) is tried again, up to three times in 20 s. Without
+    `again` it is not, for work that must not be done twice.
     """
     import tenacity
 
@@ -212,13 +212,13 @@ def call(place: Place, what: str, function: Callable[[], _T], again: bool = True
 
 
 def _wait(state: Any) -> float:
-    """Seconds before the next try: 0.5, 1, 2, or what the Hub asks for in ``Retry-After``."""
+    """Seconds before the next try: 0.5, 1, 2, or the Hub's ``Retry-After``."""
     asked = _retry_after(_told(state.outcome.exception()))
     return float(max(0.5 * 2 ** (state.attempt_number - 1), asked or 0))
 
 
 def _told(error: BaseException) -> BaseException:
-    """The reason behind "not in the cache" and "error while uploading": what the Hub said, or the connection."""
+    """The cause behind "not in the cache" and "error while uploading": the Hub's answer, or the connection."""
     seen = error
     while isinstance(seen, (library().errors.LocalEntryNotFoundError, RuntimeError)) and seen.__cause__ is not None:
         seen = seen.__cause__
@@ -254,12 +254,12 @@ def _retry_after(error: BaseException) -> float | None:
 
 _BY_STATUS = {
     400: "the Hub refused the request",
-    401: "there is no such repository, or the Hub wants a token that may do that: `hf auth login`, or HF_TOKEN",
-    403: "the token may not do that: use one that may (write access, and the repository among those that it covers)",
-    404: "the Hub has no such thing",
-    409: "there is a conflict with what the Hub has",
-    412: "somebody else changed the repository meanwhile: try again",
-    413: "the Hub finds it too large",
+    401: "the repository does not exist, or the token may not do that: log in with `hf auth login`, or set HF_TOKEN",
+    403: "the token may not do that: use one with write access to this repository",
+    404: "not found on the Hub",
+    409: "the request conflicts with the state of the Hub",
+    412: "another commit has changed the repository meanwhile: try again",
+    413: "too large for the Hub",
     429: "too many requests: wait a while, and try again",
 }
 
@@ -268,12 +268,12 @@ def _explain(place: Place, what: str, error: BaseException) -> str:
     errors = library().errors
     status = _status(error)
     if isinstance(error, errors.GatedRepoError):
-        return "access has to be asked for on the page of the repository, and a token be given (`hf auth login`)"
+        return "gated repository: request access on its page on the Hub, then log in with `hf auth login`"
     if isinstance(error, errors.DisabledRepoError):
         return "the repository was disabled"
     if isinstance(error, errors.RepositoryNotFoundError):
         return (
-            "there is no such repository, or it is private and the token may not see it: check the name; log in with "
+            "the repository does not exist, or is private and the token may not see it: check the name; log in with "
             "`hf auth login`, set HF_TOKEN or give a token"
         )
     if isinstance(error, errors.RevisionNotFoundError):
@@ -281,7 +281,7 @@ def _explain(place: Place, what: str, error: BaseException) -> str:
     if isinstance(error, errors.OfflineModeIsEnabled):
         return "it is not in the cache of huggingface_hub, and HF_HUB_OFFLINE is set: try again without"
     if status is None and isinstance(error, errors.EntryNotFoundError):
-        return f"it is not whole in the cache of huggingface_hub: {_line(error)}"
+        return f"it is incomplete in the cache of huggingface_hub: {_line(error)}"
     if status is not None:
         said = _BY_STATUS.get(status, "the Hub has a problem of its own: try again later" if status >= 500 else "")
         wait = _retry_after(error)

@@ -1,9 +1,9 @@
-"""Whether the account that is logged in may publish to a repository. It is asked before the work, and changes nothing.
+"""Check, before the work and without a change, whether the account that is logged in may publish to a repository.
 
-A repository that exists is asked itself: the request that the client makes before each commit (``preupload``: which
-files go to LFS) needs the right to write, and with ``create_pr`` the right to open a pull request. A repository that
-does not exist yet can be asked nothing, so ``whoami`` decides: the role of the token, and that of the user in an
-organization. It refuses only for a reason that ``whoami`` names; where it says too little, the Hub decides later.
+For an existing repository, the check is the request that the client makes before each commit (``preupload``: which
+files go to LFS). It needs write access, or with ``create_pr`` the right to open a pull request. For a new repository,
+``whoami`` decides: the role of the token, and the user's role in the organization. The check refuses only for a reason
+that ``whoami`` gives; otherwise the Hub decides later.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from crayon_hf.hub_access.client import Place
 from crayon_hf.hub_access.staging import README
 
 Account = Mapping[str, Any]
-"""What ``whoami`` says."""
+"""The answer of ``whoami``."""
 
 _WRITE = ("repo.write", "repo.content.write")
-"""Permissions of fine-grained tokens; the first one includes the second one."""
+"""Permissions of fine-grained tokens; the first one includes the second."""
 
 _LOGIN = "(`hf auth login`, or HF_TOKEN)"
 
@@ -32,7 +32,7 @@ class _Refusal(NamedTuple):
 
 
 def account(place: Place, token: str | bool | None) -> Account:
-    """Whose token it is, and what it may do. HubError for a token that the Hub does not know, and without one."""
+    """The owner of the token, and its rights. HubError for a missing or unknown token."""
     said: Account = client.call(place, "logging in", client.api(token).whoami)
     return said
 
@@ -46,7 +46,7 @@ def check(place: Place, who: Account, token: str | bool | None, *, is_new: bool,
         return
     from huggingface_hub import CommitOperationAdd
 
-    nothing = CommitOperationAdd(README, b"")  # the client uploads no empty file
+    nothing = CommitOperationAdd(README, b"")  # the client does not upload empty files
 
     def ask() -> None:
         client.api(token).preupload_lfs_files(place.repo, [nothing], revision=place.revision, create_pr=create_pr)
@@ -83,7 +83,7 @@ def _of_pull_request(who: Account, place: Place) -> _Refusal:
 
 
 def _of_user(who: Account, place: Place) -> _Refusal | None:
-    """Why the user cannot write to a namespace, by any token; None where ``whoami`` does not tell."""
+    """Why the user cannot write to a namespace, with any token; None if ``whoami`` does not tell."""
     own, organizations, (namespace, _, name) = who.get("name"), who.get("orgs"), place.repo.partition("/")
     if _is_same(own, namespace) or not isinstance(organizations, list):
         return None
@@ -92,7 +92,7 @@ def _of_user(who: Account, place: Place) -> _Refusal | None:
     if organization is None and _scopes(who) is None:
         why = f"and {namespace} is another user, or an organization without {own} as a member"
         return _Refusal(why, f"{elsewhere}, or use the token of an account that may write there {_LOGIN}")
-    if organization is None:  # those of a fine-grained token count
+    if organization is None:  # a fine-grained token's own scopes count
         return None
     roles = [organization.get("roleInOrg"), *(each.get("role") for each in organization.get("resourceGroups") or ())]
     if all(role in ("read", "no_access") for role in roles):
@@ -102,7 +102,7 @@ def _of_user(who: Account, place: Place) -> _Refusal | None:
 
 
 def _of_token(who: Account, place: Place) -> _Refusal | None:
-    """Why the token cannot write to a namespace, whatever its user may do; None where ``whoami`` does not tell."""
+    """Why the token cannot write to a namespace, whatever its user may do; None if ``whoami`` does not tell."""
     if refusal := _of_reader(who, place):
         return refusal
     scopes, namespace = _scopes(who), place.repo.partition("/")[0]
@@ -113,7 +113,7 @@ def _of_token(who: Account, place: Place) -> _Refusal | None:
 
 
 def _of_reader(who: Account, place: Place) -> _Refusal | None:
-    """Why a token that only reads can do nothing here; None for other tokens."""
+    """Why a read-only token is useless here; None for other tokens."""
     if _token(who).get("role") != "read":
         return None
     remedy = f"make one that may write to {place.repo.partition('/')[0]} on {_settings()}, and use it {_LOGIN}"
@@ -123,7 +123,7 @@ def _of_reader(who: Account, place: Place) -> _Refusal | None:
 def _covers(scopes: Iterable[Mapping[str, Any]], place: Place) -> bool:
     """Whether a fine-grained token may write to the namespace, or to this repository.
 
-    A scope of it may also be a group of an organization's repositories: only the Hub knows which ones.
+    A scope may also be a group of an organization's repositories: only the Hub knows its members.
     """
     names = (place.repo.partition("/")[0], place.repo)
     for scope in scopes:
@@ -135,7 +135,7 @@ def _covers(scopes: Iterable[Mapping[str, Any]], place: Place) -> bool:
 
 
 def _settings() -> str:
-    """The page of the tokens of an account."""
+    """The page of an account's tokens."""
     return f"{client.library().constants.ENDPOINT}/settings/tokens"
 
 
@@ -144,12 +144,12 @@ def _token(who: Account) -> Mapping[str, Any]:
 
 
 def _scopes(who: Account) -> list[Mapping[str, Any]] | None:
-    """What a fine-grained token is permitted; None for other tokens."""
+    """The permissions of a fine-grained token; None for other tokens."""
     token = _token(who)
     scopes = (token.get("fineGrained") or {}).get("scoped")
     return scopes if token.get("role") == "fineGrained" and isinstance(scopes, list) else None
 
 
 def _is_same(name: Any, other: str) -> bool:
-    """The Hub takes no two names that differ in case alone."""
+    """Compares names regardless of case: the Hub does not accept two that differ in case alone."""
     return isinstance(name, str) and name.casefold() == other.casefold()

@@ -1,4 +1,4 @@
-"""What is to be published: the tokenizer files of a source, and its cartridge. Nothing here writes to the Hub."""
+"""Collect the tokenizer files of a source for publishing, and compile its cartridge. Nothing is written to the Hub."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ README, MODEL_CONFIG = "README.md", "config.json"
 
 
 class Staged(NamedTuple):
-    """What a source comes to."""
+    """The tokenizer of a source, ready for publishing."""
 
     files: dict[str, bytes]
-    """Tokenizer files by their names in the repository; ``tokenizer.json`` is always there."""
+    """Tokenizer files by their names in the repository; ``tokenizer.json`` is always included."""
     config: Mapping[str, Any]
-    """What a tokenizer_config.json has to say where the source has none."""
+    """Settings for tokenizer_config.json, if the source has no such file."""
     metadata: str
-    """Of the cartridge: which library's output is right, and so on."""
+    """The metadata of the cartridge: its reference, and so on."""
     card: str | None
     """The README.md of the source."""
     base: str | None
-    """What the tokenizer is called where it comes from; None where only the user knows."""
+    """The name of the tokenizer at its origin; None if only the user knows it."""
     hub_id: str | None
-    """The repository that it comes from."""
+    """The repository that it comes from, if any."""
     revision: str = "main"
-    """Of that."""
+    """The revision of that repository."""
 
     @property
     def digest(self) -> str:
@@ -43,7 +43,7 @@ class Staged(NamedTuple):
         return sha256(self.files[JSON]).hexdigest()
 
     def compiled(self) -> bytes:
-        """The cartridge of exactly this tokenizer.json. UnsupportedError for what is not native."""
+        """The cartridge of exactly this tokenizer.json. UnsupportedError if it is not native."""
         try:
             return compile_json(self.files[JSON], self.metadata)
         except UnsupportedError as error:
@@ -51,10 +51,10 @@ class Staged(NamedTuple):
 
 
 def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> Staged:
-    """A directory or a file of any kind that `crayon_hf.formats` reads, a profile or a tiktoken encoding by its name,
-    or a repository of the Hub, ``user/name`` or ``user/name@revision``.
+    """Collect a tokenizer: a directory or a file of any kind that `crayon_hf.formats` reads, a profile or a tiktoken
+    encoding by name, or a repository of the Hub, ``user/name`` or ``user/name@revision``.
 
-    VocabularyError and others for what is no tokenizer.
+    VocabularyError or another CrayonError if the source is not a tokenizer.
     """
     meaning = resolve(source)
     if meaning.path is not None:
@@ -76,7 +76,7 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
 def stage_repository(
     place: client.Place, files: client.Listing, token: str | bool | None = None, own: bool = False
 ) -> Staged:
-    """The tokenizer files of a repository at one commit. `own` says that its cartridge is believed what it is for."""
+    """The tokenizer files of a repository at one commit. With `own`, its cartridge names the reference."""
     wanted = files_to_read(files)
     if not wanted:
         raise HubError(f"{place}: the repository has no tokenizer: give the one to publish (--from)")
@@ -91,13 +91,13 @@ def stage_repository(
 
 
 def files_to_read(files: client.Listing) -> list[str]:
-    """The files of a repository that its tokenizer is made of, and its card; none when it has no tokenizer."""
+    """The tokenizer files of a repository, and its card; empty if it has no tokenizer."""
     wanted = [name for name in files.files if is_tokenizer_file(name) or _is_read(name)]
     return wanted if any(is_tokenizer_file(name) and name != CONFIG for name in wanted) else []
 
 
 def _is_read(name: str) -> bool:
-    """What of a repository is looked at, though it is not published as it is."""
+    """Whether a file is read, though not published unchanged."""
     return name in (README, CARTRIDGE, MODEL_CONFIG) or ("/" not in name and name.endswith(".model"))
 
 
@@ -115,14 +115,14 @@ def _is_encoding(name: str) -> bool:
 
 
 def _converted(path: str) -> Staged:
-    """A file, or the name of an encoding, as ``crayon-hf convert`` takes it."""
+    """Convert a file, or an encoding by name, as ``crayon-hf convert`` does."""
     from crayon_hf.formats import convert
     from crayon_hf.formats.recognise import Kind, recognise
     from crayon_hf.formats.repository import as_transformers_saves, metadata_of
 
     converted = convert(path)
     kind = recognise(path) if os.path.exists(path) else None
-    is_whole = kind in (Kind.TOKENIZER_JSON, Kind.CARTRIDGE)  # somebody's tokenizer.json stays what it is
+    is_whole = kind in (Kind.TOKENIZER_JSON, Kind.CARTRIDGE)  # an existing tokenizer.json stays unchanged
     data = converted.tokenizer_json if is_whole else as_transformers_saves(converted.tokenizer_json, converted.config)
     return Staged({JSON: data}, converted.config, metadata_of(converted), None, None, None)
 
@@ -157,7 +157,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _card(folder: str) -> str | None:
-    """The card of a source, for its metadata; None when it is no text."""
+    """The card of a source, for its metadata; None if it is missing or not UTF-8."""
     path = os.path.join(folder, README)
     try:
         return _contents(folder, README).decode() if os.path.isfile(path) else None
@@ -166,7 +166,7 @@ def _card(folder: str) -> str | None:
 
 
 def as_text(data: bytes, name: str = README) -> str:
-    """A card as text. CrayonError if it is not UTF-8, since changing it would lose something."""
+    """A card as text. CrayonError if it is not UTF-8, since an edit would lose bytes."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -174,7 +174,7 @@ def as_text(data: bytes, name: str = README) -> str:
 
 
 def _metadata_beside(folder: str, source: bytes) -> str | None:
-    """The metadata of the cartridge beside a tokenizer.json, if it is of that: whose ids are right is said there."""
+    """The metadata of the cartridge beside a tokenizer.json, if it fits: it names the reference."""
     path = os.path.join(folder, CARTRIDGE)
     if not os.path.isfile(path):
         return None
@@ -186,7 +186,7 @@ def _metadata_beside(folder: str, source: bytes) -> str | None:
 
 
 def config_file(config: Mapping[str, Any], existing: bytes | None) -> bytes:
-    """A tokenizer_config.json as ``crayon-hf convert`` writes it over one that is there."""
+    """A tokenizer_config.json as ``crayon-hf convert`` writes it over an existing one."""
     from crayon_hf.formats.repository import _DEFAULTS
 
     try:
@@ -198,7 +198,7 @@ def config_file(config: Mapping[str, Any], existing: bytes | None) -> bytes:
 
 
 def write_files(folder: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Write files by their names in a repository into a directory; their paths. Others in the directory stay."""
+    """Write files by their names in a repository into a directory; return their paths. Other files stay."""
     paths = {os.path.join(folder, *name.split("/")): data for name, data in files.items()}
     for path, data in paths.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,7 +1,6 @@
 """`install`: other libraries open tokenizers of crayon_hf, without a change of the program.
 
-Importing this package imports none of those libraries, nor does `install`: what is not imported yet is changed when it
-is.
+Neither this package nor `install` imports those libraries. A library that is not imported yet is changed on import.
 """
 
 from __future__ import annotations
@@ -26,18 +25,17 @@ _lock = threading.RLock()
 def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bool = False) -> None:
     """Make other libraries open tokenizers of crayon_hf, everywhere in this process, until `uninstall`.
 
-    `transformers` covers ``AutoTokenizer``, ``AutoProcessor`` and pipelines, and ``from_pretrained`` and the
-    constructor of every fast class. Slow tokenizers stay as they are. ``tokenizers.decoders.DecodeStream`` then takes
-    tokenizers of both libraries.
+    Call it before or after the libraries are imported; it imports none of them. It also reaches classes that the
+    program has already imported by name. Another call adds to the covered libraries; `installed` lists them.
 
-    With `tokenizers`, ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained`` return
-    a `crayon_hf.Tokenizer`, which is not an instance of the library's class.
-
-    With `tiktoken`, ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` return a ``tiktoken.Encoding`` that
-    encodes with crayon_hf's engine. Slow tokenizers that hold one, like Kimi's, use it, too.
-
-    Call it before or after the libraries are imported; it imports none of them. It also reaches classes that were
-    imported by name before. Calling it again adds to what is covered. `installed` lists what is covered.
+    Args:
+        transformers: Cover ``AutoTokenizer``, ``AutoProcessor`` and pipelines, and ``from_pretrained`` and the
+            constructor of every fast class. Slow tokenizers stay as they are. ``tokenizers.decoders.DecodeStream`` then
+            takes tokenizers of both libraries.
+        tokenizers: Make ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained``
+            return a `crayon_hf.Tokenizer`, which is not an instance of the library's class.
+        tiktoken: Make ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` return a ``tiktoken.Encoding``
+            that encodes with crayon_hf's engine. Slow tokenizers that hold one, like Kimi's, use it, too.
 
     >>> import crayon_hf
     >>> crayon_hf.install(tiktoken=True)
@@ -51,7 +49,7 @@ def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bo
 
 
 def uninstall() -> None:
-    """Undo `install`. Open tokenizers stay as they are.
+    """Undo `install`. Open tokenizers keep working.
 
     >>> crayon_hf.install(transformers=False, tiktoken=True)
     >>> crayon_hf.uninstall()
@@ -65,10 +63,10 @@ def uninstall() -> None:
 
 
 def installed() -> dict[str, str]:
-    """The names that `install` replaces, and the state of each.
+    """Return the names that `install` replaces, and the state of each.
 
-    The state is ``"in place"``, waiting for the import of the library, or replaced by something else. docs/drop-in.md
-    has an example.
+    The state says that the name is ``"in place"``, that it waits for the import of its library, or that other code has
+    replaced it since. docs/drop-in.md has an example.
     """
     with _lock:
         return {name: place.state() for places in _PLACES.values() for name, place in places.items() if place.is_wanted}

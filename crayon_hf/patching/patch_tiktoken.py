@@ -1,4 +1,4 @@
-"""tiktoken's encodings, by name and by their parts: objects of the library's class that encode with our engine."""
+"""tiktoken's encodings, by name or from their parts, as objects of the library's class that encode with our engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _stock() -> Any:
 
 @lru_cache(maxsize=1)
 def _class() -> Any:
-    """Our `Encoding` as a subclass of the library's. It has its name, and its pickles do without us."""
+    """Our `Encoding` as a subclass of the library's, with its name; unpickling it does not need crayon_hf."""
     from crayon_hf.tiktoken import Encoding
 
     stock = _stock()
@@ -33,7 +33,7 @@ def _class() -> Any:
 
 def _init(seen: Any, place: Replacement) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if not place.is_wanted or type(self) is not _stock():  # or a class that somebody derived from it
+        if not place.is_wanted or type(self) is not _stock():  # or a user's subclass
             seen(self, *args, **kwargs)
             return
         from crayon_hf.errors import CrayonError
@@ -75,7 +75,7 @@ def _get_encoding(seen: Any, place: Replacement) -> Any:
                 isinstance(encoding_name, str)
                 and encoding_name not in registry.ENCODINGS
                 and find_published_file(encoding_name) is not None
-            ):  # the library would read it whole, and make its parts
+            ):  # the library would read the whole file, and build its own structures
                 registry.ENCODINGS[encoding_name] = _class()._published(encoding_name)
         return seen(encoding_name)
 

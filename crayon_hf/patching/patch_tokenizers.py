@@ -1,4 +1,4 @@
-"""``tokenizers.Tokenizer.from_*``: calls of a program open ours; calls of transformers and of this package do not."""
+"""``tokenizers.Tokenizer.from_*`` return ours when a program calls them, but not for transformers and this package."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from crayon_hf.util.import_hooks import when_imported
 from crayon_hf.util.replacing import Replacement, like
 
 _STOCK_FOR = ("crayon_hf", "transformers")
-"""What builds its own on the library's very class: transformers makes a tokenizer of it, and we make that ours."""
+"""Callers that need the library's own class: transformers wraps a stock tokenizer, which we then replace by ours."""
 
 
 class _Hidden:
-    """An attribute that is not there; ``crayon_hf.Tokenizer.count_tokens(tokenizer, texts)`` still finds ours."""
+    """An attribute that seems missing; ``crayon_hf.Tokenizer.count_tokens(tokenizer, texts)`` still works."""
 
     def __set_name__(self, kind: type, name: str) -> None:
         self.name = name
@@ -26,9 +26,9 @@ class _Hidden:
 
 @lru_cache(maxsize=1)
 def _class() -> Any:
-    """Our `Tokenizer` as libraries expect it that look at more than its methods.
+    """Our `Tokenizer` for libraries that look at more than its methods.
 
-    chonkie, for one, knows tokenizers by the name of their class, and counts by a `count_tokens` of any meaning.
+    For example, chonkie recognises tokenizers by the name of their class, and calls any `count_tokens` that they have.
     """
     from crayon_hf.fingerprints import facts, hash_by
     from crayon_hf.tokenizer import Tokenizer
@@ -50,7 +50,7 @@ def _class() -> Any:
 
 
 def _unpickle(make: Callable[..., Any], *parts: Any) -> Any:
-    import tokenizers  # noqa: F401  the name of the class is from there
+    import tokenizers  # noqa: F401  the class takes its name from there
 
     return make(_class(), *parts)
 

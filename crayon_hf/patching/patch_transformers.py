@@ -1,4 +1,4 @@
-"""The calls of transformers that open or make a fast tokenizer: they give ours."""
+"""Replace the calls of transformers that open or make a fast tokenizer, so that they return ours."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _decode_stream(seen: Any, place: Replacement) -> Any:
 
 
 class _OfFastClasses(Replacement):
-    """An attribute of the base of all fast classes, whose module has another name in transformers 4."""
+    """An attribute of the base of all fast classes. In transformers 4, its module has another name."""
 
     def __init__(self, name: str, make: Callable[[Any, Replacement], Any]) -> None:
         super().__init__("transformers.tokenization_utils_tokenizers", "PreTrainedTokenizerFast", name, make)

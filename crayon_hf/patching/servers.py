@@ -1,4 +1,4 @@
-"""`install` in model servers: the entry point of their plugins, which they call in each process that they start.
+"""`install` in model servers: the entry point for their plugins, which each server process calls when it starts.
 
 vLLM finds it in the group ``vllm.general_plugins``, SGLang in ``sglang.srt.plugins``.
 """
@@ -13,10 +13,10 @@ from crayon_hf.patching.startup import LIBRARIES, libraries
 
 
 def register() -> None:
-    """Make what the server opens a tokenizer with give ours: `install` in the libraries of ``CRAYON_INSTALL``.
+    """Install in the libraries of ``CRAYON_INSTALL``, so that the server opens our tokenizers.
 
-    Without that variable it is transformers; ``CRAYON_INSTALL=0`` changes nothing. A name that is not known is a
-    ValueError, which ends the server's start. Nothing is imported, and a second call changes nothing.
+    The default is transformers; ``CRAYON_INSTALL=0`` changes nothing. An unknown name is a ValueError, which ends the
+    server's start. Nothing is imported, and a second call changes nothing.
 
     >>> register()
     """

@@ -1,1 +1,1 @@
-"""Profiles: vocabularies that come with the package and are found by name, such as `lite`."""
+"""Profiles: vocabularies that ship with the package and are found by name, such as `lite`."""

@@ -1,1 +1,1 @@
-"""Reading a corpus: which files there are, and what documents are in them."""
+"""Reading a corpus: find its files, and read their documents."""

@@ -1,4 +1,4 @@
-"""Inputs as users name them: files, directories, globs, addresses of fsspec."""
+"""Find input files by the names that users give: files, directories, globs, addresses of fsspec."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = None) -> list[InputFile]:
-    """The files that `inputs` name, in the order of `inputs`, those of one input sorted by name.
+    """The files that `inputs` name, in the order of `inputs`; the files of one input are sorted by name.
 
-    An input is a file; a directory: all files in it and below whose endings are known (with a `format`: all) but for
-    hidden ones; a pattern (``*``, ``?``, ``[...]``, ``**``), of which directories that match are taken as such unless
-    ``**`` is in it; or an address of fsspec (``s3://``, ``memory://``, ``file://``...) of one of these. A name that
-    exists is no pattern. A file that two inputs name is read twice.
+    An input is one of these, or an address of fsspec (``s3://``, ``memory://``, ``file://``...) of one of these:
 
-    CorpusError: an input that is not there, cannot be read, or names no file.
+    - a file
+    - a directory: its files, also in subdirectories, that have a known ending (with a `format`: any) and are not hidden
+    - a pattern (``*``, ``?``, ``[...]``, ``**``). A matching directory counts as above, unless the pattern has ``**``
+
+    A name that exists is never read as a pattern. A file that two inputs name is read twice.
+
+    CorpusError for an input that does not exist, cannot be read, or names no file.
     """
     if isinstance(inputs, (str, bytes, os.PathLike)):
         inputs = [os.fsdecode(inputs)]
@@ -50,7 +53,7 @@ def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = N
         address = os.fsdecode(item)
         files = _local_files(address, format) if is_local(address) else _remote_files(address, format)
         if not files:
-            rest = " with an ending that is known; if a format is said, all files are taken" if format is None else ""
+            rest = " with a known ending; if a format is given, all files are read" if format is None else ""
             raise CorpusError(f"{address}: no file there{rest}")
         found += files
     if not found:
@@ -59,7 +62,7 @@ def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = N
 
 
 def is_local(address: str) -> bool:
-    """False for an address that fsspec reads."""
+    """Whether an address is a local path rather than one for fsspec."""
     match = _ADDRESS.match(address)
     return match is None or address.startswith(_LOCAL) or (match[1] == "::" and os.path.exists(address))
 
@@ -70,7 +73,7 @@ def local_path(address: str) -> str:
 
 
 def mark_of_status(status: os.stat_result) -> str:
-    """The mark of a local file."""
+    """The modification mark of a local file."""
     return str(status.st_mtime_ns)
 
 
@@ -96,7 +99,7 @@ def _file(path: str) -> InputFile:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise CorpusError(f"{path} is not a regular file: the input is read more than once")
-    open(path, "rb").close()  # whether it may be read is known before anything is
+    open(path, "rb").close()  # fails early for an unreadable file
     return InputFile(path, status.st_size, mark_of_status(status))
 
 
@@ -107,7 +110,7 @@ def _below(directory: str, format: str | None) -> list[InputFile]:
 def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]) -> Iterator[str]:
     status = os.stat(directory)
     ways = above | {(status.st_dev, status.st_ino)}
-    if ways == above:  # a link to what it is in
+    if ways == above:  # a link to a directory that contains it
         return
     names = os.listdir(directory)
     directories = [name for name in names if os.path.isdir(os.path.join(directory, name))]
@@ -118,7 +121,7 @@ def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]
 
 
 def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
-    """Of the files of one directory those to read."""
+    """The names in one directory that are documents' files."""
     names = list(names)
     notes = {"dataset_info.json", "state.json"} if any(name.endswith(".arrow") for name in names) else set()
     for name in names:
@@ -138,7 +141,7 @@ def _remote_files(address: str, format: str | None) -> list[InputFile]:
                 return [_remote_file(address, information)]
             found = system.find(path, detail=True)
             found = {name: found[name] for name in _known(found, format)}
-    except Exception as error:  # every driver has its own
+    except Exception as error:  # every driver has its own classes
         raise CorpusError(f"{address}: {_said(error)}") from error
     return [
         _remote_file(_address(system, name, address), information)
@@ -154,17 +157,17 @@ def _remote_file(address: str, information: dict[str, Any]) -> InputFile:
 
 
 def _mark(information: dict[str, Any], name: str) -> str:
-    """``name=value``; empty where there is none."""
+    """``name=value``; empty if the file has no such mark."""
     value = information.get(name)
     if value is None:
         return ""
-    if hasattr(value, "timestamp"):  # some give a time in a list, and the same as a number alone
+    if hasattr(value, "timestamp"):  # some drivers give a datetime in listings, and a number for a single file
         value = value.timestamp()
     return f"{name}={value}"
 
 
 def _address(system: Any, name: str, given: str) -> str:
-    """The address of a file of `system`; `given` is that of the directory or pattern it was found by."""
+    """The address of a file of `system`, found by the directory or pattern `given`."""
     first, *others = given.split("::")
     if not others:
         return str(system.unstrip_protocol(name))
@@ -177,7 +180,7 @@ def _address(system: Any, name: str, given: str) -> str:
 
 def _said(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return "not there"
+        return "does not exist"
     return f"{getattr(error, 'strerror', None) or error}" or type(error).__name__
 
 
@@ -195,19 +198,19 @@ def _system(address: str) -> tuple[Any, str]:
 
 
 class Remote:
-    """A file of fsspec."""
+    """A file that fsspec reads."""
 
     def __init__(self, address: str) -> None:
-        """CorpusError when nothing reads addresses of that kind."""
+        """CorpusError if no driver reads such addresses."""
         self.address = address
-        self._system, self._path = _system(address)  # some close their files when they go themselves
+        self._system, self._path = _system(address)  # kept: some systems close their files when they are collected
 
     def open(self) -> Any:
-        """The file, open."""
+        """Open the file."""
         return self._system.open(self._path, "rb")
 
     def now(self, mark: str) -> InputFile:
-        """It as it is now, with the kind of mark that `mark` is, if there is one."""
+        """The file's current size and mark, with the same kind of mark as `mark` if possible."""
         self._system.invalidate_cache()
         information = self._system.info(self._path)
         return _remote_file(self.address, information)._replace(mark=_mark(information, mark.split("=")[0]) or mark)

@@ -1,7 +1,7 @@
-"""Where the texts of an Arrow array lie, without an object for any of them. Needs ``pyarrow``.
+"""The byte spans of the texts of an Arrow array, without a Python object for any text. Needs ``pyarrow``.
 
-The layouts are those of Arrow's specification ("Physical Memory Layout"): offsets into one buffer of bytes, a bitmap of
-what is not null, indices into a dictionary. Nothing that a damaged file may say is trusted.
+The layouts are those of Arrow's specification ("Physical Memory Layout"): offsets into one buffer of bytes, a validity
+bitmap, indices into a dictionary. Offsets and indices are checked, since a file may be damaged.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 class ArrowSpans(NamedTuple):
-    """The text of row i is ``data[begins[i]:ends[i]]``, if ``valid[i]``; nobody has looked whether it is UTF-8."""
+    """The text of row i is ``data[begins[i]:ends[i]]`` if ``valid[i]``. It may be invalid UTF-8."""
 
     data: memoryview
     begins: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     valid: npt.NDArray[np.bool_] | None
-    """None: no row is null. Spans of null rows are within `data`."""
+    """None if no row is null. The spans of null rows are within `data`."""
 
 
 def spans_of(array: pa.Array) -> ArrowSpans:
     """The texts of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
 
-    Buffers are shown as they are (views and what is compressed apart). CorpusError for another type, and for what is
-    damaged; the message goes on after the column's name.
+    Buffers are not copied, except for views and compressed data. CorpusError for another type, and for damaged data;
+    its message continues a sentence that begins with the column's name.
     """
     import pyarrow as pa
 
@@ -50,7 +50,7 @@ def spans_of(array: pa.Array) -> ArrowSpans:
         return ArrowSpans(memoryview(b""), nothing, nothing, np.zeros(len(array), np.bool_))
     width: np.dtype[Any] = np.dtype(np.int32 if pa.types.is_string(kind) else np.int64)
     if is_view(kind):
-        array = array.view(pa.binary_view())  # as bytes: UTF-8 is looked at later
+        array = array.view(pa.binary_view())  # as bytes: UTF-8 is checked later
         try:
             array.validate(full=True)
         except pa.ArrowInvalid as error:
@@ -66,7 +66,7 @@ def spans_of(array: pa.Array) -> ArrowSpans:
 
 
 def check_type(kind: pa.DataType) -> None:
-    """CorpusError when a column of this type has no texts."""
+    """CorpusError if a column of this type has no texts."""
     import pyarrow as pa
 
     inner = kind
@@ -80,7 +80,7 @@ def check_type(kind: pa.DataType) -> None:
 
 
 def is_view(kind: pa.DataType) -> bool:
-    """True for string_view, which older versions of ``pyarrow`` do not have."""
+    """Whether a type is string_view, which older versions of ``pyarrow`` lack."""
     import pyarrow as pa
 
     return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(kind))

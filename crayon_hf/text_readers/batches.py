@@ -1,4 +1,4 @@
-"""A batch of documents of spans, of texts that replace some of them, and of bad records."""
+"""Batches of documents: spans of a view, texts that replace some of them, and bad records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from crayon_hf.text_readers.template import Template
 Spans = npt.NDArray[np.int64]
 
 MOST_RECORDS = 1 << 18
-"""In a batch, about, however short they are: each costs some numbers, here and wherever it goes."""
+"""The approximate limit of records in a batch: even an empty record takes memory here and in later steps."""
 MOST_UNUSUAL = 1 << 14
-"""Records of a batch that Python has objects for: bad ones, and texts that do not lie in the view."""
+"""The most records of a batch that need Python objects: bad ones, and texts outside the view."""
 
 
 class Batch:
-    """The records of a batch in order: record i is ``view[begins[i]:ends[i]]``, until something else is said of it."""
+    """The records of a batch in order. Record i is ``view[begins[i]:ends[i]]`` unless a method says otherwise."""
 
     def __init__(self, reading: Reading, address: str, what: Literal["line", "row", "document"], first: int) -> None:
         """The first record's number is `first`, from 1."""
@@ -31,15 +31,15 @@ class Batch:
         self._bad: list[tuple[int, str]] = []
 
     def text(self, record: int, text: bytes) -> None:
-        """The text of a record that does not lie in the view."""
+        """Set the text of a record that is not in the view."""
         self._texts[record] = text
 
     def blank(self, records: Sequence[int]) -> None:
-        """What is no record at all."""
+        """Leave out lines or rows without a record."""
         self._left_out += records
 
     def bad(self, record: int, reason: str, replacement: bytes = b"") -> None:
-        """A bad record, in order; BadRecordError when that is to stop."""
+        """Report a bad record, in order; BadRecordError if reading must stop."""
         if self._reading.bad_records == "stop":
             raise BadRecord(self._address, self._first + record, self._what, reason, 0).error()
         self._bad.append((record, reason))
@@ -49,14 +49,14 @@ class Batch:
             self._left_out.append(record)
 
     def documents(self, view: memoryview, begins: Spans, ends: Spans, size: int) -> Documents:
-        """The batch. Texts are laid behind `view`."""
+        """The finished batch. Texts that are not in `view` are appended to a copy of it."""
         if self._texts:
             begins, ends, records = begins.copy(), ends.copy(), list(self._texts)
             sizes = np.array([len(text) for text in self._texts.values()], np.int64)
             ends[records] = len(view) + np.cumsum(sizes)
             begins[records] = ends[records] - sizes
             view = memoryview(b"".join((view, *self._texts.values())))
-            self._texts.clear()  # whoever made the batch holds it until the next one
+            self._texts.clear()  # the caller keeps this object until the next batch
         bad: list[BadRecord] = []
         if self._left_out or self._bad:
             kept = np.ones(len(begins), bool)
@@ -73,7 +73,7 @@ class Batch:
 def assembled(
     template: Template, views: Sequence[memoryview], begins: Sequence[Spans], ends: Sequence[Spans]
 ) -> tuple[memoryview, Spans, Spans]:
-    """The texts that a template makes of columns, each of them a view with spans: one view with spans."""
+    """Fill a template from columns, each a view with spans. The texts are returned as one view with spans."""
     count = len(begins[0])
     sizes = np.zeros(count, np.int64)
     parts = []
@@ -98,10 +98,10 @@ def wrong_texts(
     reading: Reading,
     template: Template | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The records of some columns (name, view, begins, ends) that are no text, in order: which, why, its replacement.
+    """The invalid records of some columns (name, view, begins, ends), in order: index, reason, replacement.
 
-    `sizes` are those of the texts, `null` the column that is null in each record, or -1. The name of a column that has
-    none is ``""``.
+    `sizes` are the sizes of the texts. `null` has for each record the index of a null column, or -1. A column without a
+    name has the name ``""``.
     """
     long = sizes > reading.max_document_bytes
     wrong = [utf8_errors(view, begins, ends, reading.threads) for _, view, begins, ends in columns]
@@ -130,14 +130,14 @@ def too_long(size: int, reading: Reading) -> str:
 
 
 def joined(parts: Sequence[tuple[memoryview, Spans, Spans]]) -> tuple[memoryview, Spans, Spans]:
-    """Views with spans as one view with spans; a single one as it is."""
+    """Concatenate views with spans into one; a single view is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     views, begins, ends, size = [], [], [], 0
     for view, first, last in parts:
         low, high = (int(first.min()), int(last.max())) if len(first) else (0, 0)
         texts = int((last - first).sum())
-        if high - low > texts + (texts >> 1):  # a large dictionary, of which little is used
+        if high - low > texts + (texts >> 1):  # a large dictionary, mostly unused
             view = memoryview(b"".join([view[b:e] for b, e in zip(first.tolist(), last.tolist(), strict=True)]))
             last = np.cumsum(last - first)
             first, low, high = last - np.diff(last, prepend=0), 0, len(view)

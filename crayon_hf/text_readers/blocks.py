@@ -1,4 +1,4 @@
-"""A stream of bytes as blocks of whole units: lines, or documents with their separators. Memory is used again."""
+"""Read a stream of bytes as blocks of whole units: lines, or documents with their separators. Memory is reused."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ _MOST_KEPT = 4
 
 
 class Source(Protocol):
-    """What blocks are read from."""
+    """A stream for `blocks`."""
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill `buffer` from its beginning: how many bytes, 0 at the end."""
+        """Fill `buffer` from its beginning; returns the number of bytes, 0 at the end."""
 
 
 class Block(NamedTuple):
-    """Whole units. What has no unit is one that was too long: it is left out."""
+    """Whole units. An empty block reports a unit that was too long and is left out."""
 
     view: memoryview
-    """The unit's bytes; may be written to."""
+    """The bytes of the units; writable."""
     too_long: int
-    """0, or how many bytes the unit that is left out has without its separator; then `view` is empty."""
+    """0, or the size in bytes, without separator, of the unit left out; then `view` is empty."""
 
 
 class Memory:
-    """Buffers to read into. One is used again when nothing shows it any more, and never before."""
+    """Buffers to read into. A buffer is reused only when no view refers to it."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -40,14 +40,14 @@ class Memory:
         return bytearray(self.size)
 
     def keep(self, buffer: bytearray) -> None:
-        """Use it again when everything that shows it is gone."""
+        """Make a buffer available again, once no view refers to it."""
         if len(buffer) == self.size and len(self._kept) < _MOST_KEPT:
             self._kept.append(buffer)
 
 
 def _is_alone(buffer: bytearray) -> bool:
     try:
-        buffer.append(buffer.pop())  # nothing else says whether something shows it
+        buffer.append(buffer.pop())  # the only way to find out whether a view exports the buffer
     except BufferError:
         return False
     return True
@@ -62,9 +62,9 @@ def blocks(
 ) -> Iterator[Block]:
     """Read `source` to its end.
 
-    ``whole(buffer, old, size, at_end)`` says how many of ``buffer[:size]`` are a block of whole units, with `at_end`
-    the last one, which may have no separator; there is none in ``buffer[:old]``. Without a `separator` the stream is
-    one unit. A unit of more than `limit` bytes, its `separator` apart, may be left out.
+    ``whole(buffer, old, size, at_end)`` returns how many bytes of ``buffer[:size]`` are a block of whole units. It
+    already found none in ``buffer[:old]``. With `at_end`, the last unit may lack its separator. Without a `separator`
+    the stream is one unit. A unit of more than `limit` bytes, not counting its `separator`, may be left out.
     """
     memory, most = Memory(max(batch_bytes, len(separator))), limit + max(len(separator), 1)
     buffer, size, known, at_end = memory.take(), 0, 0, False
@@ -82,7 +82,7 @@ def blocks(
             following[:rest] = memoryview(buffer)[cut:size]
             memory.keep(buffer)
             yield Block(memoryview(buffer)[:cut], 0)
-            buffer, size, known = following, rest, 0  # the block may have been as many units as one has
+            buffer, size, known = following, rest, 0  # the rest may have whole units, if the block had its limit
         elif at_end:
             return
         elif size >= most:
@@ -99,9 +99,9 @@ def _larger(buffer: bytearray, size: int) -> bytearray:
 
 
 def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tuple[int, int]:
-    """Leave out the unit that begins the buffer. What was read behind it lies at the buffer's beginning then.
+    """Skip the unit at the beginning of the buffer, reading to its end, and move the bytes after it to the beginning.
 
-    Bytes of the unit, and of what lies behind.
+    Returns the size of the unit and the number of bytes after it.
     """
     skipped, keep = 0, max(len(separator) - 1, 0)
     while True:

@@ -1,4 +1,4 @@
-"""Columns of parquet and Arrow files as documents. They are read by ``pyarrow``, a part of the extra ``corpora``."""
+"""Columns of parquet and Arrow files as documents. Reading them needs ``pyarrow``, from the extra ``corpora``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from crayon_hf.text_readers.tables import Rows
 from crayon_hf.text_readers.template import Template
 
 Column = tuple[str, memoryview, Spans, Spans]
-"""Its name, and its texts: text i is ``view[begins[i]:ends[i]]``."""
+"""Its name and its texts: text i is ``view[begins[i]:ends[i]]``."""
 _ROW = 16
-"""What a row costs beside its text."""
+"""The overhead of a row, in bytes, besides its text."""
 
 
 def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> Iterator[Documents]:
@@ -29,7 +29,7 @@ def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> 
         columns, sizes, null = _spans(arrays, source.file.address, reading, template)
         costs = np.cumsum(sizes + _ROW)
         begin = 0
-        while begin < len(costs):  # at most as many bytes as a batch may have, but at least one row
+        while begin < len(costs):  # as many rows as fit the batch, but at least one
             before = int(costs[begin - 1]) if begin else 0
             end = max(int(np.searchsorted(costs, before + reading.batch_bytes, "right")), begin + 1)
             batch = Batch(reading, source.file.address, "row", number + begin + 1)
@@ -48,7 +48,7 @@ def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> 
 def _spans(
     arrays: list[Any], address: str, reading: Reading, template: Template | None
 ) -> tuple[list[Column], Spans, Spans]:
-    """The columns; bytes of each row's text; and the first column that is null in it, or -1. Nobody has looked at UTF-8
+    """The columns, the bytes of each row's text, and the first null column of each row, or -1. UTF-8 is not checked
     yet."""
     columns: list[Column] = []
     null = np.full(len(arrays[0]), -1, np.int64)

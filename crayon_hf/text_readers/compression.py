@@ -1,4 +1,4 @@
-"""Packed files, unpacked on the way: .gz, .bz2, .xz, .lzma, .zst. What is cut off or damaged is an error."""
+"""Read compressed files as streams: .gz, .bz2, .xz, .lzma, .zst. A truncated or damaged file is an error."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from crayon_hf.util.extras import needed
 PACKINGS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 _READ = 1 << 17
 _MOST = 1 << 20
-"""Bytes that are unpacked at once, at most: the little that is packed may be gigabytes."""
+"""The most bytes unpacked at once: a few packed bytes may expand to gigabytes."""
 _MANY = 4
-"""Threads. Fewer have more to do than one that unpacks .zst, and unpacking ahead takes more of their time."""
+"""Threads. Fewer are slower than one that streams .zst, because unpacking ahead costs more of their time."""
 
 
 def unpacking(raw: IO[bytes], packing: str, address: str, threads: int = 1) -> io.RawIOBase:
-    """What `raw` contains, all its members or frames one after the other; `packing` is one of PACKINGS.
+    """The unpacked content of `raw`: all its members or frames, concatenated. `packing` is one of PACKINGS.
 
-    Reading it raises CorpusError, which names `address`, where the file is damaged, ends in the middle, or goes on with
-    something else. (Python's own readers end there in silence when a bz2 or xz file goes on with something else.)
+    Reading raises CorpusError, which names `address`, if the file is damaged, truncated, or has other data after its
+    end. (For bz2 and xz files with other data at the end, Python's own readers stop without an error.)
 
-    Up to `threads` threads unpack blocks of BGZF, and frames of .zst, ahead. `close` the file: then they are gone.
+    Up to `threads` threads unpack blocks of BGZF, and frames of .zst, ahead. Call `close` to end them.
     """
     if packing == ".zst":
         with needed(f"{address}: reading .zst", "corpora"):
@@ -44,10 +44,10 @@ def _damaged(address: str, packing: str, error: object) -> CorpusError:
 
 
 class _Unpacked(io.RawIOBase):
-    """Members by decompressors with the interface of the standard library's, one after the other."""
+    """Concatenated members, unpacked by decompressors with the standard library's interface."""
 
     def __init__(self, raw: IO[bytes], packing: str, address: str, is_begun: bool = False) -> None:
-        """`is_begun` where members are before."""
+        """`is_begun` if other members precede these."""
         self._raw, self._packing, self._address = raw, packing, address
         self._member: Any = None
         self._is_begun = is_begun
@@ -75,7 +75,7 @@ class _Unpacked(io.RawIOBase):
                 if self._is_begun:
                     return False
                 raise _damaged(self._address, self._packing, "it is empty")
-            if self._is_begun and self._packing != ".bz2":  # zeros may be behind a member, to fill a block
+            if self._is_begun and self._packing != ".bz2":  # zeros may follow a member, to fill a block
                 self._input = self._input.lstrip(b"\0")
         while len(self._input) < gzip_members.HEADER and (more := self._raw.read(_READ)):
             self._input += more
@@ -118,7 +118,7 @@ def _decompressor(packing: str, header: bytes) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """Frames by pyarrow, which tells an end in the middle from an end. (``zstandard``'s reader does not.)"""
+    """Frames, unpacked by pyarrow, which detects a truncated file. (``zstandard``'s reader does not.)"""
 
     def __init__(self, raw: IO[bytes], address: str, pyarrow: Any) -> None:
         self._raw, self._address = raw, address
@@ -133,7 +133,7 @@ class _Zstandard(io.RawIOBase):
             read = int(self._file.readinto(buffer))
         except OSError as error:
             if error.errno is not None:
-                raise  # of the disk, or the network
+                raise  # an error of the disk or the network
             raise _damaged(self._address, ".zst", error) from error
         if not self._begun and not read and len(buffer) and not self._raw.tell():
             raise _damaged(self._address, ".zst", "it is empty")

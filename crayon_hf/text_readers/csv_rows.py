@@ -1,6 +1,6 @@
-"""CSV and TSV files as documents: a line with the names of the columns, then the rows that Python's ``csv`` reads.
+"""CSV and TSV files as documents: a header with the names of the columns, then the rows that Python's ``csv`` reads.
 
-A field may be quoted, with line ends in it and quotes doubled, as spreadsheets and pandas write it.
+A field may be quoted, with line ends inside and quotes doubled, as spreadsheets and pandas write it.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 _READ = 1 << 18
 _ROW = 16
-"""What a row costs beside its text."""
+"""The overhead of a row, in bytes, besides its text."""
 
 
 def reader_of(lines: Iterable[str], kind: str, limit: int) -> Any:
-    """A reader of the rows of some lines, as lists of str. It raises csv.Error for one that it cannot read.
+    """A reader of the rows of some lines, as lists of str. It raises csv.Error for a malformed row.
 
-    `limit` is how many characters a field may have: Python has one limit for the process, which is never lowered.
+    `limit` is the most characters of a field. Python has one limit for the process; it is raised, never lowered.
     """
     csv.field_size_limit(max(csv.field_size_limit(), limit))
     return csv.reader(lines, delimiter=DELIMITERS[kind])
 
 
 def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
-    """The names of the columns. CorpusError without one of `columns`, or with two of that name."""
+    """Read the names of the columns. CorpusError if one of `columns` is missing or occurs twice."""
     try:
         names: list[str] = next(rows, [])
     except csv.Error as error:
-        raise CorpusError(f"{address}: the line with the names of the columns cannot be read: {error}") from None
+        raise CorpusError(f"{address}: invalid CSV header: {error}") from None
     names[:1] = [name.removeprefix("\ufeff") for name in names[:1]]
     for column in columns:
         if names.count(column) != 1:
@@ -77,7 +77,7 @@ def csv_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Docum
 
 
 def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
-    """The rows that are not blank, and the error where one cannot be read."""
+    """The rows that are not blank, and an error for each malformed one."""
     while True:
         try:
             row = next(reader, None)
@@ -91,7 +91,7 @@ def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
 
 
 class _Judge:
-    """Says of a row (why it is bad, its text or what replaces it)."""
+    """Check a row: call it for the reason why the row is bad, or None, and its text or replacement."""
 
     def __init__(self, reading: Reading, names: list[str]) -> None:
         self._columns = [names.index(column) for column in reading.columns]
@@ -100,9 +100,9 @@ class _Judge:
 
     def __call__(self, row: list[str] | csv.Error) -> tuple[str | None, bytes]:
         if isinstance(row, csv.Error):
-            return f"is no row: {row}", b""
+            return f"is not a valid row: {row}", b""
         if len(row) != self._width:
-            return f"has {len(row)} fields, and there are {self._width} columns", b""
+            return f"has {len(row)} fields, expected {self._width}", b""
         values = [row[column].encode("utf-8", "surrogateescape") for column in self._columns]
         text = values[0] if self._template is None else self._template.text(values)
         if len(text) > self._reading.max_document_bytes:
@@ -116,7 +116,7 @@ class _Judge:
 
 
 def _lines(file: io.TextIOWrapper, address: str, limit: int) -> Iterator[str]:
-    """The lines of a file, each with its end."""
+    """The lines of a file, including their ends."""
     while line := file.readline(limit + _READ):
         if len(line) == limit + _READ:
             raise CorpusError(f"{address} has a line of more than {limit} bytes")

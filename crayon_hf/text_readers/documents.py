@@ -1,4 +1,4 @@
-"""The types of reading: files, settings, batches of documents, bad records."""
+"""The types for reading: files, settings, batches of documents, bad records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENDINGS = {
     ".arrows": "arrow",
     ".feather": "arrow",
 }
-"""The format that a name's ending says."""
+"""The format by the ending of a name."""
 
 _SHOWN_COLUMNS = 20
 
@@ -44,67 +44,68 @@ class InputFile(NamedTuple):
     address: str
     """A path, or an address of fsspec."""
     size: int
-    """Bytes as stored; -1 where the place that it is in does not say."""
+    """Bytes as stored; -1 if the storage does not report it."""
     mark: str = ""
-    """Changes when the file does: a time of modification, an ETag. Empty where there is no such thing."""
+    """Changes when the file does: a modification time or an ETag. Empty if the storage has neither."""
     share: float = 1.0
-    """In a mixture: how much of it is taken, by the hash of each text."""
+    """In a mixture: the share of documents taken, chosen by the hash of each text."""
 
 
 class BadRecord(NamedTuple):
-    """A record that is no document."""
+    """A record that is not a document."""
 
     address: str
     number: int
-    """Which line, row or document of the file, from 1."""
+    """The number of its line, row or document in the file, from 1."""
     what: Literal["line", "row", "document"]
     reason: str
     place: int
-    """Which document of the batch it lay before, or which one replaces it."""
+    """The index of the document of the batch that it preceded, or that replaces it."""
 
     def error(self) -> BadRecordError:
-        """It as an exception."""
+        """The record as an exception."""
         return BadRecordError(f"{self.address}, {self.what} {self.number}: {self.reason}")
 
 
 class Documents(NamedTuple):
-    """Documents one after the other: document i is ``data[begins[i]:ends[i]]``, which is UTF-8."""
+    """Concatenated documents: document i is ``data[begins[i]:ends[i]]``, which is valid UTF-8."""
 
     data: memoryview
-    """Bytes. They stay as they are while anything shows them: this view, slices of it, arrays over it."""
+    """The bytes. They do not change while a reference to them exists: this view, a slice of it, an array over it."""
     begins: npt.NDArray[np.int64]
     """(documents,)"""
     ends: npt.NDArray[np.int64]
     """(documents,)"""
     bad: list[BadRecord]
-    """What was skipped or replaced, in the file's order."""
+    """The records that were skipped or replaced, in the file's order."""
     size: int
-    """Bytes of the file, as stored, that are read with this batch: for progress."""
+    """The bytes of the file, as stored, read up to the end of this batch: for progress."""
 
 
 class Reading(NamedTuple):
-    """How files are read."""
+    """The settings for reading files."""
 
     format: str | None = None
-    """One of FORMATS; None: the name's ending says it."""
+    """One of FORMATS; None: by the name's ending."""
     column: str = DEFAULT_COLUMN
-    """Which member of a JSON object, or which column, is the text."""
+    """The column, or member of a JSON object, that is the text."""
     template: str | None = None
     """Instead of `column`: a text made of several columns, as ``"{title}\\n\\n{text}"``; ``{{``, ``}}`` are braces."""
     separator: bytes | None = None
-    """What is between two documents of a text file; None: a file is one document."""
+    """The separator between two documents of a text file; None: a file is one document."""
     bad_records: str = "stop"
-    """``stop``: BadRecordError. ``skip``: left out, and listed. ``replace``: an empty document takes its place, or,
-    where only its UTF-8 is wrong, its text with U+FFFD for each maximal invalid part (or lone surrogate); listed."""
+    """``stop`` raises BadRecordError. ``skip`` leaves the record out, and lists it. ``replace`` lists it, too, and puts
+    an empty document there, or for invalid UTF-8 the text with U+FFFD for each maximal invalid part or lone surrogate.
+    """
     batch_bytes: int = BATCH_BYTES
-    """About how many bytes a batch has."""
+    """The approximate size of a batch in bytes."""
     max_document_bytes: int = MAX_DOCUMENT_BYTES
-    """A text, or a JSON line, of more bytes is a bad record. (A text with U+FFFD may be longer.)"""
+    """A longer text or JSON line is a bad record. (A text with U+FFFD may be longer.)"""
     threads: int = 0
-    """Threads to unpack and to parse with; 0: as many as there are cores."""
+    """The number of threads that unpack and parse; 0: one for each core."""
 
     def check(self) -> None:
-        """ValueError, TypeError or OverflowError for a setting that makes no sense."""
+        """Raise ValueError, TypeError or OverflowError for an invalid setting."""
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"format is {self.format!r}, expected one of {', '.join(FORMATS)}")
         if self.bad_records not in BAD_RECORDS:
@@ -127,7 +128,7 @@ class Reading(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read."""
+        """The columns to read."""
         if self.template is None:
             return [self.column]
         from crayon_hf.text_readers.template import Template
@@ -136,15 +137,15 @@ class Reading(NamedTuple):
 
 
 def columns_there(names: Sequence[str]) -> str:
-    """The end of a message about a missing column: which there are, and how to name another one."""
+    """The end of a message about a missing column: the existing columns, and how to choose another one."""
     known = ", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none"
     more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
     return f"; it has {known}{more} (--column (column=) says which is the text)"
 
 
 def format_of(name: str) -> tuple[str | None, str]:
-    """The format that a file's name says (None: it does not), and the ending of its packing, ``""`` for none."""
-    if "::" in name or "://" in name:  # the file's own name is in the first part that has one
+    """The format of a file by its name (None for an unknown ending), and the ending of its packing, or ``""``."""
+    if "::" in name or "://" in name:  # the file's own name is in the first part that has a protocol
         name = next((part for part in name.split("::") if "://" in part), name)
         name = re.split("[?#]", name)[0] if name.startswith("http") else name
     base = name.replace("\\", "/").rsplit("/", 1)[-1].lower()

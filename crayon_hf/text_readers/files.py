@@ -18,14 +18,14 @@ _SMALL = 1 << 16
 
 
 def read_documents(file: InputFile, reading: Reading) -> Iterator[Documents]:
-    """The documents of `file` in order, in batches.
+    """Read the documents of `file` in order, in batches.
 
-    Memory: a few times `reading.batch_bytes`, or for a longer document what it takes (up to `max_document_bytes`).
+    The memory needed is a few times `reading.batch_bytes`, or for a longer document a few times its size (up to
+    `max_document_bytes`). A local Arrow file is mapped: if it is truncated meanwhile, reading may raise SIGBUS, which
+    ends the process.
 
-    A local Arrow file is mapped: if it is cut off meanwhile, the system may end the process (SIGBUS).
-
-    CorpusError, which names the file: it cannot be read or unpacked, has no such column, or has changed since it was
-    found. BadRecordError, one of these: a bad record, with ``bad_records="stop"``.
+    CorpusError, which names the file, if it cannot be read or unpacked, lacks a column, or has changed since it was
+    found. BadRecordError, a subclass, for a bad record with ``bad_records="stop"``.
     """
     reading.check()
     kind, packing = _kind(file, reading)
@@ -33,20 +33,20 @@ def read_documents(file: InputFile, reading: Reading) -> Iterator[Documents]:
 
 
 def check_files(files: Sequence[InputFile], reading: Reading) -> None:
-    """Whether `reading` goes with all these files together, by their names alone: before anything is read.
+    """Check that `reading` fits all these files together, by their names alone, before any of them is read.
 
-    CorpusError for a file that `read_documents` would refuse by its name, and where a setting is for none of them: a
-    separator without a text file, a column (other than "text") with text files alone. ValueError as `Reading.check`.
-    MissingExtraError where ``pyarrow`` is needed, and is not installed.
+    CorpusError for a file that `read_documents` would refuse by its name, and for a setting that fits none of them.
+    That is a separator without a text file, or a column (other than "text") with text files alone. ValueError as in
+    `Reading.check`. MissingExtraError if ``pyarrow`` is needed and not installed.
     """
     reading.check()
     kinds = {_kind(file, reading)[0]: file.address for file in files}
     for kind in kinds.keys() & {"parquet", "arrow"}:
         pyarrow_for(kinds[kind], kind)
     if reading.separator is not None and kinds and "text" not in kinds:
-        raise CorpusError(f"a separator is for text files, but there are only {joined(sorted(kinds))} files")
+        raise CorpusError(f"a separator is for text files, but the inputs are {joined(sorted(kinds))} files only")
     if reading.column != DEFAULT_COLUMN and kinds.keys() == {"text"}:
-        raise CorpusError(f"the column {reading.column!r} is for files with columns, but there are only text files")
+        raise CorpusError(f"the column {reading.column!r} is for files with columns, but all inputs are text files")
 
 
 def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
@@ -56,7 +56,7 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
     if kind is None:
         endings = ", ".join(ENDINGS)
         raise CorpusError(
-            f"{file.address}: the name has no known ending ({endings}): say the format with --input-format "
+            f"{file.address}: the name has no known ending ({endings}): give the format with --input-format "
             "(input_format=)"
         )
     if kind in ("parquet", "arrow") and packing:

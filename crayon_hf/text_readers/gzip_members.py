@@ -1,4 +1,4 @@
-"""Members of .gz files: what unpacks them, and where those of BGZF end."""
+"""Members of .gz files: their decompressors, and the ends of BGZF blocks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from crayon_hf.text_readers.packed_parts import ENOUGH_PACKED, ENOUGH_UNPACKED, Ahead
 
 HEADER = 4
-"""Bytes of a member that `decompressor` looks at."""
+"""The first bytes of a member, by which `decompressor` chooses."""
 
 _BLOCK = struct.Struct("<4s6xH4sH")
 _MOST = 1 << 16
-"""Bytes that a block of BGZF has unpacked."""
+"""The most bytes of a BGZF block, unpacked."""
 
 
 @cache
@@ -29,28 +29,28 @@ def _isal() -> Any:
 
 
 def decompressor(header: bytes) -> Any:
-    """What unpacks a member that begins so, and checks it: as ``zlib.decompressobj``.
+    """A decompressor for a member with this header, with the interface of ``zlib.decompressobj``. It checks checksums.
 
-    ISA-L is more than twice as fast as zlib. But it fails where a header with several fields, or with a checksum, comes
-    in two pieces, and it allows flags that have no meaning. So zlib has these members, and what is no member at all.
+    ISA-L is more than twice as fast as zlib. But it fails if a header with several fields, or with a checksum, arrives
+    in two pieces, and it accepts reserved flags. So zlib unpacks such members, and reports data that is not gzip.
     """
     is_usual = header[:3] == b"\x1f\x8b\x08" and header[3:4] in (b"\x00", b"\x04", b"\x08")  # no field, or one
     return ((is_usual and _isal()) or zlib).decompressobj(wbits=31)  # with header and checksum
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether a decompressor raised this for what it was given."""
+    """Whether a decompressor raised this because of its input."""
     return isinstance(error, zlib.error) or type(error).__name__ == "IsalError"
 
 
 class Blocks:
-    """Parts of BGZF, as ``bgzip`` writes it: members of at most 64 KiB whose headers say how long they are.
+    """Parts of BGZF, as ``bgzip`` writes it: members of at most 64 KiB whose headers contain their length.
 
-    The SAM specification, 4.1. From the first member on that is none of these all is streamed.
+    The format is that of the SAM specification, 4.1. From the first other member on, the file is streamed.
     """
 
     def __init__(self, opened: Callable[[Any, bool], io.RawIOBase]) -> None:
-        """`opened` is what reads members one after the other; it is told whether there were some before."""
+        """`opened` returns a reader of concatenated members; its argument says whether members came before."""
         self._opened, self._is_begun = opened, False
 
     def cut(self, ahead: Ahead) -> tuple[int, int]:
@@ -85,12 +85,12 @@ class Blocks:
 
 
 def _size(data: bytes | bytearray, begin: int) -> int:
-    """Bytes that the block has that begins there; 0 if it is none."""
+    """The packed size of the block that begins there; 0 if none does."""
     start, extra_size, extra, size = _BLOCK.unpack_from(data, begin)
     is_block = (start, extra_size, extra) == (b"\x1f\x8b\x08\x04", 6, b"BC\x02\x00") and size > _BLOCK.size + 8
     return int(size) + 1 if is_block else 0
 
 
 def _content(data: bytes | bytearray, end: int) -> int:
-    """Bytes of content that the block has that ends there, as it says."""
+    """The unpacked size of the block that ends there, from its trailer."""
     return int.from_bytes(data[end - 4 : end], "little")

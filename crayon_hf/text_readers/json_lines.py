@@ -28,16 +28,16 @@ def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterat
             yield lines.too_long(block)
         else:
             yield from lines.documents(block)
-        del block  # its memory is used again when nobody has it
+        del block  # its memory is reused when no reference is left
 
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
-    """For `blocks`: at most MOST_RECORDS lines."""
+    """The function `whole` of `blocks`: at most MOST_RECORDS lines."""
     return whole_lines(buffer, old, size, MOST_RECORDS, at_end)
 
 
 class _Lines:
-    """Blocks of lines, one after the other, as batches."""
+    """Makes batches of consecutive blocks of lines."""
 
     def __init__(self, source: Stored, reading: Reading) -> None:
         self._source, self._reading, self._number = source, reading, 0
@@ -45,14 +45,14 @@ class _Lines:
         self._columns = reading.columns
 
     def too_long(self, block: Block) -> Documents:
-        """The batch of a block that is one line, left out for its length."""
+        """The batch for a line that was left out because of its length."""
         batch = self._batch(1)
         batch.bad(0, too_long(block.too_long, self._reading))
         nothing = np.zeros(1, np.int64)
         return batch.documents(block.view, nothing, nothing, self._source.done)
 
     def documents(self, block: Block) -> Iterator[Documents]:
-        """The lines of a block, in batches of not too many unusual ones."""
+        """The lines of a block, in batches with a limited number of unusual lines."""
         view, template, limit = block.view, self._template, self._reading.max_document_bytes
         lines = read_json_lines(view, len(view), self._columns, self._reading.threads)
         status, bounds = lines.status, lines.line_begins
@@ -63,7 +63,7 @@ class _Lines:
         if len(view) > limit or template is not None:
             sizes = np.diff(bounds) - 1
             sizes[-1] += view[-1] != 0x0A
-            if template is not None:  # of these lines the text, for which there is the same limit
+            if template is not None:  # the texts made of these lines have the same limit
                 texts = template.sizes([end - begin for begin, end in zip(begins, ends, strict=True)])
                 sizes = np.where(plain, np.maximum(sizes, texts), sizes)
         long = sizes > limit if len(sizes) else np.zeros(len(status), bool)
@@ -83,7 +83,7 @@ class _Lines:
                     self._decide(batch, i - first, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
             low, high = int(bounds[first]), int(bounds[last])
             part = slice(first, last)
-            of_plain = plain[part]  # of others there is no span
+            of_plain = plain[part]  # other lines have no span
             firsts = [np.where(of_plain, column[part] - low, 0) for column in begins]
             lasts = [np.where(of_plain, column[part] - low, 0) for column in ends]
             data, from_, to = view[low:high], firsts[0], lasts[0]
@@ -93,7 +93,7 @@ class _Lines:
             first = last
 
     def _decide(self, batch: Batch, i: int, line: bytes) -> None:
-        """Say of line `i` what it is, by the rule for all lines: `record_of`."""
+        """Add line `i` to the batch, parsed by Python's ``json`` (`record_of`)."""
         reason, text = _judged(line, self._reading, self._template)
         if reason is not None:
             batch.bad(i, reason, text or b"")
@@ -109,7 +109,7 @@ class _Lines:
 
 
 def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
-    """(why it is bad, the text or what replaces it) of a line; (None, None): it is blank."""
+    """(the reason why a line is bad, its text or replacement); (None, None) for a blank line."""
     if is_blank(line):
         return None, None
     columns, reason = reading.columns, None

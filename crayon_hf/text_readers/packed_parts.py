@@ -1,7 +1,7 @@
-"""Packed files whose parts are unpacked in several threads, ahead of the reader and in order.
+"""Unpack the parts of a compressed file in several threads, ahead of the reader and in order.
 
-A `Format` says where parts end. From what is no part on, or from a part that does not unpack, all is read as one thread
-reads it: bytes and errors are those of one thread, whatever is wrong with a file.
+A `Format` finds the ends of parts. From the first byte that belongs to no part, or from a part that does not unpack,
+one thread streams the file. So bytes and errors equal those of a single thread, for damaged files, too.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any, NamedTuple, Protocol
 
 ENOUGH_PACKED, ENOUGH_UNPACKED = 1 << 20, 4 << 20
-"""Bytes. A part that has so many of either is not made longer."""
+"""Bytes. A part with this many packed or unpacked bytes is not extended."""
 TOO_MUCH = 40 << 20
-"""Bytes. No part has more: the frames of ``pzstd -19`` have 32 MB, and their block headers say a little more."""
+"""Bytes. No part has more: the frames of ``pzstd -19`` have 32 MB, and the bound from their headers is a bit higher."""
 
 _THREADS = 8
-"""At most: they unpack faster than one reader takes it."""
+"""The most threads: they unpack faster than one reader reads."""
 _PER_THREAD = 16 << 20
-"""Bytes. While so many times the threads are being unpacked, or wait for the reader, no other part is begun."""
+"""Bytes. The most memory, for each thread, of parts that are being unpacked or wait for the reader."""
 _READ = 1 << 17
 _NOTHING = memoryview(b"")
 
 
 class Ahead(io.RawIOBase):
-    """A file, and in `buffer` what was read of it and is not used yet. It is not closed with this."""
+    """A file with a `buffer` of bytes that were read and not used yet. Closing it does not close the file."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self.buffer = bytearray()
         self._raw = raw
 
     def has(self, size: int) -> bool:
-        """Whether there are `size` bytes; then they are in `buffer`."""
+        """Read until `buffer` has `size` bytes; False if the file ends before."""
         while len(self.buffer) < size:
             data = self._raw.read(_READ)
             if not data:
@@ -41,7 +41,7 @@ class Ahead(io.RawIOBase):
         return True
 
     def take(self, size: int) -> bytes:
-        """The first bytes of `buffer`."""
+        """Remove the first bytes of `buffer` and return them."""
         with memoryview(self.buffer) as view, view[:size] as first:
             data = bytes(first)
         del self.buffer[:size]
@@ -51,28 +51,28 @@ class Ahead(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """As of any file: some bytes, none at the end."""
+        """Some bytes, or none at the end, as any file."""
         return self.take(size) if self.buffer else self._raw.read(size)
 
     def tell(self) -> int:
-        """How far the file is read."""
+        """The offset up to which the file was read."""
         return self._raw.tell()
 
 
 class Format(Protocol):
-    """A way of packing that says where its parts end."""
+    """A compression format whose parts can be found without unpacking."""
 
     def cut(self, ahead: Ahead) -> tuple[int, int]:
-        """Bytes that a whole part has where `ahead` is, and unpacked at most; 0 if there is none."""
+        """The packed size of a whole part at `ahead`, and a bound of its unpacked size. 0 if no part begins there."""
 
     def unpack(self, packed: bytes, room: memoryview) -> int | None:
-        """How many bytes a part has, which are at the beginning of `room` then. None: it is not as `cut` believed.
+        """Unpack a part into the beginning of `room`; returns its size, or None if `cut` was wrong about it.
 
-        Threads call this. `room` has more bytes than `cut` said.
+        Called by threads. `room` has more bytes than the bound from `cut`.
         """
 
     def stream(self, ahead: Ahead) -> io.RawIOBase:
-        """What unpacks all from where `ahead` is on the way."""
+        """A stream that unpacks everything from `ahead` on."""
 
 
 class _Part(NamedTuple):
@@ -82,7 +82,7 @@ class _Part(NamedTuple):
 
 
 class InParts(io.RawIOBase):
-    """The content of `raw`. `close` it: then its threads are gone."""
+    """The unpacked content of `raw`. `close` ends its threads."""
 
     def __init__(self, raw: IO[bytes], format: Format, threads: int) -> None:
         self._ahead, self._format, self._threads = Ahead(raw), format, min(threads, _THREADS)
@@ -95,7 +95,7 @@ class InParts(io.RawIOBase):
 
     @property
     def ahead(self) -> int:
-        """Bytes of the file that are read, but of which nothing was given out."""
+        """Bytes of the file that were read, but whose content was not returned yet."""
         return len(self._ahead.buffer) + sum(len(part.packed) for part in self._parts)
 
     def readable(self) -> bool:
@@ -114,7 +114,7 @@ class InParts(io.RawIOBase):
         return 0
 
     def _go_on(self) -> bool:
-        """Have content or a stream; False at the end."""
+        """Get more content, or a stream; False at the end."""
         if self._room:
             self._rooms.append(self._room)
             self._room = self._content = _NOTHING
@@ -141,7 +141,7 @@ class InParts(io.RawIOBase):
             and sum(len(part.room) for part in self._parts) < self._threads * _PER_THREAD
         ):
             size, most = self._format.cut(self._ahead)
-            if not size or (not self._parts and not self._ahead.has(size + 1)):  # nothing to do at the same time
+            if not size or (not self._parts and not self._ahead.has(size + 1)):  # nothing to unpack in parallel
                 self._no_part_follows = True
                 return
             if self._pool is None:
@@ -151,18 +151,18 @@ class InParts(io.RawIOBase):
             self._is_begun = True
 
     def _take_room(self, most: int) -> memoryview:
-        """Memory that was used before, if there is some of more than `most` bytes."""
+        """Memory that was used before and has more than `most` bytes, else new memory."""
         for room in self._rooms:
             if len(room) > most:
                 self._rooms.remove(room)
                 return room
         del self._rooms[:1]
-        import numpy as np  # here, since every start of the command would wait for it
+        import numpy as np  # here, since it would slow down every start of the command
 
-        return np.empty(1 << most.bit_length(), np.uint8).data  # what is not written takes no memory
+        return np.empty(1 << most.bit_length(), np.uint8).data  # untouched pages take no memory
 
     def _go_back(self) -> None:
-        """To the beginning of the first part: one thread says what is wrong there, and gives what is before."""
+        """Return to the beginning of the first part: one thread streams its content, and reports the error."""
         packed = b"".join(part.packed for part in self._parts)
         for part in self._parts:
             part.size.cancel()

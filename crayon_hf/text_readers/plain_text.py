@@ -1,4 +1,4 @@
-"""Text files as documents: what is between separators, or all of it."""
+"""Text files as documents: the texts between separators, or the whole file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crayon_hf.text_readers.stored import Stored
 Spans = npt.NDArray[np.int64]
 
 _WINDOW = MOST_RECORDS
-"""Bytes that are cut at once: they may be as many documents."""
+"""Bytes that are cut at once: in the worst case each of them is a document."""
 
 
 def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
@@ -41,7 +41,7 @@ def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterat
 def _parts(
     source: Stored, reading: Reading, view: memoryview, begins: Spans, ends: Spans, number: int
 ) -> Iterator[Documents]:
-    """The documents of a block, before which there are `number`, in batches of not too many bad ones."""
+    """The documents of a block, which follow `number` others, in batches with a limited number of bad ones."""
     wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)
     first = 0
     while first < len(begins):
@@ -58,14 +58,14 @@ def _parts(
 
 
 class _Splitter:
-    """Cuts blocks at a separator, each once. Without one a block is one document."""
+    """Cuts each block once at a separator. Without a separator, a block is one document."""
 
     def __init__(self, separator: bytes, threads: int) -> None:
         self.separator, self._threads = separator, threads
         self._spans: tuple[Spans, Spans] | None = None
 
     def whole(self, buffer: bytearray, old: int, size: int, at_end: bool) -> int:
-        """For `blocks`: at most MOST_RECORDS documents, and those of one window more."""
+        """The function `whole` of `blocks`: MOST_RECORDS documents, and at most one window more."""
         if not self.separator:
             return size if at_end else 0
         parts: list[tuple[Spans, Spans]] = []
@@ -76,9 +76,9 @@ class _Splitter:
                 is_last = at_end and until == size
                 with view[at:until] as window:
                     begins, ends = split_spans(window, self.separator, self._threads)
-                if len(ends) and at + ends[-1] == until and not is_last:  # it has not ended yet
+                if len(ends) and at + ends[-1] == until and not is_last:  # the document continues after the window
                     begins, ends = begins[:-1], ends[:-1]
-                if not len(ends):  # the next separator is behind the window, or half in it
+                if not len(ends):  # the next separator is after the window, or half in it
                     found = buffer.find(self.separator, max(at, max(until, old) - len(self.separator) + 1), size)
                     if found < 0 and not at_end:
                         break

@@ -1,4 +1,4 @@
-"""One line of JSON lines, read by Python's ``json``, for lines that the engine leaves to it."""
+"""Parse a line of JSON lines with Python's ``json``, for lines that the engine does not parse itself."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from crayon_hf.errors import CorpusError, InvalidUtf8Error
 from crayon_hf.util.validation import kind
 
 _JSON = {list: "list", str: "string", bool: "boolean", type(None): "null"}
-"""What JSON calls the types of Python."""
+"""JSON's names for the types of Python."""
 
 
 def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> dict[str, Any]:
-    """The object on a line, which has all `columns`. A byte order mark before it is none of it.
+    """Parse the object on a line, which must have all `columns`. A byte order mark is skipped.
 
-    InvalidUtf8Error, or CorpusError for what is no such object; the message goes on after the line's name.
+    InvalidUtf8Error, or CorpusError for other content; their messages continue a sentence that names the line.
     """
     try:
         record: Any = json.loads(line.decode("utf-8", errors).removeprefix("\ufeff"))
@@ -35,12 +35,12 @@ def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> di
 
 
 def is_blank(line: bytes) -> bool:
-    """True for a line without a record."""
+    """Whether a line has no record."""
     return not line or line.isspace() or (line.startswith(b"\xef\xbb\xbf") and is_blank(line[3:]))
 
 
 def check_text(text: Any, column: str) -> str:
-    """`text`; CorpusError when it is none."""
+    """Return `text`; CorpusError if it is not valid text."""
     if not isinstance(text, str):
         raise CorpusError(f"{column!r} is {kind(text)}, expected str")
     try:

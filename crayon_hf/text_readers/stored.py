@@ -1,4 +1,4 @@
-"""A file where it is stored, open for reading: local, or wherever fsspec reaches. It must not change meanwhile."""
+"""An input file, opened for reading: local, or on any storage of fsspec. It must not change meanwhile."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from crayon_hf.util.damage import damage_in, is_pointer
 
 
 class Stored(io.RawIOBase):
-    """`done` bytes of it are read; a packed one is read unpacked."""
+    """A stored file. Reading unpacks a compressed one; `done` counts its bytes as stored."""
 
     def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
-        """CorpusError when it cannot be opened, or is not what was found. `threads` to unpack with; 0: the cores."""
+        """CorpusError if the file cannot be opened, or has changed. `threads` unpack it; 0: one for each core."""
         self.file = file
         self.raw: Any = None
         self._content: Any = None
@@ -41,7 +41,7 @@ class Stored(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             for file in (self._content, self.raw):
-                with contextlib.suppress(Exception):  # nothing was written
+                with contextlib.suppress(Exception):  # harmless: nothing was written
                     file.close()
         super().close()
 
@@ -50,12 +50,12 @@ class Stored(io.RawIOBase):
 
     @property
     def done(self) -> int:
-        """Bytes, as stored, that are read."""
+        """The number of bytes read, as stored."""
         with translated(self.file.address):
             return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
 
     def readinto(self, buffer: Any) -> int:
-        """Bytes read, 0 at the end; until there the file must be as long as it was."""
+        """The number of bytes read, 0 at the end. CorpusError if the file has changed by then."""
         with translated(self.file.address):
             read = int(self._content.readinto(buffer))
         if read == 0:
@@ -65,7 +65,7 @@ class Stored(io.RawIOBase):
         return read
 
     def check(self, when: str) -> None:
-        """CorpusError when its size or its mark is another one by now."""
+        """CorpusError if the file's size or mark has changed."""
         with translated(self.file.address):
             if is_local(self.file.address):
                 status = os.fstat(self.raw.fileno())
@@ -82,12 +82,12 @@ class Stored(io.RawIOBase):
 
 @contextlib.contextmanager
 def translated(address: str) -> Iterator[None]:
-    """Errors of the system, and of whatever fsspec uses, as CorpusError."""
+    """Turn errors of the system and of fsspec's drivers into CorpusError."""
     try:
         yield
     except CrayonError:
         raise
     except OSError as error:
         raise CorpusError(f"{address}: {error.strerror or error}") from error
-    except Exception as error:  # every driver has its own
+    except Exception as error:  # every driver has its own classes
         raise CorpusError(f"{address}: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as rows of some columns, in parts of bounded size."""
+"""Read selected columns of Parquet and Arrow files, in parts of bounded size."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from crayon_hf.util.extras import needed
 _ROWS = 4096
 _READ = 1 << 20
 _FORGET = 1 << 25
-"""After so many bytes what is mapped is let go: it would count as the process's memory."""
+"""The pages of a map are released after this number of bytes: they would count as the process's memory."""
 
 
 class Rows(NamedTuple):
-    """Some rows."""
+    """Consecutive rows."""
 
     arrays: list[Any]
     """An Arrow array for each column, all of the same length."""
     done: int
-    """Bytes of the file that are read with them, about."""
+    """The approximate number of bytes of the file read up to the end of these rows."""
 
 
 def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[Rows]:
@@ -37,7 +37,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
     with readable(address, "parquet"):
         from pyarrow import parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-        # One page after the other, not whole row groups: these are of any size.
+        # Read page by page: row groups can have any size.
         file = parquet.ParquetFile(
             arrow.PythonFile(source.raw, mode="r"),
             buffer_size=_READ,
@@ -49,7 +49,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
     before = 0
     for group in range(metadata.num_row_groups):
         count = metadata.row_group(group).num_rows
-        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # of one column pyarrow asks at its peril
+        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # pyarrow may crash on a column's size
         at = 0
         batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
         while True:
@@ -61,13 +61,13 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
             done = max(size, 0) * (before + at) // metadata.num_rows
             yield Rows([batch.column(name) for name in columns], done)
         if at != count:
-            raise CorpusError(f"{address}: not a readable parquet file: {at} rows where {count} are said to be")
+            raise CorpusError(f"{address}: not a readable parquet file: {at} rows, but its metadata says {count}")
         before += count
     source.check("while it was read")
 
 
 def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
-    """The rows of an Arrow file, or of an Arrow stream in a file, which is what ``datasets`` writes."""
+    """The rows of an Arrow file, or of a file with an Arrow stream, as ``datasets`` writes it."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "arrow")
     mapped: mmap.mmap | None = None
@@ -83,19 +83,19 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
         schema = open_it(file).schema
         check_columns(schema, address, columns)
         file.seek(0)
-        wanted = sorted(schema.get_field_index(name) for name in columns)  # others are not unpacked
+        wanted = sorted(schema.get_field_index(name) for name in columns)  # other columns are not unpacked
         reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
     batches = map(reader.get_batch, range(reader.num_record_batches)) if random else iter(reader)
     number = shown = 0
     while True:
         with readable(address, "Arrow"):
             if mapped is not None:
-                source.check("while it was read")  # what is mapped, and gone, is the end of the process
+                source.check("while it was read")  # reading a truncated map raises SIGBUS
             if (batch := next(batches, None)) is None:
                 break
             number += 1
             done = size * number // reader.num_record_batches if random else int(file.tell())
-            done = size if not random and 0 <= size <= done + 8 else done  # there are 8 bytes behind the last one
+            done = size if not random and 0 <= size <= done + 8 else done  # 8 bytes follow the last batch
         for row in range(0, len(batch), _ROWS):
             if mapped is not None:
                 source.check("while it was read")
@@ -111,13 +111,13 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
 
 
 def _forget(mapped: mmap.mmap) -> None:
-    """Its pages are read again where somebody still looks at them."""
-    with contextlib.suppress(AttributeError, OSError):  # not everywhere
+    """Release the pages of a map; they are read again if arrays still refer to them."""
+    with contextlib.suppress(AttributeError, OSError):  # not all systems have it
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def pyarrow_for(address: str, kind: str) -> Any:
-    """``pyarrow``; MissingExtraError where it is not installed."""
+    """Import ``pyarrow``; MissingExtraError if it is not installed."""
     with needed(f"{address}: reading {kind}", "corpora"):
         import pyarrow
     return pyarrow
@@ -125,7 +125,7 @@ def pyarrow_for(address: str, kind: str) -> Any:
 
 @contextlib.contextmanager
 def readable(address: str, kind: str) -> Iterator[None]:
-    """What ``pyarrow`` says of a damaged file, as CorpusError."""
+    """Turn pyarrow's errors about a damaged file into CorpusError."""
     import pyarrow
 
     try:
@@ -143,7 +143,7 @@ def readable(address: str, kind: str) -> Iterator[None]:
 
 
 def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:
-    """CorpusError when a column is not there, or there twice, or has no strings."""
+    """CorpusError if a column is missing, occurs twice, or has no strings."""
     for column in columns:
         if column not in schema.names:
             raise CorpusError(f"{address} has no column {column!r}{columns_there(schema.names)}")

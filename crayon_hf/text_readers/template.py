@@ -1,4 +1,4 @@
-"""A text that is made of several columns."""
+"""Texts made of several columns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from crayon_hf.util import validation
 
 
 class Template:
-    """``"{title}\\n\\n{text}"``: columns by their names, ``{{`` and ``}}`` for braces; nothing else of str.format."""
+    """``"{title}\\n\\n{text}"``: columns by name, ``{{`` and ``}}`` for braces, and nothing else of str.format."""
 
     def __init__(self, template: str) -> None:
-        """ValueError for what is not such a template, or names no column."""
+        """ValueError for an invalid template, or one that names no column."""
         validation.text(template, "template")
         self.columns: list[str] = []
-        """The columns that it names, each once."""
+        """The columns that the template names, each once."""
         self.pieces: list[bytes | int] = []
-        """Texts, and indices into `columns`."""
+        """Literal texts, and indices into `columns`."""
         try:
             parts = list(string.Formatter().parse(template))
         except ValueError as error:
@@ -39,12 +39,12 @@ class Template:
             raise ValueError(f"template {template!r} names no column")
 
     def sizes(self, sizes: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-        """Bytes of each row's text, given those of each column."""
+        """The size of each row's text in bytes, given the sizes of its columns."""
         whole = np.zeros_like(sizes[0])
         for piece in self.pieces:
             whole += sizes[piece] if isinstance(piece, int) else len(piece)
         return whole
 
     def text(self, values: Sequence[bytes]) -> bytes:
-        """The text, given each column."""
+        """The text of a row, given its columns."""
         return b"".join([values[piece] if isinstance(piece, int) else piece for piece in self.pieces])

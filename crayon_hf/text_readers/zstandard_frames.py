@@ -1,4 +1,4 @@
-"""Where the frames of a .zst file end: by RFC 8878 the headers of frames and of their blocks say it."""
+"""Find the ends of frames of a .zst file by RFC 8878, from the headers of frames and their blocks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from crayon_hf.text_readers.packed_parts import ENOUGH_PACKED, ENOUGH_UNPACKED, 
 _FRAME, _SKIPPABLE = 0xFD2FB528, 0x184D2A50
 _RESERVED, _CHECKSUM = 0x08, 0x04
 _BLOCK = 1 << 17
-"""Bytes that a block has at most. It has no more than the window, either."""
+"""The most bytes of a block. The window size is another limit."""
 
 
 class Frames:
-    """Parts of whole frames, small ones together, skippable ones among them. From a larger frame on all is streamed."""
+    """Parts of whole frames; small and skippable frames are combined. The file is streamed from a larger frame on."""
 
     def __init__(self, pyarrow: Any, opened: Callable[[Any], io.RawIOBase]) -> None:
-        """`opened` is what reads frames one after the other, to the end of a file."""
+        """`opened` returns a reader of concatenated frames, to the end of a file."""
         self._pyarrow, self._opened = pyarrow, opened
 
     def cut(self, ahead: Ahead) -> tuple[int, int]:
@@ -44,13 +44,13 @@ class Frames:
 
 
 def _number(ahead: Ahead, begin: int, size: int) -> int:
-    """So many bytes as a number; -1 where the file ends before."""
+    """The next `size` bytes as a number; -1 if the file ends before."""
     return int.from_bytes(ahead.buffer[begin : begin + size], "little") if ahead.has(begin + size) else -1
 
 
 def _frame(ahead: Ahead, begin: int) -> tuple[int, int] | None:
-    """Where the frame ends that begins there, and bytes that it has unpacked at most. None where there is none, or half
-    of one, or one that is too large: whoever unpacks it says what is wrong."""
+    """The end of the frame that begins there, and a bound of its unpacked size. None if the frame is damaged,
+    truncated or too large: the decompressor then reports the error."""
     magic, size = _number(ahead, begin, 4), _number(ahead, begin + 4, 4)
     if size >= 0 and magic & ~0xF == _SKIPPABLE:
         return (begin + 8 + size, 0) if size <= TOO_MUCH else None
@@ -74,7 +74,7 @@ def _frame(ahead: Ahead, begin: int) -> tuple[int, int] | None:
         is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
         if kind == 3:
             return None
-        end += 3 + (1 if kind == 1 else size)  # one byte that is repeated
+        end += 3 + (1 if kind == 1 else size)  # kind 1 repeats one byte
         if not width:
             unpacked += min(_BLOCK, window) if kind == 2 else size
     return (end + (4 if descriptor & _CHECKSUM else 0), unpacked) if max(end, unpacked) <= TOO_MUCH else None

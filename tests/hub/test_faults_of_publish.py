@@ -40,7 +40,7 @@ CASES = {
     "upload dropped half-way": ("upload", hub_faults.drop_request(0.5), UNREACHABLE),
     "commit dropped half-way": ("commit", hub_faults.drop_request(0.5), UNREACHABLE),
     "commit answer dropped": ("commit", hub_faults.drop_answer(), UNREACHABLE),
-    "commit overtaken": ("commit", OVERTAKEN, "somebody else"),
+    "commit overtaken": ("commit", OVERTAKEN, "another commit"),
 }
 """A step, its fault, and the message."""
 

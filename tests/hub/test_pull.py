@@ -198,7 +198,7 @@ print(json.dumps([
 ]))
 """
     )
-    keywords = ("no revision 'nope'", "no such repository", "wants a token", "wants a token", "has to be asked for")
+    keywords = ("no revision 'nope'", "does not exist", "log in", "log in", "gated repository")
     for (kind, message, _), wanted in zip(said, keywords, strict=True):
         assert (kind, wanted in message) == ("HubError", True), message
     assert "HF_HUB_OFFLINE" in user.fails("user/other", offline=True)

@@ -118,7 +118,7 @@ def test_addresses() -> None:
         for file in find_inputs(["memory://c"]):
             assert file.mark
             assert read(file, Reading(batch_bytes=1000)).documents == [b"%d" % i for i in range(2000)]
-        with pytest.raises(CorpusError, match=r"memory://c/nope\.txt: not there"):
+        with pytest.raises(CorpusError, match=r"memory://c/nope\.txt: does not exist"):
             find_inputs(["memory://c/nope.txt"])
         for nothing in ("memory://c/*.txt", "memory://d/"):
             with pytest.raises(CorpusError, match=nothing.replace("*", r"\*")):

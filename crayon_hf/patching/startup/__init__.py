@@ -1,7 +1,7 @@
-"""`install` in every Python that a command starts, by environment variables: no program is changed.
+"""`install` by environment variables in every Python that a command starts, without a change of the program.
 
-The directory of this package stands on ``PYTHONPATH``, so that Python runs `sitecustomize` from it when it starts.
-``CRAYON_INSTALL`` says in which libraries.
+With the directory of this package on ``PYTHONPATH``, Python runs its `sitecustomize` at startup. ``CRAYON_INSTALL``
+lists the libraries.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ DIRECTORY = os.path.dirname(os.path.abspath(__file__))
 
 
 def libraries(said: str | None) -> list[str]:
-    """The libraries that a value of ``CRAYON_INSTALL`` names. ValueError for a name that is not known.
+    """The libraries that a value of ``CRAYON_INSTALL`` names. ValueError for an unknown name.
 
-    Without a value, and for ``1``, it is transformers; for ``all`` all of them; for ``0`` none.
+    None and ``1`` mean transformers, ``all`` means all of them, and ``0`` none.
     """
     said = {None: "transformers", "1": "transformers", "all": ",".join(LIBRARIES), "0": ""}.get(said, said) or ""
     names = [name.strip() for name in said.split(",") if name.strip()]
@@ -29,7 +29,7 @@ def libraries(said: str | None) -> list[str]:
 
 
 def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """The two variables that have these libraries installed in what is started with them."""
+    """The two environment variables that install in these libraries, for a process started with them."""
     inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", DIRECTORY)]
     return {
         "PYTHONPATH": os.pathsep.join([DIRECTORY, *inherited]),
@@ -38,14 +38,14 @@ def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str
 
 
 def run(arguments: Sequence[str], said: str | None = None) -> int:
-    """Run ``python ARGUMENTS`` so, in place of this process where the system can do that; else its exit code."""
+    """Run ``python ARGUMENTS`` with `install`. Replaces this process on POSIX; elsewhere returns the exit code."""
     if sys.flags.ignore_environment or sys.flags.no_site:
         raise ValueError(
             "cannot run with -E, -I or -S, which make Python ignore the environment variables that this needs"
         )
     command = [sys.executable, *subprocess._args_from_interpreter_flags(), *arguments]  # type: ignore[attr-defined]
     environment = {**os.environ, **variables(said, os.environ)}
-    if os.name != "posix":  # elsewhere the caller would not wait for it
+    if os.name != "posix":  # elsewhere exec would not make the caller wait
         return subprocess.run(command, env=environment).returncode
     sys.stdout.flush()
     sys.stderr.flush()

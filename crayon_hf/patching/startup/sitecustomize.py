@@ -1,6 +1,6 @@
-"""Run by Python when it starts with this directory on ``PYTHONPATH``: waits for the import of a library to install in.
+"""Python runs this at startup with this directory on ``PYTHONPATH``. It installs when a library is first imported.
 
-Nothing else is imported before. Another `sitecustomize` that Python would have run is run after this one.
+Before that it imports nothing else. Afterwards it runs the `sitecustomize` that Python would have run otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _FirstImport:
         try:
             from crayon_hf import patching
             from crayon_hf.patching import startup
-        except ImportError as error:  # another Python, to which the environment came down
+        except ImportError as error:  # another Python that inherited the environment
             print(f"crayon-hf: warning: not installed in {sys.executable}: {error}", file=sys.stderr)
             return
         wanted = startup.libraries(os.environ.get("CRAYON_INSTALL"))
