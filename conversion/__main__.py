@@ -1,6 +1,6 @@
 """List the scripts of this folder, each with the first line of its docstring.
 
-`python -m conversion.NAME --help` shows all of a docstring, with an example.
+`python -m conversion.NAME --help` shows a script's whole docstring, with an example.
 
     $ python -m conversion
     python -m conversion.catalogue    Cartridges of many vocabularies, which a TOML file lists, with certificates.
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 
 
 def scripts() -> Iterator[tuple[str, str]]:
-    """The name of each module that has a `main`, and what its docstring says first; nothing is imported."""
+    """The name of each module that has a `main`, and the first line of its docstring; nothing is imported."""
     for path in sorted(FOLDER.rglob("*.py"), key=lambda path: (len(path.parts), path)):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

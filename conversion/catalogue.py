@@ -1,9 +1,10 @@
 """Cartridges of many vocabularies, which a TOML file lists, with certificates.
 
-An entry says where a vocabulary is, its SHA-256 and licence, and the ids of some texts; catalogue.example.toml has all
-that it can say. For each the script writes DIR/NAME/ (or with --dat DIR/NAME.dat and DIR/NAME.json), checks the ids,
-compares with the reference library, and writes the certificate of full agreement into the cartridge.
-DIR/catalogue.json lists all that is finished. Run it again to continue: finished work is kept. It needs Python 3.11.
+An entry gives the location of a vocabulary, its SHA-256 and licence, and the ids of some texts; catalogue.example.toml
+has all keys. For each entry the script writes DIR/NAME/ (or with --dat DIR/NAME.dat and DIR/NAME.json). It checks the
+ids, compares with the reference library, and writes the certificate of full agreement into the cartridge.
+DIR/catalogue.json lists all finished vocabularies. Run it again to continue: finished work is kept. It needs Python
+3.11.
 
     $ python -m conversion.catalogue conversion/catalogue.example.toml -o made --strings 100 --only science
     science: made/science/tokenizer.dat: agreed with tokenizers ...
@@ -15,7 +16,7 @@ DIR/catalogue.json lists all that is finished. Run it again to continue: finishe
     standard: profiles/standard.dat: not compared
     profiles/catalogue.json: 3 of 3 vocabularies
 
-The exit code is 1 when an entry could not be made; the others are made all the same.
+The exit code is 1 when an entry could not be made; the others are made nevertheless.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ STRINGS = 1000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make what is not finished; the exit code. CatalogueError for a file that lists nothing."""
+    """Make the unfinished entries; return the exit code. CatalogueError for a file without entries."""
     options = _parser().parse_args(argv)
     entries = read_catalogue(options.catalogue)
     names = [name for name, _ in entries]
@@ -62,16 +63,16 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("catalogue", type=Path, metavar="FILE.toml", help="the list")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="where the cartridges go")
+    parser.add_argument("catalogue", type=Path, metavar="FILE.toml", help="the catalogue")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="the folder for the cartridges")
     parser.add_argument("--dat", action="store_true", help="write NAME.dat and NAME.json, not a directory for each")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this entry alone; repeat")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this entry; may be repeated")
     parser.add_argument(
         "--strings",
         type=int,
         default=STRINGS,
         metavar="N",
-        help="generated strings to compare for the certificate; 0 writes none (default: %(default)s)",
+        help="generated strings to compare for the certificate; 0 writes no certificate (default: %(default)s)",
     )
     return parser
 

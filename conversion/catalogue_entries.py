@@ -1,4 +1,4 @@
-"""The entries of a catalogue: what its TOML file says of each vocabulary, checked, and where its source is found."""
+"""The entries of a catalogue: read and check them, and find their sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEYS_OF_TEXT = {"text", "ids", "decoded"}
 
 
 class CatalogueError(CrayonError, ValueError):
-    """A catalogue that cannot be read: not TOML, no entries, or two of one name."""
+    """A catalogue that cannot be read: not TOML, without entries, or with two of one name."""
 
 
 class EntryError(CrayonError, ValueError):
@@ -36,25 +36,25 @@ class EntryError(CrayonError, ValueError):
 
 
 class MissingLicenceError(EntryError):
-    """An entry that does not say the licence of its vocabulary."""
+    """An entry without the licence of its vocabulary."""
 
 
 class DigestError(EntryError):
-    """A source whose SHA-256 is not the one that its entry gives."""
+    """A source whose SHA-256 differs from that of its entry."""
 
 
 class Text(NamedTuple):
-    """A text, and the ids that `Tokenizer.encode` has to give for it."""
+    """A text, and the ids that `Tokenizer.encode` must give for it."""
 
     text: str
     ids: tuple[int, ...]
     decoded: str | None
-    """The text that these ids decode to; None where the entry does not say."""
+    """The text that these ids decode to; None to skip this check."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One vocabulary: of `path`, `repo` and `encoding` one is given."""
+    """One vocabulary. Exactly one of `path`, `repo` and `encoding` is given."""
 
     name: str
     sha256: str
@@ -68,11 +68,11 @@ class Entry:
     special_tokens: Mapping[str, int] | None = None
 
     def key(self, *settings: object) -> str:
-        """What changes when the entry or a setting of the run does: what was made before is made again."""
+        """A key of the entry and the run's settings: when it changes, the entry is made again."""
         return sha256(json.dumps([asdict(self), *settings], sort_keys=True).encode()).hexdigest()
 
     def read(self, folder: Path) -> tuple[Converted, script.Source]:
-        """The vocabulary; `folder` is what paths are relative to. DigestError, and what `convert` raises."""
+        """Read the vocabulary; paths are relative to `folder`. DigestError, and the errors of `convert`."""
         make: Callable[..., Converted]
         if self.encoding is not None:
             source, make = source_of_encoding(self.encoding), functools.partial(read_encoding, self.encoding)
@@ -87,9 +87,9 @@ class Entry:
 
 
 def read_catalogue(path: Path) -> list[tuple[str, Callable[[], Entry]]]:
-    """The names of the entries in order, each with the call that checks the entry and gives it, or raises EntryError.
+    """The names of the entries in order, each with a call that checks and returns the entry, or raises EntryError.
 
-    CatalogueError for a file of which no names can be read, and under Python 3.10, which has no reader of TOML.
+    CatalogueError for a file whose names cannot be read, and under Python 3.10, which cannot read TOML.
     """
     try:
         tomllib = importlib.import_module("tomllib")

@@ -1,8 +1,8 @@
-"""The directory that a catalogue is made in: what is finished, what is staged, and the index.
+"""The directory that a catalogue is made in: its finished and staged vocabularies, and the index.
 
-A vocabulary is made whole in ``DIR/.catalogue/stage``, recorded in ``DIR/.catalogue/NAME.json``, and renamed to where
-it belongs. It is finished when it has a record of the same entry, and every file in it has the digest that the record
-gives. So a run that was killed at any point leaves nothing that the next one takes for finished.
+A vocabulary is completed in ``DIR/.catalogue/stage``, recorded in ``DIR/.catalogue/NAME.json``, and then renamed into
+place. It is finished if its record has the key of the same entry, and each file has the recorded digest. So the next
+run never takes the remains of a killed run for a finished vocabulary.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class NotCertifiedError(EntryError):
 
 
 class Output:
-    """The directory, locked for this process. `names` are those of the whole catalogue, in its order."""
+    """The directory, locked for this process. `names` are all names of the catalogue, in order."""
 
     def __init__(self, folder: Path, names: Sequence[str], *, is_flat: bool, strings: int) -> None:
         self.folder, self.names, self.is_flat, self.strings = folder, names, is_flat, strings
         self.index = folder / INDEX
         self.finished: dict[str, Record] = {}
-        """The records of all that is finished, whatever this run was asked for."""
+        """The records of all finished vocabularies, whichever run has made them."""
         self._own = folder / ".catalogue"
         self._stage = self._own / "stage"
 
@@ -56,7 +56,7 @@ class Output:
             self._lock.acquire()
         except Timeout as error:
             raise CrayonError(f"another run writes to {self.folder}: wait until it has ended") from error
-        shutil.rmtree(self._stage, ignore_errors=True)  # of a run that was killed
+        shutil.rmtree(self._stage, ignore_errors=True)  # left by a killed run
         records = {name: self._record(name) for name in self.names}
         self.finished = {name: record for name, record in records.items() if record and self._is_whole(record)}
         return self
@@ -68,16 +68,16 @@ class Output:
         self._lock.release()
 
     def cartridge(self, name: str) -> Path:
-        """Where the cartridge of a vocabulary goes."""
+        """The path of a vocabulary's cartridge."""
         return self.folder / (f"{name}.dat" if self.is_flat else f"{name}/tokenizer.dat")
 
     # -- one vocabulary
 
     def make(self, entry: Entry, catalogue: Path) -> str:
-        """Make it unless it is finished; what came of it, in words. EntryError, and what `convert` raises."""
+        """Make the entry unless it is finished; return the outcome in words. EntryError, and those of `convert`."""
         key = entry.key(self.is_flat, self.strings, __version__)
         if self.finished.get(entry.name, {}).get("key") == key:
-            self._write_index()  # which a killed run may not have come to
+            self._write_index()  # a killed run may not have written it
             return "is finished"
         self._check_place(entry.name)
         converted, source = entry.read(catalogue.parent)
@@ -126,20 +126,20 @@ class Output:
         return found
 
     def _check_place(self, name: str) -> None:
-        """EntryError where something is that no run over this directory has made."""
+        """EntryError if a file is in the way that no run over this directory has made."""
         places = [f"{name}.json", f"{name}.dat"] if self.is_flat else [name]
         if self._record(name) is None and (there := [each for each in places if os.path.lexists(self.folder / each)]):
-            raise EntryError(f"{name}: {self.folder / there[0]} is there, and no run over {self.folder} has made it")
+            raise EntryError(f"{name}: {self.folder / there[0]} exists, and no run over {self.folder} has made it")
 
     def _place(self, name: str, files: Sequence[str]) -> None:
-        """One rename where nothing is there yet, else file by file, with the cartridge last."""
+        """Rename a new directory at once; else move file by file, the cartridge last."""
         if not self.is_flat and not (self.folder / name).exists():
             os.replace(self._stage / name, self.folder / name)
             return
         for file in files:
             os.replace(self._stage / file, self.folder / file)
 
-    # -- all of them
+    # -- the whole catalogue
 
     def _record(self, name: str) -> Record | None:
         try:
@@ -168,7 +168,7 @@ def _reference(certified: certificate.Certificate) -> dict[str, str]:
 
 
 def _check_texts(entry: Entry, cartridge: str) -> None:
-    """UnexpectedIdsError unless every text has the ids that the entry gives, and they decode as it says."""
+    """UnexpectedIdsError unless every text has the expected ids, which decode to the expected text."""
     tokenizer = Tokenizer.from_file(cartridge)
     for text, ids, decoded in entry.texts:
         found = tuple(tokenizer.encode(text).ids)

@@ -1,7 +1,7 @@
 """A version 2 cartridge of CRAYON to one of ours.
 
-The .json beside it has the strings of its tokens, and is used where it is there. The result is a tokenizer.json that
-matches the longest token at each place; CRAYON's own ids need `CrayonVocab(compat="xerv")`.
+The .json beside it has the strings of its tokens, and is used if it exists. The result is a tokenizer.json that
+matches the longest token at each position; CRAYON's own ids need `CrayonVocab(compat="xerv")`.
 
     $ python -m conversion.crayon vocab_lite.dat -o lite.dat
     read vocab_lite.dat and vocab_lite.json: sha256 ...

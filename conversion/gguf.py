@@ -1,7 +1,7 @@
 """A GGUF file to a cartridge.
 
-Only the metadata is converted, never the weights. The ids are those of llama_tokenize with special tokens found in the
-text.
+Only the metadata is converted, never the weights. The ids are those of llama_tokenize, which finds special tokens in
+the text.
 
     $ python -m conversion.gguf model.gguf -o model
     read model.gguf: sha256 ...

@@ -1,8 +1,8 @@
 """A repository of the Hub, a directory or a tokenizer.json to a cartridge.
 
-A repository is a name (user/name, or user/name@revision) that is not a path here; its tokenizer files are fetched once.
-A directory may have any vocabulary that Hugging Face's libraries open: tokenizer.json, vocab.json with merges.txt,
-vocab.txt, tekken.json or a SentencePiece model. The settings beside it are used.
+A repository is a name (user/name, or user/name@revision) that is not a local path; its tokenizer files are downloaded
+once. A directory may have any vocabulary that Hugging Face's libraries open: tokenizer.json, vocab.json with
+merges.txt, vocab.txt, tekken.json or a SentencePiece model. The settings beside it are used.
 
     $ python -m conversion.huggingface openai-community/gpt2 -o gpt2
     read openai-community/gpt2/tokenizer.json: sha256 ...
@@ -27,12 +27,12 @@ KINDS = (Kind.DIRECTORY, Kind.TOKENIZER_JSON, Kind.VOCAB_JSON, Kind.MERGES, Kind
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Convert it. WrongKindError, HubError, VocabularyError, UnsupportedError, OSError."""
+    """Convert the source. WrongKindError, HubError, VocabularyError, UnsupportedError, OSError."""
     parser = script.parser(
         "huggingface", __doc__, "REPO_OR_DIR", "a repository, a directory, or a file in one, such as tokenizer.json"
     )
     options = parser.parse_args(argv)
-    path = local_name(options.source)  # of a repository the directory that its files are in
+    path = local_name(options.source)  # for a repository, the directory of its files
     source = script.find(path, *KINDS)
     if is_repository(options.source):
         source = source._replace(name=joined([f"{options.source}/{os.path.basename(file)}" for file in source.files]))

@@ -1,4 +1,4 @@
-"""Parts that the scripts share: arguments, the check of a source, digests, and the files that are written."""
+"""Shared parts of the scripts: arguments, the check of a source, digests, and writing the files."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ class OverwriteError(CrayonError, ValueError):
 
 
 class Source(NamedTuple):
-    """A vocabulary as it was found: the files that hold it."""
+    """A vocabulary's source: the files that hold it."""
 
     name: str
-    """As messages call it: the paths of its files, or a name of the Hub or of tiktoken."""
+    """The name in messages: the paths of the files, or a name of the Hub or of tiktoken."""
     files: tuple[str, ...]
     digest: str
-    """SHA-256 (hex) of the files, one after the other: ``cat FILES | sha256sum``."""
+    """SHA-256 (hex) of the concatenated files: ``cat FILES | sha256sum``."""
 
 
 class Written(NamedTuple):
-    """A cartridge on the disk, and the files beside it."""
+    """A written cartridge, and the files beside it."""
 
     paths: tuple[str, ...]
-    """The cartridge is the last one."""
+    """The paths; the cartridge is the last one."""
     ids: int
     digest: str
     """SHA-256 (hex) of the cartridge."""
 
 
 def parser(name: str, doc: str | None, source: str, about: str) -> argparse.ArgumentParser:
-    """The arguments that every script has: the source, called `source` in the help, and the output."""
+    """The arguments that every script has: the source, named `source` in the help, and the output."""
     made = argparse.ArgumentParser(
         prog=f"python -m conversion.{name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -73,16 +73,16 @@ def parser(name: str, doc: str | None, source: str, about: str) -> argparse.Argu
         "--output",
         metavar="OUT",
         required=True,
-        help="a directory that transformers opens, with the cartridge tokenizer.dat; or OUT.dat, for that and OUT.json",
+        help="a directory that transformers opens, with the cartridge tokenizer.dat; or OUT.dat, for it and OUT.json",
     )
     return made
 
 
 def of_file(name: str, doc: str | None, kind: Kind, about: str) -> Callable[[Sequence[str] | None], None]:
-    """The `main` of a script that converts a file of one kind."""
+    """Make the `main` of a script that converts a file of one kind."""
 
     def main(argv: Sequence[str] | None = None) -> None:
-        """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
+        """Convert the file. WrongKindError, VocabularyError, UnsupportedError, OSError."""
         options = parser(name, doc, "FILE", about).parse_args(argv)
         source = find(options.source, kind)
         write(formats.convert(options.source), options.output, source)
@@ -91,7 +91,7 @@ def of_file(name: str, doc: str | None, kind: Kind, about: str) -> Callable[[Seq
 
 
 def find(path: str, *kinds: Kind) -> Source:
-    """The files of a vocabulary that has to be of one of these kinds. WrongKindError, VocabularyError, OSError."""
+    """The files of a vocabulary of one of these kinds. WrongKindError, VocabularyError, OSError."""
     kind = recognise(path)
     if kind not in kinds:
         inside = f" (with {look_into(path)[0].value})" if kind is Kind.DIRECTORY else ""
@@ -100,7 +100,7 @@ def find(path: str, *kinds: Kind) -> Source:
 
 
 def source_of(path: str) -> Source:
-    """The files of a vocabulary of any kind; those beside it that have settings alone do not count."""
+    """The files of a vocabulary of any kind, without files that have settings alone."""
     kind, file = recognise(path), path
     if kind is Kind.DIRECTORY:
         kind, file = look_into(path)
@@ -113,7 +113,7 @@ def source_of(path: str) -> Source:
 
 
 def digest_of(*paths: str) -> str:
-    """SHA-256 (hex) of files of any size, one after the other."""
+    """SHA-256 (hex) of the concatenated files, of any size."""
     digest = hashlib.sha256()
     for path in paths:
         with open(path, "rb") as file:
@@ -123,7 +123,7 @@ def digest_of(*paths: str) -> str:
 
 
 def write(converted: Converted, output: str, source: Source) -> Written:
-    """Write the cartridge, and say so: a directory that transformers opens, or ``OUT.dat`` with ``OUT.json``.
+    """Write the cartridge, and print its files: a directory that transformers opens, or ``OUT.dat`` with ``OUT.json``.
 
     All files appear, or none. UnsupportedError for a vocabulary that the engine does not support.
     """
@@ -136,7 +136,7 @@ def write(converted: Converted, output: str, source: Source) -> Written:
 
 
 def write_quietly(converted: Converted, output: str, source: Source, overwrite: bool = True) -> Written:
-    """`write` that prints nothing, and may replace another tokenizer."""
+    """Like `write`, but prints nothing, and may replace another tokenizer."""
     if output.endswith(".dat"):
         names = [output.removesuffix(".dat") + ".json", output]
     else:
@@ -157,7 +157,7 @@ def write_quietly(converted: Converted, output: str, source: Source, overwrite: 
 
 
 def run(name: str, main: Callable[..., object]) -> NoReturn:
-    """Run a script and end the process. Errors of files and vocabularies are one line, and exit code 1."""
+    """Run a script and end the process. Errors of files and vocabularies are one line, with exit code 1."""
     try:
         code = main(None)
     except OSError as error:

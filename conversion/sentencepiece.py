@@ -1,7 +1,7 @@
 """A SentencePiece model to a cartridge.
 
-The model is of the kind BPE, Unigram or char. The ids are those of the sentencepiece library; docs/sources.md says what
-differs.
+The model's type is BPE, Unigram or char. The ids are those of the sentencepiece library; docs/sources.md lists the
+differences.
 
     $ python -m conversion.sentencepiece tokenizer.model -o llama
     read tokenizer.model: sha256 ...

@@ -1,6 +1,6 @@
 """Mistral's tekken.json to a cartridge.
 
-The ids are those of mistral_common without the tokens that begin and end a text. Special tokens are found in texts
+The ids are those of mistral_common without tokens at the beginning and end of a text. Special tokens are found in texts
 unless `encode_special_tokens` is true.
 
     $ python -m conversion.tekken tekken.json -o mistral

@@ -1,7 +1,7 @@
 r"""A tiktoken encoding or rank file to a cartridge.
 
-A rank file does not say its pattern and special tokens. They are known for the published encodings, which are also
-found by name, in tiktoken's cache or through tiktoken; for other files give both. The ids are those of tiktoken.
+A rank file does not contain its pattern and special tokens. They are known for the published encodings, which are also
+found by name, in tiktoken's cache or through tiktoken; give both for other files. The ids are those of tiktoken.
 
     $ python -m conversion.tiktoken mine.tiktoken -o mine --special '<|end|>=2000' \
         --pattern "'"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+'
@@ -32,21 +32,21 @@ from crayon_hf.formats.tiktoken_objects import is_encoding_name
 
 
 def source_of_encoding(name: str) -> script.Source:
-    """An encoding by its name: the digest is that of its rank file, as tiktoken publishes or would write it."""
+    """An encoding by name; the digest is that of its rank file, as tiktoken publishes or would write it."""
     if name in KNOWN_ENCODINGS:
         return script.Source(name, (), KNOWN_FILES[KNOWN_ENCODINGS[name].file].sha256)
-    import tiktoken  # an encoding of a plugin
+    import tiktoken  # for an encoding of a plugin
 
     ranks = write_ranks(tiktoken.get_encoding(name)._mergeable_ranks)
     return script.Source(name, (), hashlib.sha256(ranks).hexdigest())
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Convert it. WrongKindError, VocabularyError, UnsupportedError, MissingExtraError, OSError."""
+    """Convert the source. WrongKindError, VocabularyError, UnsupportedError, MissingExtraError, OSError."""
     parser = script.parser("tiktoken", __doc__, "NAME_OR_FILE", "the name of an encoding, or a rank file")
-    parser.add_argument("--pattern", help="the pattern that splits text, of a rank file that is not published")
+    parser.add_argument("--pattern", help="the split pattern of a rank file that is not published")
     parser.add_argument(
-        "--special", action="append", default=[], type=special_token, metavar="TOKEN=ID", help="a special token; repeat"
+        "--special", action="append", default=[], type=special_token, metavar="TOKEN=ID", help="may be repeated"
     )
     options = parser.parse_args(argv)
     given = local_name(options.source)

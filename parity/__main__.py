@@ -1,4 +1,4 @@
-"""``python -m parity``: lists the suites, or runs one: ``python -m parity tiktoken cl100k_base``."""
+"""``python -m parity``: list the suites, or run one: ``python -m parity tiktoken cl100k_base``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ The exit status is 0 when everything agrees, 1 when something differs or cannot 
 
 
 def suites() -> dict[str, tuple[str, str]]:
-    """The group and the line of each suite, by its name: the folders beside this file that have a ``__main__.py``."""
+    """The group and the entry of each suite, by name: the folders beside this file that have a ``__main__.py``."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("*/__main__.py")):
         package = import_module(f"parity.{path.parent.name}")
@@ -35,7 +35,7 @@ def suites() -> dict[str, tuple[str, str]]:
 
 
 def listing() -> str:
-    """The suites under the headings of their groups, as a table of names and lines."""
+    """The suites under the headings of their groups, as a table of names and entries."""
     known = suites()
     width = max(map(len, known))
     lines = []
@@ -46,7 +46,7 @@ def listing() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the suite that the first argument names, with the other arguments; its exit status."""
+    """Run the suite that the first argument names, with the other arguments; return its exit status."""
     name, *arguments = [*(sys.argv[1:] if argv is None else argv)] or ["--help"]
     if name in ("-h", "--help"):
         print(f"{USAGE}\n{listing()}")

@@ -1,4 +1,4 @@
-"""Virtual environments for what cannot be installed beside this one's packages. It needs Python's library alone."""
+"""Virtual environments for packages that conflict with this environment's. Needs Python's library alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["environment", "packages_of"]
 def environment(
     home: Path, requirements: Sequence[str], without: Sequence[str] = (), sees: Sequence[Path] = ()
 ) -> Path:
-    """The Python of an environment. It is made where it is not there, or where other packages are asked for.
+    """The Python of an environment, created if missing or made for other packages.
 
-    `without` is installed without what it requires. The environment sees the folders `sees` behind its own packages:
-    what is in them is not installed again. OSError, with what pip said, where something cannot be installed.
+    The packages `without` are installed without their dependencies. The environment also imports from the folders
+    `sees`, after its own packages; packages in them are not installed again. OSError with pip's output if an
+    installation fails.
     """
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     note, wanted = home / "installed", "\n".join([*requirements, "--no-deps", *without, *map(str, sees)])
@@ -29,7 +30,7 @@ def environment(
     for packages in (requirements, ["--no-deps", *without] if without else []):
         if packages:
             install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
-            alone = {**os.environ, "PYTHONPATH": ""}  # pip takes what is there for installed
+            alone = {**os.environ, "PYTHONPATH": ""}  # pip would count packages on it as installed
             done = subprocess.run(install, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=alone)
             if done.returncode:
                 why = "\n".join(line for line in done.stderr.splitlines() if "ignored" not in line)

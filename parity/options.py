@@ -1,4 +1,4 @@
-"""The options that all suites share, and the texts that they ask for."""
+"""The options that all suites share, and the texts that they select."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from crayon_hf.parity.inputs.texts import CORPUS, find_text
 
 
 def add_texts(parser: argparse.ArgumentParser, strings: int) -> Callable[..., argparse.Action]:
-    """The options for strings and texts, which all suites have; returns what adds to their group."""
+    """Add the options for strings and texts, which all suites have; return the function that adds to their group."""
     add = parser.add_argument_group("inputs").add_argument
     add("--strings", type=int, default=strings, metavar="N", help="generated strings (default %(default)s)")
-    add("--seed", type=int, default=1, help="of the generated strings (default %(default)s)")
+    add("--seed", type=int, default=1, help="the seed of the generated strings (default %(default)s)")
     add("--texts", action="store_true", help="also the three texts of $CRAYON_SHARED/corpus, in 2 KB documents")
     add("--text", action="append", default=[], metavar="FILE", help="also this text; may be repeated")
-    add("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    add("--megabytes", type=float, metavar="MB", help="the most to read of each text")
     return add
 
 
 def texts_of(arguments: argparse.Namespace) -> tuple[list[str], int | None]:
-    """The texts that ``--texts`` and ``--text`` ask for, and how many bytes of each. UnknownVocabularyError."""
+    """The texts of ``--texts`` and ``--text``, and the most bytes of each. Raises UnknownVocabularyError."""
     texts = [*(CORPUS if arguments.texts else ()), *arguments.text]
     for text in texts:
         find_text(text)

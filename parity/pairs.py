@@ -1,4 +1,4 @@
-"""One vocabulary opened by its own library and by us, compared field by field: what the suites of one library share.
+"""Compare a vocabulary in its own library and in ours, field by field: the shared part of single-library suites.
 
 A suite yields a `Row` for each set of inputs; `run` reads the options, prints the rows as a table and returns the exit
 code. ``parity/mistral_common/__main__.py`` is the shortest example.
@@ -30,7 +30,7 @@ from .runner import AGREED, DIFFERED, MISUSED
 
 @dataclass
 class Row:
-    """One line of a table: a set of inputs of a target beside its library; or why there is none."""
+    """One line of a table: a set of inputs of a target and its library; or why it was skipped."""
 
     target: str
     what: str
@@ -38,20 +38,20 @@ class Row:
     suite: str = ""
     values: Event = field(default_factory=dict)
     skipped: str = ""
-    """Why nothing was compared, where that is no failure."""
+    """Why nothing was compared, if that is not a failure."""
 
     @property
     def inputs(self) -> int:
-        """How many inputs were compared."""
+        """The number of inputs compared."""
         return sum(self.values.get("inputs", {}).values())
 
     @property
     def differing(self) -> int:
-        """How many of them differ."""
+        """The number of differing inputs."""
         return sum(self.values.get("differing", {}).values())
 
     def lines(self) -> list[str]:
-        """The line, and below it the smallest differing inputs."""
+        """The line of the table, followed by the smallest differing inputs."""
         name = f"{self.target:14} {self.suite:8} {self.what:8}"
         if self.skipped:
             return [f"{name} not compared: {self.skipped}"]
@@ -65,7 +65,7 @@ class Row:
 
 
 class CallsSide:
-    """A library behind two functions: the ids of each of many texts, and the text of each of many rows of ids.
+    """A library as two functions: from many texts to their ids, and from many rows of ids to their texts.
 
     Without `texts_of`, decoded texts are not compared.
     """
@@ -94,7 +94,7 @@ class CallsSide:
 
 
 def our_side(tokenizer: Tokenizer, *, decodes: bool = True) -> CallsSide:
-    """Ours without special tokens around a text; with `decodes`, the text with the special tokens in it."""
+    """Our side without special tokens around a text; with `decodes`, decoded texts keep special tokens."""
 
     def ids_of(texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
@@ -105,7 +105,7 @@ def our_side(tokenizer: Tokenizer, *, decodes: bool = True) -> CallsSide:
 
 
 def one_by_one(call: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
-    """A function of many inputs that makes the call for each."""
+    """Turn a call for one input into a function of many inputs."""
     return lambda inputs: [call(each) for each in inputs]
 
 
@@ -115,16 +115,16 @@ class Pair:
 
     target: str
     reference: str
-    """The library and its version, or where the expected ids are from."""
+    """The library and its version, or the origin of the expected ids."""
     expected: Side
     ours: Side
     tokens: Sequence[bytes] = ()
-    """The bytes of its tokens, which strings are made of."""
+    """The bytes of the tokens, from which strings are made."""
     specials: Sequence[str] = ()
 
 
 def pair_of(path: str, reference: str, expected: Side, ours: Side, tokenizer: Tokenizer) -> Pair:
-    """A pair whose strings are made of the tokens of `tokenizer`."""
+    """A pair that is compared on strings made of the tokens of `tokenizer`."""
     ids = sorted(tokenizer.get_vocab().values())
     tokens = [tokenizer.decode([id], skip_special_tokens=False).encode() for id in ids]
     specials = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
@@ -133,16 +133,16 @@ def pair_of(path: str, reference: str, expected: Side, ours: Side, tokenizer: To
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was asked for on the command line."""
+    """The inputs that the command line selects."""
 
     strings: int
     texts: Sequence[str]
     limit: int | None
-    """Bytes of each text; None for all of it."""
+    """The most bytes of each text; None for no limit."""
     seed: int
 
     def of(self, pair: Pair) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
-        """Each set of inputs: its name, and (category, text) for each. No text has a lone surrogate."""
+        """Each set of inputs: its name, and the inputs as (category, text). No text has a lone surrogate."""
         if self.strings:
             yield "strings", self._clean(generate(self.strings, self.seed, specials=pair.specials))
             if pair.tokens and self.strings >= 4:
@@ -157,7 +157,7 @@ class Inputs:
 
 
 def compare(pair: Pair, sets: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Iterator[Row]:
-    """A row for each set of inputs: its name, and (category, text) for each input."""
+    """Compare sets of inputs, each a name and the inputs as (category, text); a row for each set."""
     for suite, made in sets:
         result = Comparison(pair.ours, lambda: pair.expected).run(singles(made), reports=1)
         yield Row(pair.target, pair.reference, suite, values=event_of(suite, result))
@@ -171,11 +171,11 @@ def check_kind(path: str, kind: Kind, command: str) -> None:
 
 
 def make_parser(command: str, description: str | None, metavar: str) -> argparse.ArgumentParser:
-    """The options that all suites have."""
+    """Make a command line with the options that all suites share."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {command}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("targets", nargs="*", metavar=metavar, help="files to compare (default: those found here)")
+    parser.add_argument("targets", nargs="*", metavar=metavar, help="files to compare (default: known local files)")
     add_texts(parser, 20_000)
     return parser
 

@@ -1,6 +1,6 @@
-"""The run of a reference's suite: a report for each vocabulary and instruction set, and a verdict.
+"""Run a reference's suite: a report for each vocabulary and instruction set, and a verdict.
 
-A report is what ``crayon-hf parity`` makes of one target; here there are many, without their speeds.
+``crayon-hf parity`` makes such a report for one target. Here the targets are many, and speeds are not measured.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .options import add_texts, texts_of
 AGREED, DIFFERED, MISUSED = 0, 1, 2
 
 Find = Callable[[str, str], Subject]
-"""The target of a name on the command line. What has to be made for it goes into the directory."""
+"""Finds the target of a name on the command line. Files made for it go into the directory."""
 
 
 def make_parser(reference: str, description: str, targets: str) -> argparse.ArgumentParser:
-    """The command line of ``python -m parity.REFERENCE``. `targets` says what the positional arguments can be."""
+    """Make the command line of ``python -m parity.REFERENCE``. `targets` describes the positional arguments."""
     compared = textwrap.fill(f"Compared for each input: {', '.join(FIELDS[reference])}.", 100)
     parser = argparse.ArgumentParser(
         prog=f"python -m parity.{reference}",
@@ -48,23 +48,23 @@ def make_parser(reference: str, description: str, targets: str) -> argparse.Argu
     add = add_texts(parser, 10_000)
     of_tokens = "strings of the vocabulary's own tokens (default: a fifth of --strings)"
     add("--tokens", type=int, metavar="N", help=of_tokens)
-    of_all = "all strings and texts also in the other modes, of which each has a share of the strings otherwise"
+    of_all = "compare all strings and texts in the other modes, too, instead of a share of the strings"
     add("--everything", action="store_true", help=of_all)
     add = parser.add_argument_group("the run").add_argument
     of_cpu = "instruction sets, each in a process of its own: avx2,avx512, or all"
     add("--cpu", default="", metavar="LIST", help=of_cpu)
-    add("--jobs", type=int, default=1, metavar="N", help="vocabularies at one time (default %(default)s)")
-    add("--json", metavar="FILE", help="write the reports there")
-    add("--ours", default="", help=argparse.SUPPRESS)  # a stand-in, for the tests
+    add("--jobs", type=int, default=1, metavar="N", help="vocabularies at a time (default %(default)s)")
+    add("--json", metavar="FILE", help="write the reports to FILE")
+    add("--ours", default="", help=argparse.SUPPRESS)  # for the tests: opens our side otherwise
     parser.set_defaults(reference=reference)
     return parser
 
 
 def run(parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: Sequence[str], find: Find) -> int:
-    """The command of a suite; its exit status.
+    """Run the command of a suite; return its exit status.
 
-    Without names on the command line the vocabularies are `published`, names below ``$CRAYON_SHARED/vocab``, or the
-    profile ``lite`` where that is not set. `find` opens a name.
+    Without names on the command line, the vocabularies are `published`, names below ``$CRAYON_SHARED/vocab``, or the
+    profile ``lite`` if that is not set. `find` opens a name.
     """
     arguments = parser.parse_args(argv)
     reports: list[Report] = []
@@ -119,7 +119,7 @@ def run(parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: 
 
 
 def cpu_names(listed: str) -> list[str]:
-    """The instruction sets of ``--cpu``; empty text is the best one, unnamed."""
+    """The instruction sets of ``--cpu``; an empty name means the best one."""
     if listed != "all":
         return [name.strip() for name in listed.split(",")]
     from crayon_hf import _core

@@ -1,10 +1,10 @@
-"""Texts of three kinds and of any size, of what is on this machine: no file twice, nothing repeated.
+"""Texts of three kinds and of any size, from the files of this machine, without repetition.
 
-First comes the corpus of ``$CRAYON_SHARED``, then files that a Python and a system bring, in an order that mixes them:
+The corpus of ``$CRAYON_SHARED`` comes first, then files of Python and the system, in a mixed order:
 
 - english: Python's help, pages of manuals, documentation of packages (``.rst``, ``.md``, ``.txt``, lists of changes)
-- code: the sources of Python's library, then of the packages and headers here
-- languages: translated messages (``.mo``) and manuals of programs; where there are none, generated strings
+- code: the sources of Python's library, then of the installed packages and headers
+- languages: translated messages (``.mo``) and manuals of programs; generated strings if the machine has none
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = ["KINDS", "WORDS", "gathered", "write_text"]
 
 ROOTS = (*map(sysconfig.get_path, ("stdlib", "purelib")), "/usr/share", "/usr/include", "/usr/lib")
 WORDS = "words"
-"""The kind of text of half a million different words."""
+"""The kind of text that consists of half a million different words."""
 DIFFERENT_WORDS = 500_000
 _ENGLISH = (".rst", ".md", ".txt", ".gz")
 _CODE = (".py", ".pyi", ".h", ".hpp", ".c", ".cc", ".js", ".ts")
 
 Piece = tuple[str, bytes]
-"""Where it is from, and its bytes."""
+"""The origin of a piece, and its bytes."""
 
 
 def gathered(kind: str) -> Iterator[Piece]:
-    """Pieces of UTF-8 of a kind; no file comes twice."""
+    """Pieces of UTF-8 of a kind, each file once."""
     shared = shared_directory()
     if shared is not None and (shared / "corpus").is_dir():
         yield "the corpus of CRAYON_SHARED", read_text(find_text(kind))
@@ -52,7 +52,7 @@ def gathered(kind: str) -> Iterator[Piece]:
 
 
 def write_text(kind: str, size: int, path: Path, without: Iterable[str] = ()) -> str:
-    """Write `size` bytes of a kind, or all there is; returns where they are from, as ``12.3 MB of ...``.
+    """Write `size` bytes of a kind, or fewer if the machine has no more; return their origins, as ``12.3 MB of ...``.
 
     The strings in `without`, such as special tokens, become spaces.
     """
@@ -69,7 +69,7 @@ def write_text(kind: str, size: int, path: Path, without: Iterable[str] = ()) ->
 
 
 def _words() -> Iterator[Piece]:
-    """Half a million different words, all of them again and again, in another order each time."""
+    """Half a million different words, repeated forever, in another order each time."""
     words, generator = list(islice(new_words(3), DIFFERENT_WORDS)), random.Random(1)
     while True:
         generator.shuffle(words)
@@ -85,7 +85,7 @@ def _english() -> Iterator[Piece]:
         pass
     for path in _files(_ENGLISH):
         data = b"" if _is_translated(path) else _read(path)
-        if sum(byte > 127 for byte in data[:4096]) < 40:  # of 4,096: English has few
+        if sum(byte > 127 for byte in data[:4096]) < 40:  # English has few such bytes
             yield ("pages of manuals and lists of changes" if path.suffix == ".gz" else "documentation here"), data
 
 
@@ -109,7 +109,7 @@ def _languages() -> Iterator[Piece]:
 
 
 def _is_translated(path: Path) -> bool:
-    """Whether it is ``locale/de/LC_MESSAGES/x.mo`` or ``man/de/man1/x.1.gz``, of any language but English."""
+    """Whether a path is like ``locale/de/LC_MESSAGES/x.mo`` or ``man/de/man1/x.1.gz``, for a language but English."""
     folder = path.parent.parent
     return not folder.name.startswith("en") and (path.suffix == ".mo" or folder.parent.name == "man")
 
@@ -124,7 +124,7 @@ def _messages(path: Path) -> bytes:
 
 
 def _files(endings: tuple[str, ...]) -> Iterable[Path]:
-    """The files of the roots with one of the endings, in an order by digests of their paths, the same each time."""
+    """The files below the roots that have one of the endings, in a fixed order, by digests of their paths."""
     found = set()
     for root in ROOTS:
         for folder, _, names in os.walk(root):
@@ -133,7 +133,7 @@ def _files(endings: tuple[str, ...]) -> Iterable[Path]:
 
 
 def _read(path: Path) -> bytes:
-    """A file that is text in UTF-8, unpacked; nothing else."""
+    """Read a file, unpacked; empty unless it is text in UTF-8."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(4_000_000)
@@ -143,4 +143,4 @@ def _read(path: Path) -> bytes:
 
 
 KINDS: dict[str, Callable[[], Iterator[Piece]]] = dict(zip(CORPUS, (_english, _code, _languages), strict=True))
-"""By the names of the corpus, what there is besides."""
+"""Other sources of text on this machine, by the names of the corpus."""

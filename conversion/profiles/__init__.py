@@ -1,1 +1,1 @@
-"""Recipes of the profiles `lite`, `standard` and `science`: docs/profiles.md says how to repeat them."""
+"""Recipes of the profiles `lite`, `standard` and `science`. docs/profiles.md explains how to repeat them."""

@@ -1,4 +1,4 @@
-"""Readers of message catalogues and of other files that keep text as values: one sentence a line comes out."""
+"""Readers of message catalogues and other files whose values are text. Each returns one sentence a line."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def json_values(data: bytes) -> str:
-    """Every string value of a JSON file that is more than one word, or has letters beyond ASCII."""
+    """Every string value of a JSON file that has more than one word, or letters beyond ASCII."""
     try:
         found = _leaves(json.loads(data.decode("utf-8", "ignore")))
     except ValueError:
@@ -159,7 +159,7 @@ def notebook(data: bytes) -> str:
 
 
 def sword(data: bytes) -> str:
-    """A SWORD module's text: zlib streams one after the other, with OSIS or ThML markup."""
+    """A SWORD module's text: concatenated zlib streams with OSIS or ThML markup."""
     out = []
     while data[:1] == b"\x78":
         stream = zlib.decompressobj()
@@ -191,7 +191,7 @@ READERS: dict[str, Callable[[bytes], str]] = {
 
 
 def unpacked(data: bytes) -> bytes:
-    """A file without its gzip or bzip2 wrapping; many documents in packages have one."""
+    """A file without its gzip or bzip2 compression, which many documents in packages have."""
     if data[:2] == b"\x1f\x8b":
         return gzip.decompress(data)
     if data[:3] == b"BZh":

@@ -1,4 +1,4 @@
-"""Readers: the bytes of one file in, plain text out. Each undoes one kind of markup; none keeps state."""
+"""Readers from the bytes of one file to plain text. Each undoes one kind of markup, and keeps no state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TAG = re.compile(r"</?[A-Za-z!?][^>]*>")
 
 
 def _html(text: str) -> str:
-    """Text of a page as a reader sees it: white space collapsed except in <pre>, one line for each block."""
+    """The text of a page as shown: white space collapsed except in <pre>, one line for each block."""
     out = []
     for i, part in enumerate(_PRE.split(_SKIPPED.sub(" ", text))):
         if i % 2 == 0:
@@ -122,7 +122,7 @@ READERS: dict[str, Callable[[str], str]] = {
 
 
 def read(data: bytes, form: str, encoding: str) -> str:
-    """The clean text of a file; empty when it is not text in the encoding given."""
+    """The clean text of a file; empty if it is not text in the given encoding."""
     data = lzma.decompress(data) if data[:6] == b"\xfd7zXZ\0" else catalogues.unpacked(data)
     if form in catalogues.READERS:
         return _tidy(catalogues.READERS[form](data))
@@ -137,7 +137,7 @@ def read(data: bytes, form: str, encoding: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """No control characters, no space at line ends, no more than one empty line at once."""
+    """Remove control characters, spaces at line ends, and repeated empty lines."""
     text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)
     text = re.sub(r"[ \t]+$", "", text, flags=re.M)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"

@@ -1,7 +1,7 @@
-"""Download the Debian packages that the lists name and make the training text of a profile from them.
+"""Download the Debian packages of the lists, and make the training text of a profile from them.
 
-One file for each source and a manifest.json with package versions, sizes and the SHA-256 of it all. The same
-package versions give the same bytes, whatever the number of processes.
+The output is one file for each source, and a manifest.json with package versions, sizes and the SHA-256 of all text.
+The same package versions give the same bytes, whatever the number of processes.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from conversion.profiles.lines import LONG_LINE, Lines, worth_keeping
 from conversion.profiles.packages import contents
 from conversion.profiles.sources import Source, listed
 
-CHUNK = 64_000  # a large file gives pieces of this many bytes, evenly spread over it
-SMALL_CHUNK = 8_000  # and in the part of a source that a profile takes
+CHUNK = 64_000  # the bytes of each piece of a large file; the pieces are evenly spread
+SMALL_CHUNK = 8_000  # the same for a profile's part of a source
 
 
 def all_sources() -> list[Source]:
-    """Every source of the lists, in the corpus's order."""
+    """Every source of the lists, in the order of the corpus."""
     from conversion.profiles.languages import LANGUAGES
 
     return [*listed(), *LANGUAGES]
 
 
 def recorded_versions() -> dict[str, str]:
-    """Package versions that the profiles were trained on."""
+    """The package versions that the profiles were trained on."""
     text = (Path(__file__).parent / "versions.txt").read_text()
     return dict(line.split(" ", 1) for line in text.splitlines())
 
 
 def download(packages: list[str], into: Path, latest: bool) -> None:
-    """Fetch what is not there yet, with apt-get, as the machine is configured."""
+    """Download the missing packages with apt-get, as the machine is configured."""
     versions = {} if latest else recorded_versions()
     here = {path.name.split("_")[0] for path in into.glob("*.deb")}
     names = [p if latest else f"{p}={versions[p]}" for p in packages if p not in here]
     for i in range(0, len(names), 50):
         if subprocess.run(["apt-get", "-q", "download", *names[i : i + 50]], cwd=into).returncode:
-            sys.exit("apt-get download failed; run `apt-get update`, or take the versions on offer with --latest")
+            sys.exit("apt-get download failed; run `apt-get update`, or use --latest for the available versions")
 
 
 def _pieces(text: str, room: int, chunk: int = CHUNK) -> Iterator[str]:
-    """The text whole if there is room, else pieces of `chunk` bytes or so, evenly spread, cut at line ends."""
+    """The whole text if it fits `room`, else pieces of about `chunk` bytes, evenly spread, cut at line ends."""
     size = len(text.encode())
     if size <= room:
         yield text
@@ -82,7 +82,7 @@ def _is_generated(text: str) -> bool:
 
 
 def read_source(source: Source, files: list[tuple[str, bytes]]) -> str:
-    """The text of one source, at most its cap, of lines worth keeping."""
+    """The text of one source: lines worth keeping, up to its cap."""
     cap = source.cap
     per_file = cap if len(files) <= 3 else max(CHUNK, cap // 10)
     texts: list[str] = []
@@ -112,7 +112,7 @@ def _cached(source: Source, deb: Path, cache: Path) -> Path:
 
 
 def read_package(job: tuple[list[Source], Path, Path]) -> tuple[str, str]:
-    """Write the text of every source of one package to the cache, where it is not there yet; the package's version."""
+    """Write the text of each source of a package to the cache, unless it is there; return the package's version."""
     sources, deb, cache = job
     shown = subprocess.run(["dpkg-deb", "-f", deb, "Version"], check=True, capture_output=True, text=True)
     sources = [source for source in sources if not _cached(source, deb, cache).exists()]
@@ -129,7 +129,7 @@ def read_package(job: tuple[list[Source], Path, Path]) -> tuple[str, str]:
 
 
 def texts_to_exclude(folders: list[Path]) -> set[bytes]:
-    """Keys of the long lines of the texts (*.txt or *.txt.xz) in some folders."""
+    """The keys of the long lines of the texts (*.txt or *.txt.xz) in some folders."""
     keys: set[bytes] = set()
     for path in (p for folder in folders for p in sorted(folder.rglob("*.txt*"))):
         data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
@@ -140,7 +140,7 @@ def texts_to_exclude(folders: list[Path]) -> set[bytes]:
 def write_corpus(
     sources: list[tuple[Source, Path]], output: Path, profile: str, excluded: set[bytes]
 ) -> dict[str, Any]:
-    """Each source's part in a profile, no long line twice in the whole, none of the excluded; the manifest's tables."""
+    """Write each source's part in a profile, without repeated or excluded long lines; return the manifest's tables."""
     lines = Lines(excluded)
     total = hashlib.sha256()
     rows: list[dict[str, Any]] = []
@@ -171,10 +171,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", choices=("lite", "standard"), required=True)
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder for the corpus; replaced if it exists")
-    parser.add_argument("--debs", type=Path, help="where to keep the downloaded packages")
-    parser.add_argument("--cache", type=Path, help="where to keep what was read; empty it after a change of a reader")
-    parser.add_argument("--exclude", type=Path, action="append", default=[], help="leave out the long lines of these")
-    parser.add_argument("--latest", action="store_true", help="take the versions on offer, not those recorded")
+    parser.add_argument("--debs", type=Path, help="folder that keeps the downloaded packages")
+    parser.add_argument("--cache", type=Path, help="folder that keeps texts as read; empty it after a reader changes")
+    parser.add_argument("--exclude", type=Path, action="append", default=[], help="folder of texts with lines to drop")
+    parser.add_argument("--latest", action="store_true", help="use the available versions, not the recorded ones")
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     options = parser.parse_args()
 
@@ -190,12 +190,12 @@ def main() -> None:
         packages = list(dict.fromkeys(source.package for source in sources))
         download(packages, debs, options.latest)
         found = {package: max(debs.glob(f"{package}_*.deb")) for package in packages}
-        packages.sort(key=lambda package: -found[package].stat().st_size)  # the longest first
+        packages.sort(key=lambda package: -found[package].stat().st_size)  # the largest first
         jobs = [([s for s in sources if s.package == p], found[p], cache) for p in packages]
         with multiprocessing.Pool(options.processes) as pool:
             versions = dict(sorted(pool.imap_unordered(read_package, jobs)))
         if not options.latest and (wrong := set(versions.items()) - set(recorded_versions().items())):
-            sys.exit(f"not the versions recorded: {sorted(wrong)}")
+            sys.exit(f"these are not the recorded versions: {sorted(wrong)}")
         texts = [(source, _cached(source, found[source.package], cache)) for source in sources]
         excluded = excluded_keys() | texts_to_exclude(options.exclude)
         corpus = write_corpus(texts, options.output, options.profile, excluded)

@@ -1,11 +1,15 @@
-"""How long profiles take to compile and to open.
+"""Measure how long profiles take to compile and to open.
 
     python -m conversion.profiles.compile_time [NAME.json ...] [--rounds 30]
 
-For each tokenizer.json, medians of three times: a whole process, from its start to the written .dat, in which nothing
-but the compiler is imported (an interpreter without site-packages that imports crayon_hf/_core alone); the call of the
-compiler in it; and the opening of the .dat in a process that has imported crayon_hf, ready for its first text. In
-brackets the CPU's time, which says more when the machine has other work.
+For each tokenizer.json, print medians of three times:
+
+- a whole process, from its start to the written .dat. Its interpreter has no site-packages, and imports only the
+  compiler (crayon_hf/_core)
+- the call of the compiler in that process
+- the opening of the .dat in a process that has imported crayon_hf, until it is ready for its first text
+
+The processor's time is in brackets; it is more reliable when the machine has other work.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ print(*spent)
 """
 
 
-Times = tuple[float, float]  # seconds that passed, and of the CPU
+Times = tuple[float, float]  # wall-clock seconds, and the processor's
 
 
 def medians(times: Sequence[Times]) -> Times:
@@ -48,7 +52,7 @@ def medians(times: Sequence[Times]) -> Times:
 
 
 def in_processes(source: Path, target: Path, rounds: int) -> tuple[Times, Times]:
-    """A whole process, and the call in it."""
+    """The times of a whole process, and of the call in it."""
     assert _core.__file__ is not None
     command = [
         sys.executable,

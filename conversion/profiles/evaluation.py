@@ -2,9 +2,9 @@
 
     python -m conversion.profiles.evaluation -o DIR [--packages DIR] [--training DIR]
 
-Runs on Debian 12 with apt's lists up to date; about 700 MB are downloaded. manifest.json holds each text's group,
-size and SHA-256. With --training (the folder of a training corpus, *.txt), every text's share of long lines that
-occur in that corpus is printed: it should be near nothing.
+Runs on Debian 12 with apt's lists up to date; about 700 MB are downloaded. manifest.json has each text's group, size
+and SHA-256. With --training (the folder of a training corpus, *.txt), the share of each text's long lines that occur in
+that corpus is printed: it should be close to zero.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from conversion.profiles import clean
 from conversion.profiles.evaluation_readers import READERS
 from conversion.profiles.evaluation_sources import DEBIAN, TEXTS, WHEELS, Part, Text
 
-CHUNK = 50_000  # bytes of each piece of a text that is too long, evenly spread over it
-LONG_LINE = 40  # characters; such a line is kept once in a text
-SENTENCE = 60  # bytes; a shorter line of prose is a heading, a name or a button
+CHUNK = 50_000  # bytes of a piece, if a text is too long. The pieces are evenly spread.
+LONG_LINE = 40  # characters. A longer line is kept once in a text.
+SENTENCE = 60  # bytes. A shorter line of prose is a heading, a name or a button.
 
 
 def download(into: Path) -> None:
-    """Fetch what is not there yet, with apt-get and pip as the machine is configured."""
+    """Download the missing packages with apt-get and pip, as the machine is configured."""
     names = [f"{name}={version}" for name, version in DEBIAN.items() if not list(into.glob(f"{name}_*.deb"))]
     if names and subprocess.run(["apt-get", "download", *names], cwd=into).returncode:
         sys.exit("apt-get download failed; run `apt-get update`")
@@ -47,7 +47,7 @@ def download(into: Path) -> None:
 
 
 def unpack(packages: Path, into: Path) -> None:
-    """Every package's files, in a folder of its name."""
+    """Unpack each package into a folder of its name."""
     for name in DEBIAN:
         deb = max(packages.glob(f"{name}_*.deb"))
         shown = subprocess.run(["dpkg-deb", "-f", deb, "Version"], check=True, capture_output=True, text=True)
@@ -65,7 +65,7 @@ def _names(root: Path) -> list[str]:
 
 
 def files(root: Path, patterns: tuple[str, ...]) -> Iterator[bytes]:
-    """The contents of the files that match, in an order that is fixed but has nothing to do with the alphabet."""
+    """The contents of the matching files, in a fixed order that is unrelated to their names."""
     found: dict[str, bytes] = {}
     for name in _names(root):
         path = root / name
@@ -88,7 +88,7 @@ def _read(data: bytes, form: str) -> str:
 
 
 def lines_of(part: Part, script: str, unpacked: Path, seen: set[str]) -> list[str]:
-    """The lines of a part that are of its language, long ones once."""
+    """The lines of a part that are in its language; a long line only once."""
     root = unpacked / part.package
     english = {x.strip() for data in files(root, part.english) for x in _read(data, part.form).splitlines()}
     letter = re.compile(f"[{script}]") if script else None
@@ -111,7 +111,7 @@ def lines_of(part: Part, script: str, unpacked: Path, seen: set[str]) -> list[st
 
 
 def spread(lines: list[str], room: int) -> str:
-    """The lines whole if there is room, else pieces of CHUNK bytes, evenly spread, cut at line ends."""
+    """All lines if they fit `room`, else pieces of CHUNK bytes, evenly spread, cut at line ends."""
     pieces: list[list[str]] = [[]]
     filled = 0
     for line in lines:
@@ -125,9 +125,9 @@ def spread(lines: list[str], room: int) -> str:
 
 
 def make(text: Text, unpacked: Path) -> str:
-    """The text of its parts: first what the small ones have, then the large ones share the room that is left."""
+    """Make a text of its parts: the small ones whole, and equal shares of the large ones."""
     seen: set[str] = set()
-    by_kind: dict[str, list[str]] = {}  # the many packages of one game are one part
+    by_kind: dict[str, list[str]] = {}  # the many packages of one game count as one part
     for part in text.parts:
         kind = part.package.split("-1.16-")[0]
         by_kind.setdefault(kind, []).extend(lines_of(part, text.script, unpacked, seen))
@@ -145,7 +145,7 @@ def _long_lines(text: str) -> set[str]:
 
 
 def overlap(texts: dict[str, str], training: Path) -> None:
-    """Say how many of each text's long lines are in the training corpus."""
+    """Print how many of each text's long lines are in the training corpus."""
     wanted = {name: _long_lines(text) for name, text in texts.items()}
     found: dict[str, set[str]] = {name: set() for name in texts}
     for path in sorted(training.glob("*.txt")):
@@ -160,8 +160,8 @@ def overlap(texts: dict[str, str], training: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder for the texts")
-    parser.add_argument("--packages", type=Path, help="where to keep the downloaded packages")
-    parser.add_argument("--training", type=Path, help="folder of a training corpus to look for common lines in")
+    parser.add_argument("--packages", type=Path, help="folder that keeps the downloaded packages")
+    parser.add_argument("--training", type=Path, help="folder of a training corpus, searched for common lines")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as temporary:

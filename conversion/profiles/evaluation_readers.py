@@ -1,4 +1,4 @@
-"""Readers of two forms that only evaluation texts have: data of the R language, and a dump of wiki pages."""
+"""Readers of two formats that only evaluation texts have: data of the R language, and a dump of wiki pages."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import zlib
 
 
 def r_data(data: bytes) -> str:
-    """The character vectors of an R data base (.rdb), one string a line; their paragraphs joined again."""
+    """The character vectors of an R data base (.rdb), one string a line, with paragraphs joined again."""
     novels = []
     start = 0
     while start < len(data):
-        record = zlib.decompressobj()  # each record: its size when inflated, then a zlib stream
+        record = zlib.decompressobj()  # each record is its unpacked size and a zlib stream
         novels.append(_strings(record.decompress(data[start + 4 :])))
         start = len(data) - len(record.unused_data)
-    # Lines end where a page of the printed book was full; a paragraph ends at an empty line.
+    # Lines end where the printed page ended; a paragraph ends at an empty line.
     return re.sub(r"(?<=[^\n])\n(?=[^\n])", " ", "\n\n".join(novels))
 
 
 def _strings(data: bytes) -> str:
-    """The strings of a serialized vector of the XDR form: a type word 0x?0009, a length (-1: missing), the bytes."""
+    """The strings of a serialized vector in XDR form: a type word 0x?0009, a length (-1: missing), the bytes."""
     lines = []
     for match in re.finditer(rb"\x00[\x00-\xff]{2}\x09(?=([\x00-\xff]{4}))", data):
         size = struct.unpack(">i", match[1])[0]
@@ -35,7 +35,7 @@ _INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\{\|(?:(?!\{\|).)*?\|\}", re.S)
 
 
 def wiki(data: bytes) -> str:
-    """The running text of the articles in a bz2 dump: no templates, tables, references, links' targets or redirects."""
+    """The running text of the articles in a bz2 dump, without templates, tables, references or redirects."""
     pages = re.findall(r"<text[^>]*>(.*?)</text>", bz2.decompress(data).decode("utf-8"), re.S)
     return "\n\n".join(_article(html.unescape(page)) for page in pages if not page.lower().startswith("#redirect"))
 

@@ -1,7 +1,7 @@
-"""Texts that no profile is trained on: which files of which packages, how they are read, and how much of each.
+"""Texts that no profile is trained on: the packages and files that they come from, their formats, and their sizes.
 
 No package here may be a source of training text. The English kinds, the code and most of the other languages come
-from projects of another kind than the training text too: novels, an encyclopedia, game stories, newspapers.
+from projects of another kind than the training text, too: novels, an encyclopedia, game stories, newspapers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 MB = 1_000_000
 
-# Letters by which a translated line is known, for scripts that English text does not use.
+# Letters that identify a translated line, for scripts that English text does not use.
 SCRIPTS = {
     "ar": "\u0600-\u06ff", "bn": "\u0980-\u09ff", "el": "\u0370-\u03ff\u1f00-\u1fff", "fa": "\u0600-\u06ff",
     "ja": "\u3040-\u30ff\u3400-\u9fff", "ko": "\uac00-\ud7a3", "ru": "\u0400-\u04ff", "uk": "\u0400-\u04ff",
@@ -25,12 +25,12 @@ class Part:
     package: str
     form: str  # a key of clean.READERS or of evaluation_readers.READERS
     paths: tuple[str, ...]  # shell patterns; "ARCHIVE!MEMBER" looks into a zip file
-    english: tuple[str, ...] = ()  # the same text in English: lines that are also there were not translated
+    english: tuple[str, ...] = ()  # the same text in English: a line that is in both is untranslated
 
 
 @dataclass(frozen=True)
 class Text:
-    """One evaluation text: its parts in equal shares as far as they go, `size` bytes at most."""
+    """One evaluation text: its parts in equal shares as far as possible, `size` bytes at most."""
 
     name: str
     group: str  # "English prose", "code" or "other languages"
@@ -43,13 +43,13 @@ def _plain(package: str, *paths: str, form: str = "code") -> Part:
     return Part(package, form, paths)
 
 
-# Stories, told in the words of their translators: every campaign of a game, and its help.
+# Stories in the translators' own words: every campaign of a game, and its help.
 CAMPAIGNS = ("data", "did", "dm", "dw", "ei", "httt", "l", "low", "nr", "sof", "sota", "sotbe", "thot", "trow", "tsg",
              "ttb", "utbs")  # fmt: skip
 
 
 def _language(name: str, code: str, *also: str) -> Text:
-    """A language from its code in the handbook, with `also`: "news" of dasher-data, "sky" of stellarium, "stories"."""
+    """A language by its code in the handbook, with `also`: "news" of dasher-data, "sky" of stellarium, "stories"."""
     parts: list[Part] = []
     for kind in also:
         if kind == "stories":

@@ -1,4 +1,4 @@
-"""Text in other languages than English: documents where there are any, then the messages of programs and games."""
+"""Text in other languages than English: documents, as far as they exist, and messages of programs and games."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conversion.profiles.sources import MB, Source
 
 
 class Language(NamedTuple):
-    """A language: its name, how it weighs, the letters by which a translated line is known, the codes it goes by."""
+    """A language: its name, its weight, the letters that identify a translated line, and its codes."""
 
     name: str
     weight: float
@@ -102,13 +102,13 @@ BY_CODE.update({"hi-in": BY_CODE["hi"], "ga-ie": BY_CODE["ga"], "hy-am": BY_CODE
 
 
 def one(package: str, code: str, form: str, cap: float, *paths: str) -> Source:
-    """A package in one language."""
+    """A package with text in one language."""
     language = BY_CODE[code]
     return Source(package, "language", language.name, form, int(cap * MB), paths, language.script)
 
 
 def each(package: str, form: str, cap: float, *paths: str, hyphens: bool = False) -> list[Source]:
-    """A package in many languages: {} in the paths stands for the language's code."""
+    """A package with text in many languages: the code of the language replaces {} in the paths."""
     found = []
     for language in TABLE:
         codes = [c.replace("_", "-") for c in language.codes] if hyphens else list(language.codes)
@@ -120,7 +120,7 @@ def each(package: str, form: str, cap: float, *paths: str, hyphens: bool = False
 
 
 def _named(prefix: str, codes: str, form: str, cap: float, *paths: str) -> list[Source]:
-    """Packages of one language each, PREFIX-CODE."""
+    """Packages named PREFIX-CODE, each in one language."""
     return [one(prefix + code, code, form, cap, *paths) for code in codes.split()]
 
 

@@ -1,4 +1,4 @@
-"""Which lines of text stay in the corpus."""
+"""Choose the lines of text that stay in the corpus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conversion.profiles.excluded import key
 from conversion.profiles.sources import Source
 
 LONG_LINE = 40  # a line of this many characters is kept once in the whole corpus, and never if excluded
-SHORT_LINE_LIMIT = 6  # a shorter line of prose is kept this often in one language: the rest is menus
+SHORT_LINE_LIMIT = 6  # how often a shorter line of prose is kept in one language: more frequent ones are menus
 LONGEST_LINE = 4000
 
 _BLOB = re.compile(r"[A-Za-z0-9+/=_-]{64}|[0-9a-fA-F]{33}|(?:0[xX][0-9a-fA-F]+,\s*){4}")
@@ -27,9 +27,9 @@ def _is_english(text: str) -> bool:
 
 
 def worth_keeping(line: str, source: Source, seen: set[bytes]) -> bool:
-    """Whether a line is text of its source's kind, and if it is long, new in this source.
+    """Whether a line is text of its source's kind and, if it is long, new in this source.
 
-    What is not: over-long lines, blobs, tables of numbers, untranslated lines.
+    Over-long lines, blobs, tables of numbers and untranslated lines are not.
     """
     bare = line.strip()
     size = len(bare)
@@ -38,7 +38,7 @@ def worth_keeping(line: str, source: Source, seen: set[bytes]) -> bool:
         return not (script and size > 8 and bare.isascii())
     if size > LONGEST_LINE or _BLOB.search(bare):
         return False
-    # Marks of Indic and Thai vowels are no letters to `re`: lines in a script of their own are judged by it alone.
+    # `re` does not count Indic and Thai vowel marks as letters: lines in their own script are judged by it alone.
     if script:
         if source.form != "dict" and len(re.findall(f"[{script}]", bare)) * 4 < size:
             return False
@@ -54,7 +54,7 @@ def worth_keeping(line: str, source: Source, seen: set[bytes]) -> bool:
 
 
 class Lines:
-    """Keeps long lines once over the whole corpus, short ones a few times in a language, and no excluded one."""
+    """Keeps a long line once over the whole corpus, a short one a few times in a language, and no excluded one."""
 
     def __init__(self, excluded: set[bytes]) -> None:
         self.excluded = excluded
@@ -64,7 +64,7 @@ class Lines:
         self.short: dict[tuple[str, str], int] = {}
 
     def start(self, source: Source) -> None:
-        """The lines that follow are this source's."""
+        """Set the source of the lines that follow."""
         self.source = source
         self.limited = source.kind in ("prose", "language")
         self.excluded_here = 0

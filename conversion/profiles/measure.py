@@ -1,9 +1,9 @@
-"""Bytes per token of the profiles beside r50k_base, cl100k_base and o200k_base, and whether every text comes back.
+"""Bytes per token of the profiles and of r50k_base, cl100k_base and o200k_base, and a check that texts round-trip.
 
     python -m conversion.profiles.measure --texts DIR --shared SHARED [--markdown docs/profiles.md]
 
-DIR is what evaluation.py wrote, or any folder of *.txt or *.txt.xz; SHARED (or the environment variable CRAYON_SHARED)
-has vocab/NAME/NAME.tiktoken. A mean is that of its texts' bytes per token, each text counting the same.
+DIR is the output of evaluation.py, or any folder of *.txt or *.txt.xz; SHARED (or the environment variable
+CRAYON_SHARED) has vocab/NAME/NAME.tiktoken. In a mean of bytes per token, each text counts the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import tiktoken_ext.openai_public as published
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
 
-DOCUMENT = 20_000  # characters in each piece that is encoded at once
+DOCUMENT = 20_000  # characters of a piece that is encoded at once
 REFERENCES = ("r50k_base", "cl100k_base", "o200k_base")
 BEGIN, END = "<!-- measure: begin -->", "<!-- measure: end -->"
 RATIOS = (("lite", "r50k_base"), ("standard", "cl100k_base"), ("standard", "o200k_base"))
@@ -32,7 +32,7 @@ Rates = dict[str, float]  # bytes per token by encoder
 
 
 def reference(name: str, shared: Path) -> tiktoken.Encoding:
-    """A published encoding with its pattern from tiktoken and its ranks from a file at hand."""
+    """A published encoding, with its pattern from tiktoken and its ranks from a local file."""
     download = published.load_tiktoken_bpe
     published.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(str(shared / "vocab" / name / f"{name}.tiktoken"))
     try:
@@ -42,7 +42,7 @@ def reference(name: str, shared: Path) -> tiktoken.Encoding:
 
 
 def documents(path: Path) -> Iterator[str]:
-    """The text in order, cut at line ends."""
+    """Pieces of the text in order, cut at line ends."""
     data = path.read_bytes()
     document: list[str] = []
     size = 0
@@ -57,7 +57,7 @@ def documents(path: Path) -> Iterator[str]:
 
 
 def single_spaced(text: str) -> str:
-    """Without indents: r50k_base spends an id on almost every space of one, which hides how it does on words."""
+    """Remove indents: r50k_base spends an id on almost every space of them, which hides its rate on words."""
     return re.sub(r"[ \t]*\n\s*|[ \t]+", lambda m: "\n" if "\n" in m[0] else " ", text)
 
 
@@ -75,14 +75,14 @@ def random_texts(count: int, seed: int = 1) -> Iterator[str]:
 
 
 def reachable(tokenizer: Tokenizer) -> int:
-    """How many ids of the vocabulary come out when their own text is encoded."""
+    """The number of ids that are the encoding of their own text."""
     size = tokenizer.get_vocab_size(with_added_tokens=False)
     model = tokenizer.model
     return sum([t.id for t in model.tokenize(tokenizer.id_to_token(i))] == [i] for i in range(size))
 
 
 def check(name: str, tokenizer: Tokenizer) -> None:
-    """Random strings come back, and which of the ids can be reached."""
+    """Check that random strings round-trip, and count the reachable ids."""
     texts = list(random_texts(20_000))
     for text in texts:
         assert tokenizer.decode(tokenizer.encode(text).ids, skip_special_tokens=False) == text, repr(text)
@@ -94,7 +94,7 @@ def check(name: str, tokenizer: Tokenizer) -> None:
 def measured(
     path: Path, profiles: dict[str, Tokenizer], references: dict[str, tiktoken.Encoding], spaced: bool
 ) -> tuple[int, Rates]:
-    """The size of a text and what each encoder makes of it; every profile must give it back."""
+    """The size of a text and each encoder's rate on it; the text must round-trip with every profile."""
     texts = [single_spaced(text) if spaced else text for text in documents(path)]
     size = sum(len(text.encode()) for text in texts)
     rates: Rates = {}
@@ -112,7 +112,7 @@ def mean(rows: Sequence[Rates]) -> Rates:
 
 
 def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
-    """Every text, the mean of each group and of all."""
+    """A row for each text, and the means of each group and of all texts."""
     every = [rates for texts in groups.values() for _, rates in texts.values()]
     ratios = [pair for pair in RATIOS if all(name in every[0] for name in pair)]
 
@@ -134,7 +134,7 @@ def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
 
 
 def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
-    """What the profiles are meant to reach, and whether they do. The worst text decides where every one must."""
+    """The aims of the profiles, and whether they are reached. An aim for every text is judged by the worst one."""
     lines: list[str] = []
 
     def say(claim: str, ours: str, theirs: str, texts: dict[str, Rates], least: float) -> None:
@@ -152,7 +152,7 @@ def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
     english, code, other = rates_of("English prose"), rates_of("code"), rates_of("other languages")
     if not (english and code and other):
         return []
-    above = 1e-9  # "better" is more than equal
+    above = 1e-9  # "better" excludes equal rates
     say("within 5% of r50k_base on English prose", "lite", "r50k_base", english, -0.05)
     say("better than r50k_base on code", "lite", "r50k_base", code, above)
     say("better than r50k_base on every other language", "lite", "r50k_base", other, above)
@@ -166,7 +166,7 @@ def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
 
 
 def put_between_marks(document: Path, lines: Sequence[str]) -> None:
-    """Replace what a document holds between the two marks."""
+    """Replace the text between the two marks of a document."""
     before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -177,10 +177,10 @@ def put_between_marks(document: Path, lines: Sequence[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     packaged = [p for p in (Path(f"crayon_hf/profiles/{n}.json") for n in ("lite", "standard")) if p.exists()]
-    parser.add_argument("profiles", type=Path, nargs="*", default=packaged, help="NAME.json; by default those packaged")
-    parser.add_argument("--texts", type=Path, help="folder of texts, with the manifest.json of evaluation.py if it has")
+    parser.add_argument("profiles", type=Path, nargs="*", default=packaged, help="NAME.json; default: packaged ones")
+    parser.add_argument("--texts", type=Path, help="folder of texts, with the manifest.json of evaluation.py if any")
     parser.add_argument("--shared", type=Path, default=os.environ.get("CRAYON_SHARED"))
-    parser.add_argument("--single-spaced", action="store_true", help="every run of spaces made one, indents removed")
+    parser.add_argument("--single-spaced", action="store_true", help="collapse runs of spaces, and remove indents")
     parser.add_argument("--markdown", type=Path, help="put the tables into this document, between its marks")
     options = parser.parse_args()
 

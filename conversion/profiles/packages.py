@@ -1,4 +1,4 @@
-"""Reading files out of a Debian package, without unpacking it to disk."""
+"""Read files out of a Debian package, without unpacking it to disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _any_of(patterns: list[str]) -> re.Pattern[str]:
 
 
 def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Files of a zip or tar file that lies in a package."""
+    """Files of a zip or tar archive inside a package."""
     if data[:2] == b"PK":
         zipped = zipfile.ZipFile(io.BytesIO(data))
         for member in zipped.namelist():
@@ -36,10 +36,10 @@ def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def contents(deb: Path, wanted: list[tuple[str, ...]]) -> list[list[tuple[str, bytes]]]:
-    """For each set of shell patterns the files that match one of them, as (path, bytes).
+    """For each set of shell patterns, the files that match one of them, as (path, bytes).
 
-    "ARCHIVE!MEMBER" looks into a tar or zip file. The order is fixed but has nothing to do with the path's alphabet,
-    so that the first files are a sample of all.
+    "ARCHIVE!MEMBER" looks into a tar or zip file. The order is fixed but unrelated to the names, so the first files are
+    a sample of all.
     """
     matchers = [_any_of(list(patterns)) for patterns in wanted]
     plain = _any_of([p for patterns in wanted for p in patterns if "!" not in p])

@@ -15,7 +15,7 @@ COMMON = "the words between them"
 
 
 def terms(text: str) -> list[str]:
-    """The terms in the order of the list, and after them the words once more with a space in front."""
+    """The terms in the order of the list, followed by the words again with a space in front."""
     section, listed, words = "", [], []
     for line in text.splitlines():
         if line.startswith("# "):

@@ -1,4 +1,4 @@
-"""The table "What went in" of docs/profiles.md, from the manifest.json of a corpus."""
+"""Print the table "What went in" of docs/profiles.md, from the manifest.json of a corpus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS = {"prose": "English prose", "code": "code", "maths": "mathematics", "lang
 
 
 def table(manifest: dict[str, Any]) -> str:
-    """Megabytes and share of each kind, and of each language in it."""
+    """The megabytes and share of each kind, and of each language in it."""
     rows = ["| kind | MB | share | what |", "|---|---:|---:|---|"]
     for kind, name in KINDS.items():
         groups = manifest["groups"].get(kind, {})

@@ -1,11 +1,11 @@
-"""What a source is: files of one Debian package that are read the same way, and how much of them each profile takes.
+"""Sources of training text: files of one Debian package that are read the same way, with the share of each profile.
 
-The lists are in sources.tsv and languages.py, the package versions in versions.txt. A cap
-is what is read of a source; a profile takes a part of that, as PARTS says.
+The lists are in sources.tsv and languages.py, the package versions in versions.txt. A cap limits the text that is read
+of a source. A profile takes a part of that text, by PARTS.
 
-Left out on purpose, because benchmark texts come from them: the kernel's and Debian's handbooks, the dictionary of
-1913, the Rust toolchain's sources, CUDA and OpenSSL headers, NumPy, and office help in Japanese, Chinese, Korean,
-Russian, German, French, Hindi and Greek; and the packages that evaluation_sources.py reads.
+Some packages are left out because benchmark texts come from them: the kernel's and Debian's handbooks, the dictionary
+of 1913, the sources of the Rust toolchain, CUDA and OpenSSL headers, and NumPy. So are office help in Japanese,
+Chinese, Korean, Russian, German, French, Hindi and Greek, and the packages that evaluation_sources.py reads.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 
 MB = 1_000_000
 
-# Parts of the sources' texts that the profiles take, evenly spread: they set how the kinds weigh against each other.
-# The 50,000 ids of `lite` have to serve fewer things, and English first.
+# The part of each kind of text that a profile takes, evenly spread. These parts weight the kinds against each other.
+# The 50,000 ids of `lite` must serve fewer kinds, and English first.
 PARTS = {
     "standard": {"prose": 0.55, "code": 1, "maths": 1, "language": 0.33},
     "lite": {"prose": 0.2, "code": 0.08, "maths": 0.05, "language": 0.045},
 }
-# Megabytes of word lists (word_lists.py) beside the corpus: English, and each other language.
+# Megabytes of word lists (word_lists.py) beside the corpus: for English, and for each other language.
 WORD_LISTS = {"standard": (30, 2), "lite": (150, 0.4)}
 
 
@@ -33,13 +33,13 @@ class Source:
     kind: str  # "prose" (English), "code", "maths" or "language" (any other human language)
     group: str  # the language, human or programming
     form: str  # how to read a file: a key of clean.READERS or of catalogues.READERS
-    cap: int  # bytes of cleaned text at most
+    cap: int  # the most bytes of cleaned text
     paths: tuple[str, ...]  # shell patterns; "ARCHIVE!MEMBER" looks into a tar or zip file
     script: str = ""  # a regex class: long lines without one such letter are untranslated, and dropped
     encoding: str = "utf-8"
 
     def part(self, profile: str) -> float:
-        """How much of the source's text a profile takes, from 0 to 1."""
+        """The part of the source's text that a profile takes, from 0 to 1."""
         return PARTS[profile][self.kind]
 
 

@@ -1,4 +1,4 @@
-"""Train a profile from what collect.py and word_lists.py made, and write it as a tokenizer.json."""
+"""Train a profile on the output of collect.py and word_lists.py, and write it as a tokenizer.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 SPECIALS = ("<|endoftext|>", "<|pad|>", "<|unk|>", "<|bos|>", "<|eos|>", "<|im_start|>", "<|im_end|>")
 
-# Patterns that were published with these names, so that the scanners of those families serve the profiles too.
+# Patterns published under these names, so that the scanners of those families serve the profiles, too.
 PATTERNS = {
     "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -27,7 +27,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Profile:
-    """Ids in all, special tokens among them, and the pattern that cuts text into words."""
+    """The number of ids, special tokens included, and the pattern that splits text."""
 
     size: int
     pattern: str
@@ -37,13 +37,13 @@ PROFILES = {"lite": Profile(50_000, "llama3"), "standard": Profile(206_373, "lla
 
 
 def texts(corpus: Path, words: Path) -> Iterator[Path]:
-    """The texts of the corpus in its order, then the word lists."""
+    """The texts of the corpus in order, then the word lists."""
     yield from sorted(corpus.glob("*.txt"))
     yield from sorted(words.glob("word-list-*.txt"))
 
 
 def blocks(paths: Iterator[Path]) -> Iterator[str]:
-    """Texts in blocks cut at line ends."""
+    """Texts in blocks, cut at line ends."""
     for path in paths:
         text = path.read_text(encoding="utf-8")
         start = 0
@@ -55,7 +55,7 @@ def blocks(paths: Iterator[Path]) -> Iterator[str]:
 
 
 def build(pattern: str) -> Tokenizer:
-    """An untrained byte-level BPE with everything around the model in place."""
+    """An untrained byte-level BPE with all components around the model."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -69,9 +69,9 @@ def build(pattern: str) -> Tokenizer:
 
 
 def train(source: Iterator[str], size: int, pattern: str, reference: bool = False) -> Any:
-    """Merges from a text; the special tokens take the last ids, so the model's own start at 0.
+    """Train on a text. The special tokens take the last ids, so the model's own ids start at 0.
 
-    `reference` trains with the trainer of `tokenizers`, which gives the same merges, in more time.
+    `reference` uses the trainer of `tokenizers`, which gives the same merges in more time.
     """
     tokenizer = build(pattern)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -92,14 +92,14 @@ def train(source: Iterator[str], size: int, pattern: str, reference: bool = Fals
             min_frequency=2,
             show_progress=False,
         )
-    # Through the file's form, so that either trainer's result gets its special tokens in the same way.
+    # Rebuilt from its JSON, so that either trainer's result gets its special tokens in the same way.
     tokenizer = Tokenizer.from_str(trained.to_str())
     tokenizer.add_special_tokens([AddedToken(s, special=True, normalized=False) for s in SPECIALS])
     return tokenizer
 
 
 def check(tokenizer: Any, size: int) -> None:
-    """The size, every byte, every merge's parts and product, the places of the special tokens."""
+    """Check the size, every byte, every merge's parts and product, and the ids of the special tokens."""
     vocab = tokenizer.get_vocab()
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
     assert len(vocab) == tokenizer.get_vocab_size() == size, len(vocab)
@@ -114,8 +114,8 @@ def check(tokenizer: Any, size: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", choices=tuple(PROFILES), required=True)
-    parser.add_argument("--corpus", type=Path, required=True, help="folder that collect.py wrote")
-    parser.add_argument("--words", type=Path, required=True, help="folder that word_lists.py wrote")
+    parser.add_argument("--corpus", type=Path, required=True, help="the output folder of collect.py")
+    parser.add_argument("--words", type=Path, required=True, help="the output folder of word_lists.py")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the tokenizer.json to write")
     parser.add_argument("--size", type=int, help="another number of ids, for comparisons")
     parser.add_argument("--pattern", choices=tuple(PATTERNS), help="another pattern, for comparisons")

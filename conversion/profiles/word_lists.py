@@ -1,10 +1,10 @@
-"""Make text of word frequencies: each word as often as it would stand in that many bytes of running text.
+"""Make text of word frequencies: each word as often as in running text of that many bytes.
 
     python -m conversion.profiles.word_lists --profile NAME -o DIR
 
 The frequencies are those of the package `wordfreq` of the Python registry, counted over encyclopedias, news, books,
-subtitles and more. A trainer counts words alone, so such a text does the work of running text in languages and kinds
-of prose that packages have little of. One file a language; nothing of it is a sentence, and no page counts it as one.
+subtitles and more. A trainer only counts words, so such a text replaces running text in languages and kinds of prose
+that are rare in packages. The output is one file for each language; it has no sentences.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from conversion.profiles.sources import WORD_LISTS
 
 WHEEL = ("wordfreq", "3.1.1", "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473")
-# Dictionaries in true spelling: the lists are in lower case. Package, version, file.
+# Dictionaries with correct capitals, since the frequency lists are in lower case. Package, version, file.
 SPELLING = {
     "en": ("wamerican-large", "2020.12.07-2", "usr/share/dict/american-english-large"),
     "de": ("wngerman", "20161207-11", "usr/share/dict/ngerman"),
@@ -33,13 +33,13 @@ LANGUAGES = [
     "ar", "bg", "bn", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hu", "id",
     "it", "ja", "ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "ta", "tr", "uk", "ur", "vi", "zh",
 ]  # fmt: skip
-UNSPACED = {"zh", "ja"}  # languages that write without spaces: one word a line there, so that none is joined by chance
-CAPITAL = 0.15  # the share of a word's occurrences that begin a sentence or a title
+UNSPACED = {"zh", "ja"}  # languages written without spaces: one word a line, so that no two words join by chance
+CAPITAL = 0.15  # the share of a word's occurrences at the beginning of a sentence or in a title
 WORDS_A_LINE = 14
 
 
 def unpack(data: bytes) -> Any:
-    """The one value of a MessagePack message of maps, arrays, strings and small numbers."""
+    """The single value of a MessagePack message of maps, arrays, strings and small numbers."""
     at = 0
 
     def take(form: str) -> int:
@@ -61,20 +61,20 @@ def unpack(data: bytes) -> Any:
             size = kind & 31 if kind < 0xC0 else take(">B" if kind == 0xD9 else ">H")
             at += size
             return data[at - size : at].decode()
-        raise ValueError(f"MessagePack type {kind:#x} is not read")
+        raise ValueError(f"MessagePack type {kind:#x} is not supported")
 
     return value()
 
 
 def always_capitalized(spelled: Iterable[str]) -> Set[str]:
-    """The words of a dictionary in true spelling that are never written in lower case, in lower case."""
+    """The words of a dictionary that are never written in lower case, converted to lower case."""
     words = set(spelled)
     return {word.lower() for word in words if word[:1].isupper() and word.lower() not in words}
 
 
 def text(data: bytes, language: str, size: int, capitalized: Set[str] = frozenset()) -> str:
-    """About `size` bytes of words in no order, the same for the same data. Words too rare to come once are left out,
-    and numbers, which the list has with zeros for their digits."""
+    """About `size` bytes of shuffled words, the same for the same data. Words too rare to occur once are left out, and
+    so are numbers, whose digits are zeros in the list."""
     _, *buckets = unpack(gzip.decompress(data))  # bucket i: the words of frequency 10 ** (-i / 100)
     frequencies = [(word, 10 ** (-i / 100)) for i, words in enumerate(buckets) for word in words if "00" not in word]
     words = size / sum((len(word.encode()) + 1) * frequency for word, frequency in frequencies)
@@ -91,7 +91,7 @@ def text(data: bytes, language: str, size: int, capitalized: Set[str] = frozense
 
 
 def download(into: Path) -> None:
-    """Fetch the wheel and the dictionaries, with pip and apt-get as the machine is configured."""
+    """Download the wheel and the dictionaries with pip and apt-get, as the machine is configured."""
     name, version, digest = WHEEL
     pins = into / "wheels.txt"
     pins.write_text(f"{name}=={version} --hash=sha256:{digest}\n")

@@ -50,9 +50,9 @@ SCENARIOS = (
 QUICK = Sizes(1_000_000, 300_000, 50_000, 50_000, 50, 500_000, 200_000, 8_000_000)
 QUICK_SCENARIOS = ("first", "repeated", "new-words", "short", "decode", "open", "hostile")
 OTHERS = {"prerelease": "tokenizers==1.0.0rc3", "xerv": "xerv-crayon==5.3.8", "xerv-5.7": "xerv-crayon==5.7.16"}
-"""What is installed for engines that are not in the extra ``bench``."""
+"""Requirements of the engines that are not in the extra ``bench``."""
 LITE = "crayon-lite"
-"""The name of the cartridge that CRAYON ships."""
+"""The name of CRAYON's own cartridge."""
 OF_LITE = ("crayon", "tokenize", "xerv", "xerv-5.7")
 
 
@@ -65,24 +65,24 @@ class Bench:
     reports: list[Report] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, every round."""
+        """The figures as plain values, with every round."""
         reports = [report.to_json() for report in self.reports]
         return {"schema": SCHEMA, "machine": self.machine, "settings": self.settings, "reports": reports}
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> Bench:
-        """What ``to_json`` gave."""
+        """The inverse of ``to_json``."""
         if plain.get("schema") != SCHEMA:
             raise ValueError(f"these figures are of schema {plain.get('schema')}, not {SCHEMA}: measure again")
         return Bench(plain["machine"], plain["settings"], [Report.from_json(each) for each in plain["reports"]])
 
     def to_markdown(self) -> str:
-        """All tables."""
+        """All tables, as Markdown."""
         return to_markdown(self.machine, self.reports, self.settings)
 
     @property
     def same_ids(self) -> bool:
-        """Whether ours gave the reference's ids everywhere."""
+        """Whether our ids equal the reference's everywhere."""
         return all(report.same_ids for report in self.reports)
 
 
@@ -101,10 +101,10 @@ def run_bench(
     progress: Callable[[str], None] = lambda _: None,
     keep: Callable[[Bench], None] = lambda _: None,
 ) -> Bench:
-    """Measure; ``minutes`` is how long it may take, as long as each vocabulary gets one round.
+    """Measure, for about ``minutes`` at most; each vocabulary gets at least one round.
 
-    ``keep`` is given what there is after each vocabulary. Jobs have ``job_bytes`` of each text. With ``scale``, MB,
-    ``texts`` are kinds of `parity.texts`, and nothing but these passes is measured.
+    ``keep`` gets the results so far after each vocabulary. Jobs read ``job_bytes`` of each text. With ``scale``, in MB,
+    ``texts`` are kinds of `parity.texts`, and only passes over texts of these sizes are measured.
     """
     scenarios = ["scale"] if scale else scenarios
     jobs = [scenario for scenario in scenarios if scenario in JOBS]
@@ -152,7 +152,7 @@ def run_bench(
 def _write_scale(
     kinds: Sequence[str], scale: Sequence[float], vocabularies: Sequence[Vocabulary], directory: str
 ) -> tuple[dict[str, str], list[str]]:
-    """The paths of the texts by their names, and lines on where they are from; special tokens are not in them."""
+    """The paths of the texts by name, and lines on their origins; special tokens are removed from the texts."""
     specials = {token for vocabulary in vocabularies for token in vocabulary.specials() if len(token.strip()) > 1}
     paths, lines = {}, []
     for kind in kinds:
@@ -172,7 +172,7 @@ def _write_scale(
 
 
 def _engines_of(options: argparse.Namespace, is_of_crayon: bool) -> list[Engine]:
-    """The engines of a run, those that `--install` is for with the interpreters of their environments."""
+    """The engines of a run. With `--install`, some get the interpreters of environments made for them."""
     names = options.engines or list(OF_LITE if is_of_crayon else (*PEERS, *["prerelease"] * options.install))
     python = dict(options.python)
     for name in names if options.install else ():
@@ -183,7 +183,7 @@ def _engines_of(options: argparse.Namespace, is_of_crayon: bool) -> list[Engine]
 
 
 def _installed(name: str) -> str:
-    """The interpreter of an environment of its own, in the cache: engines need not go together."""
+    """The interpreter of the engine's own environment in the cache: engines can conflict with each other."""
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     package = OTHERS.get(name) or re.findall(f'"({name}==[^"]+)"', project)[0]
     home = f"{package.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
@@ -191,14 +191,14 @@ def _installed(name: str) -> str:
 
 
 def _measured(options: argparse.Namespace, directory: str, progress: Callable[[str], None]) -> Bench:
-    """What the options ask for."""
+    """Measure according to the options."""
     specs = [spec for text in options.text or () for spec in ([text] if Path(text).is_file() else text.split(","))]
     kinds = (*KINDS, WORDS) if options.scale else ()
     for spec in specs:
         if spec not in kinds:
             find_text(spec)
     if options.scale and (unknown := [spec for spec in specs if spec not in kinds]):
-        raise ValueError(f"--scale: no text {unknown[0]!r}; there are: {', '.join(kinds)}")
+        raise ValueError(f"--scale: no text {unknown[0]!r}; expected one of: {', '.join(kinds)}")
     is_shared = shared_directory() is not None
     texts = specs or list(KINDS if options.scale else CORPUS if is_shared else [python_library(directory)])
     names = options.vocabularies or (NINE if is_shared else [DEFAULT])
@@ -212,7 +212,7 @@ def _measured(options: argparse.Namespace, directory: str, progress: Callable[[s
         kept = {name: min(value, limit) for name, value in vars(sizes).items() if value and value > 1_000_000}
         sizes = replace(sizes, **{**kept, "text": limit, "lines": sizes.lines, "memory": sizes.memory})
 
-    def keep(bench: Bench) -> None:  # a long run that is cut off has what it measured
+    def keep(bench: Bench) -> None:  # an interrupted run keeps its results
         if options.json and options.json != "-":
             Path(options.json).write_text(_as_json(bench), encoding="utf-8")
 
@@ -237,7 +237,7 @@ def _as_json(bench: Bench) -> str:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m parity.bench",
         description="Speed and memory beside any set of engines, on the same texts, after a comparison of ids.",
@@ -245,21 +245,21 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     of_vocabularies = f"default: {' '.join(NINE)}; the profile lite without $CRAYON_SHARED"
     add("vocabularies", nargs="*", metavar="VOCABULARY",
-        help=f"a name, a profile or a path, or {LITE}, the cartridge that CRAYON ships; {of_vocabularies}")  # fmt: skip
+        help=f"a name, a profile or a path, or {LITE}, CRAYON's own cartridge; {of_vocabularies}")  # fmt: skip
     add("--text", action="append", metavar="LIST",
         help="names (english,code,multi; with --scale also words) or files; may be repeated; default: all three, "
         "without $CRAYON_SHARED the sources of Python's library")  # fmt: skip
     add("--scenario", type=_scenarios, metavar="LIST",
-        help="with commas between them: first, first-large, repeated, new-words, long-document, lines, short, decode, "
+        help="separated by commas: first, first-large, repeated, new-words, long-document, lines, short, decode, "
         "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
         "lists); or jobs: training, corpora, file, transformers, server")  # fmt: skip
     add("--scale", type=_sizes, metavar="MB,MB",
-        help="instead: passes over texts of so many MB of this machine, in calls of 16 MB, and the memory")  # fmt: skip
+        help="instead: passes over local texts of these sizes, in calls of 16 MB, and the memory")  # fmt: skip
     add("--engines", type=_engines, metavar="LIST",
-        help="with commas between them: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie (the default), "
-        f"prerelease (tokenizers 1.0); of {LITE}: crayon, tokenize, xerv, xerv-5.7; of jobs also rustbpe, datatrove, "
+        help="separated by commas: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie (the default), "
+        f"prerelease (tokenizers 1.0); for {LITE}: crayon, tokenize, xerv, xerv-5.7; for jobs also rustbpe, datatrove, "
         "crayon_in_datatrove")  # fmt: skip
-    of_install = "make an environment in the cache for each peer but tokenizers and tiktoken, and take prerelease, too"
+    of_install = "make an environment in the cache for each peer but tokenizers and tiktoken, and add prerelease"
     add("--install", action="store_true", help=of_install)
     add("--python", type=_pair, action="append", default=[], metavar="ENGINE=FILE",
         help="the interpreter of an environment that has this engine; may be repeated")  # fmt: skip
@@ -268,14 +268,14 @@ def make_parser() -> argparse.ArgumentParser:
     add("--threads", type=thread_counts, metavar="LIST",
         help="numbers of threads (default: 1,all; with --quick and --scale 1)")  # fmt: skip
     add("--rounds", type=int, metavar="N", help="time N times (default: 3; with --quick 1)")
-    of_minutes = "begin no further round that would take longer than N minutes in all"
+    of_minutes = "begin no further round that would exceed N minutes in all"
     add("--minutes", type=float, metavar="N", help=of_minutes)
-    add("--megabytes", type=float, metavar="MB", help="take so much of each text at most; for jobs, so much")
+    add("--megabytes", type=float, metavar="MB", help="the most to read of each text; the amount for jobs")
     add("--quick", action="store_true", help="little text and one round: rough figures in minutes")
     add("--json", metavar="FILE", help='every round as JSON; "-" is the standard output')
     add("--markdown", metavar="FILE", help="write the tables between the marks of this file")
-    add("--from", dest="kept", metavar="FILE", help="tables of figures that --json kept")
-    add("--silent", action="store_true", help="no progress on the standard error")
+    add("--from", dest="kept", metavar="FILE", help="print the tables of figures that --json has kept")
+    add("--silent", action="store_true", help="do not show progress on the standard error")
     add("--ours", default="", help=argparse.SUPPRESS)
     return parser
 
@@ -298,7 +298,7 @@ def _sizes(text: str) -> list[float]:
 def _known(text: str, known: Sequence[str], what: str) -> list[str]:
     for word in text.split(","):
         if word not in known:
-            raise argparse.ArgumentTypeError(f"no {what} {word!r}; there are: {', '.join(known)}")
+            raise argparse.ArgumentTypeError(f"no {what} {word!r}; expected one of: {', '.join(known)}")
     return text.split(",")
 
 
@@ -327,7 +327,7 @@ def _peer(text: str) -> Engine:
 
 @contextlib.contextmanager
 def _exit_when_terminated() -> Iterator[None]:
-    """SIGTERM is an exit, so that children end, and files go, with this process."""
+    """Turn SIGTERM into an exit, so that child processes end and temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -339,7 +339,7 @@ def _exit_when_terminated() -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when measured, 1 when ours gave other ids or nothing could be measured, 2 for misuse."""
+    """The command: 0 when measured, 1 when our ids differ or nothing could be measured, 2 for misuse."""
     parser = make_parser()
     options = parser.parse_args(argv)
     started = time.monotonic()

@@ -1,8 +1,7 @@
-"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, the calls of an AutoTokenizer, what a
-server does.
+"""Scenarios that are whole jobs: a training, a corpus, a file of any size, the calls of an AutoTokenizer, a server.
 
-Each job runs in fresh processes, the engines in turn. In every round the digest of what an engine makes is compared
-with the reference's.
+Each job runs in fresh processes, the engines in turn. In every round the digest of an engine's output is compared with
+the reference's.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ VOCAB_SIZE = 32_000
 BATCH = 1000
 CORPUS_FILES = 16
 PROMPTS = {1_000: 64, 10_000: 16, 100_000: 2}
-"""How many different ones there are of so many tokens."""
+"""The number of prompts, by their size in tokens."""
 STREAMS, STEPS = 256, 100
 WORKERS = 64
 
 CHILD = Path(__file__).parent / "child"
 LIMIT = 3600.0
-"""Seconds that one job may take."""
+"""The most seconds for one job."""
 
 Work = tuple[int, dict[str, Any]]
-"""Bytes of text, and what the step is given."""
+"""The bytes of text, and the parameters of the step."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +51,21 @@ class JobScenario:
     """One kind of job."""
 
     kind: str
-    """The module in ``child``."""
+    """The module in ``child`` that does the job."""
     engines: tuple[str, ...]
     """The first one is the reference."""
     bytes: int
-    """Of text, where no other size is asked for."""
+    """The default size of the text."""
     unit: str
     make: Callable[[str, int, str, Vocabulary | None], Work]
-    """Puts the text of a spec, of so many bytes, into a directory."""
+    """Writes this many bytes of a spec's text into a directory."""
     measures_memory: bool = True
     moves_text: bool = False
-    """Bytes that are read and written count, for each byte of text."""
+    """Whether to measure the bytes read and written for each byte of text."""
 
 
 def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """The text as it is: text that comes again is no training."""
+    """The text once: repeating it would not add to a training."""
     data = read_text(find_text(spec), size)
     path = Path(directory) / "text.txt"
     path.write_bytes(data)
@@ -86,7 +85,7 @@ def _file(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -
 
 
 def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Files of jsonl: documents of 2 KB of the text, drawn again and again, the same each time."""
+    """Files of jsonl: documents of 2 KB, drawn from the text at random with a fixed seed."""
     assert vocabulary is not None
     pool = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
     generator = random.Random(1)
@@ -104,7 +103,7 @@ def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None
 
 
 def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """A thousand documents spread over the text, and a directory as a snapshot of the Hub would be."""
+    """A thousand documents spread over the text, and a directory like a snapshot of the Hub."""
     assert vocabulary is not None
     found = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
     batch = found[:: max(1, len(found) // BATCH)][:BATCH]
@@ -115,12 +114,12 @@ def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary |
     for file in (vocabulary.path if vocabulary.path.is_dir() else vocabulary.path.parent).iterdir():
         if file.name.startswith("tokenizer") or file.name == "special_tokens_map.json":
             shutil.copyfile(file, snapshot / file.name)
-            os.utime(snapshot / file.name, (time.time() - 3600,) * 2)  # not so young that it may still change
+            os.utime(snapshot / file.name, (time.time() - 3600,) * 2)  # old enough to count as unchanging
     return sum(len(text.encode()) for text in batch), {"directory": str(snapshot), "batch": str(path)}
 
 
 def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Prompts from all over the text, and the ids of documents of it, as many of each."""
+    """Prompts spread over the text, and streams of ids spread over it."""
     from crayon_hf import Tokenizer
 
     assert vocabulary is not None
@@ -129,7 +128,7 @@ def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None)
     text = read_text(find_text(spec), 20 * max(PROMPTS)).decode(errors="ignore")
     encoding = tokenizer.encode(text, add_special_tokens=False)
     ids, offsets = encoding.ids, encoding.offsets
-    while len(offsets) <= max(PROMPTS):  # a short text, again and again
+    while len(offsets) <= max(PROMPTS):  # repeat a short text
         ids, offsets = ids * 2, offsets + [(begin + len(text), end + len(text)) for begin, end in offsets]
         text += text
     prompts: dict[str, list[str]] = {}
@@ -159,7 +158,7 @@ JOBS = {
         "serving", ("tokenizers", OURS, "fastokens", "prerelease"), 0, "\u00b5s", _server, measures_memory=False
     ),
 }
-"""Measured by name alone: each is a job of its own."""
+"""Measured only when named: each is a job of its own."""
 
 
 def measure_job(
@@ -219,7 +218,7 @@ def _run(name: str, engine: Engine, job: dict[str, Any], threads: int, is_refere
         outcome = run_job(engine, None, [step], threads, more=[CHILD], on_start=watch.begin)
         seconds, after = time.perf_counter() - started, os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        result = {"wall": seconds, "cpu": cpu, **outcome.steps[name]}  # of the whole process, if it does not say
+        result = {"wall": seconds, "cpu": cpu, **outcome.steps[name]}  # of the process, unless the step reports it
         if name == "corpora" and result["status"] == "ok" and not is_reference:
             try:
                 result["digest"] = read_back(step["output"], _width(job["tokenizer"]))
@@ -243,7 +242,7 @@ def _figures(
         title = f"{name}, {what}" if what else name
         return Figure(title, text, threads, engine, call or name, "", unit, [value], list(cpu))
 
-    if "amount" in cell:  # no time
+    if "amount" in cell:  # not a time
         yield figure("", cell["unit"], cell["amount"])
     elif scenario.unit == "MB/s":
         yield figure("", "MB/s", size / 1e6 / cell["wall"], [size / 1e6 / cell["cpu"]])

@@ -1,4 +1,4 @@
-"""The report as Markdown, for a document that has two marks around it, and as plain text."""
+"""The report as Markdown, for a document with two marks around it, and as plain text."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ WITHOUT_TEXT = ("open", "short", "decode")
 
 
 def rounded(value: float) -> str:
-    """Three digits or so."""
+    """A value with about three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def cell_name(cell: Cell) -> str:
-    """A cell in words."""
+    """The name of a cell in words."""
     scenario, text, threads = cell
     title = TITLES.get(scenario, f"{scenario.removeprefix('scale, ')}, ")
     where = "" if scenario in WITHOUT_TEXT else f"{text}, "
@@ -51,7 +51,7 @@ def cell_name(cell: Cell) -> str:
 
 
 def is_exact(standing: Standing, cell: Cell) -> bool:
-    """Whether what an engine gave in a cell is what the reference gives."""
+    """Whether an engine's result in a cell equals the reference's."""
     scenario, text, _ = cell
     if scenario == "open":
         return not standing.cannot_open and not standing.differing
@@ -61,13 +61,13 @@ def is_exact(standing: Standing, cell: Cell) -> bool:
 
 
 def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
-    """The fastest peer that gives the same ids, and one with other ids that is faster; empty where there is none.
+    """The fastest peer that gives the same ids, and a faster one with other ids; an empty text for neither.
 
-    Of each how many times as fast ours is by the clock, in brackets by the processor's time, and its name.
+    Each has our speedup over it by wall-clock time, in brackets by processor time, and its name.
     """
     figures = {name: figure for name, figure in report.cells()[cell].items() if figure.rounds}
     ours = figures.pop(OURS, None)
-    figures.pop("tokenize", None)  # ours, too
+    figures.pop("tokenize", None)  # also ours
     if ours is None:
         return "", ""
     ratios = sorted((ratio(ours.rounds, figure.rounds, figure.unit), name) for name, figure in figures.items())
@@ -83,7 +83,7 @@ def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
 
 
 def to_markdown(machine: Sequence[str], reports: Sequence[Report], settings: str) -> str:
-    """All tables."""
+    """All tables, as Markdown."""
     parts = ["\n".join([*machine, *([f"- {settings}"] if settings else [])])]
     parts += [_ratios(reports), _hostile(reports), _memory(reports), _ids(reports)]
     parts += [*map(_details, reports), _calls(reports)]
@@ -91,7 +91,7 @@ def to_markdown(machine: Sequence[str], reports: Sequence[Report], settings: str
 
 
 def plain(markdown: str) -> str:
-    """The tables for a terminal: columns of one width, numbers to the right."""
+    """The tables for a terminal: columns of fixed width, numbers aligned to the right."""
     lines: list[str] = []
     for is_table, group in groupby(markdown.splitlines(), key=lambda line: line.startswith("|")):
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in group if not line.startswith("|---")]
@@ -111,7 +111,7 @@ def _section(title: str, note: str, heads: Sequence[str], rows: Iterable[Sequenc
 
 
 def _cells(reports: Sequence[Report]) -> list[Cell]:
-    """Those that have a figure of ours, scenario by scenario, of one thread first."""
+    """The cells that have a figure of ours, by scenario, one thread first."""
     cells = dict.fromkeys(cell for report in reports for cell, of in report.cells().items() if OURS in of)
     order = list(dict.fromkeys([*TITLES, *JOBS, *(cell[0] for cell in cells)]))
     return sorted(cells, key=lambda cell: (order.index(cell[0]), cell[2]))
@@ -119,9 +119,9 @@ def _cells(reports: Sequence[Report]) -> list[Cell]:
 
 def _ratios(reports: Sequence[Report]) -> str:
     note = (
-        "Our speed as a multiple of that of the best peer that gives the reference's ids, by the clock and in\n"
-        "brackets by the processor's time, and which that is; then a peer with other ids that is faster. Of memory:\n"
-        "the peer's as a multiple of ours."
+        "Our speedup over the best peer that gives the reference's ids, by wall-clock time and in brackets by\n"
+        "processor time, and the peer's name. After it, a faster peer with other ids. For memory: the peer's as a\n"
+        "multiple of ours."
     )
 
     def said(report: Report, cell: Cell) -> str:
@@ -136,7 +136,7 @@ def _ratios(reports: Sequence[Report]) -> str:
 
 
 def _hostile(reports: Sequence[Report]) -> str:
-    """Ours alone, beside prose."""
+    """Our engine alone, compared with prose."""
 
     def said(report: Report, cell: Cell) -> str:
         ours, prose = (
@@ -154,10 +154,10 @@ def _hostile(reports: Sequence[Report]) -> str:
 
 def _memory(reports: Sequence[Report]) -> str:
     note = (
-        "MB of one process with one thread, less what it had before the vocabulary was opened (Python, NumPy, the\n"
-        "engine). *Dirty* is what no other process can share. *New words* is the dirty memory after so many MB of\n"
-        "words that are all new (a peer gets half a second). A *second process*, while the first one is open: what\n"
-        "only it has after a megabyte."
+        "MB of one process with one thread, minus its memory before the vocabulary was opened (Python, NumPy, the\n"
+        "engine). *Dirty* memory cannot be shared with other processes. *New words* is the dirty memory after the\n"
+        "given MB of entirely new words (a peer gets half a second). *Second process* is the private memory of\n"
+        "another process after a megabyte, while the first one is open."
     )
     rows = []
     for report in reports:
@@ -180,8 +180,8 @@ def _memory(reports: Sequence[Report]) -> str:
 
 def _ids(reports: Sequence[Report]) -> str:
     note = (
-        "Compared before anything was timed, document by document, on every text above (100,000 of the lines); of a\n"
-        "job by a digest of all that it made, in every round."
+        "Compared before anything was timed, document by document, on every text above (100,000 of the lines). For a\n"
+        "job, a digest of its output is compared in every round."
     )
     names = dict.fromkeys(name for report in reports for name in report.standings)
     rows = ([name, *(_standing(report, report.standings.get(name)) for report in reports)] for name in names)
@@ -214,9 +214,9 @@ def _standing(report: Report, standing: Standing | None) -> str:
 def _details(report: Report) -> str:
     """Every engine in every cell."""
     note = (
-        "MB/s, or the unit named, by the clock: medians, half of the range of their middle half, and in brackets by\n"
-        "the processor's time of all threads; \u2260: other ids than the reference's. Empty: the engine had under a\n"
-        "quarter of the speed of the best peer with one thread, and was left out with more."
+        "MB/s, or the unit named, by wall-clock time: medians, half of the interquartile range, and in brackets by\n"
+        "processor time of all threads. \u2260 marks other ids than the reference's. An empty cell means that the\n"
+        "engine had under a quarter of the best peer's speed with one thread, and was left out with more threads."
     )
     engines = list(dict.fromkeys(figure.engine for figure in report.figures))
     rows = (
@@ -249,11 +249,11 @@ def _calls(reports: Sequence[Report]) -> str:
         return ""
     lines = [f"- {engine} `{call}`: {gives}" for engine, call, gives in sorted(found)]
     short = f"- one short string: `encode` of each engine, to ids; {OURS}, tokenizers: `encode(text).ids`"
-    return "\n".join(["### What each call gives", "", *lines, short])
+    return "\n".join(["### The results of the calls", "", *lines, short])
 
 
 def put_between_marks(path: str | os.PathLike[str], tables: str, first: str = BEGIN, last: str = END) -> None:
-    """Replace what a document holds between the two marks; a new document holds the tables alone."""
+    """Replace the text between the two marks of a document; a new document has the tables alone."""
     if not Path(path).exists():
         Path(path).write_text(f"{first}\n{tables}{last}\n", encoding="utf-8")
         return

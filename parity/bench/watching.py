@@ -1,4 +1,4 @@
-"""The memory of all processes of a job, and what they read and wrote, from outside."""
+"""Watch the memory of all processes of a job, and their reads and writes, from outside."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _EVERY = 0.05
 
 
 class Watch:
-    """Looks at a process and at all below it, until it has ended; then none of them is left."""
+    """Watches a process and its descendants until it has ended, and then kills the remaining ones."""
 
     def __init__(self) -> None:
         self.peak_mb = 0.0
-        """The most memory of all together, pages that they share counted once."""
+        """The most memory of all processes together, shared pages counted once."""
         self._moved: dict[int, int] = {}
 
     @property
     def moved(self) -> int:
-        """Bytes that all read and wrote, as far as that was seen."""
+        """The bytes that all processes read and wrote, as far as the samples show."""
         return sum(self._moved.values())
 
     def begin(self, pid: int) -> None:
-        """Look from now on."""
+        """Start watching."""
         Thread(target=self._look, args=[pid], daemon=True).start()
 
     def _look(self, pid: int) -> None:
@@ -37,12 +37,12 @@ class Watch:
             tree = found
             self.peak_mb = max(self.peak_mb, sum(tree.values()))
             time.sleep(_EVERY)
-        for each in tree.keys() - {pid}:  # it was ended, and its workers would keep its pipe open
+        for each in tree.keys() - {pid}:  # after a kill, the workers would keep its pipe open
             with contextlib.suppress(OSError):
                 os.kill(each, signal.SIGKILL)
 
     def _tree(self, pid: int) -> dict[int, float]:
-        """MB of each process, shared pages in shares."""
+        """The MB of each process, with shared pages divided among them."""
         found: dict[int, float] = {}
         left = [pid]
         while left:

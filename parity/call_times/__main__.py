@@ -1,7 +1,7 @@
-"""Times every public call of the faces beside stock's, and prints a table of each face.
+"""Time every public call of the compared classes beside stock's, and print a table for each class.
 
-Processor time of all threads, stock's and ours in turn, medians. The exit status is 1 when a call of ours takes longer
-than stock's by more than the noise that is allowed.
+Figures are medians of processor time of all threads, with stock and ours in turn. The exit status is 1 when one of our
+calls takes longer than stock's by more than the allowed noise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Face = Iterator[tuple[str, calls.Calls, calls.Calls]]
 
 
 def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator[tuple[str, Face]]:
-    """Each face with its vocabularies, and the calls of stock and of ours."""
+    """Each class with its vocabularies, and the calls of stock and of ours."""
     import tiktoken
     import tokenizers
     import transformers
@@ -87,7 +87,7 @@ def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator
 
 
 def _parts(name: str) -> dict[str, Any]:
-    """What `tiktoken.Encoding` is made of."""
+    """The arguments of `tiktoken.Encoding`."""
     reference = find(name).open_reference()
     encoding = getattr(reference, "encoding", reference)
     return {
@@ -98,17 +98,17 @@ def _parts(name: str) -> dict[str, Any]:
 
 
 def measure(face: Face, rounds: int) -> dict[tuple[str, str], dict[str, Timed]]:
-    """By call and input: the figures of each vocabulary."""
+    """The figures of each vocabulary, by call and input."""
     found: dict[tuple[str, str], dict[str, Timed]] = {}
     for vocabulary, stock, ours in face:
-        gc.freeze()  # what the two have made is not looked through with each call
+        gc.freeze()  # the collector skips the objects that exist before the calls
         for call in stock:
             found.setdefault(call, {})[vocabulary] = beside(stock[call], ours[call], rounds)
     return found
 
 
 def table(name: str, found: dict[tuple[str, str], dict[str, Timed]]) -> list[str]:
-    """Markdown: our time, and stock's as a multiple of it."""
+    """A Markdown table of our time, and stock's as a multiple of it."""
     vocabularies = list(next(iter(found.values())))
     rows = (
         (f"`{call}`", what, *(f"{_spelled(timed.ours)}, {_times(1 / timed.ratio)}" for timed in figures.values()))
@@ -137,16 +137,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-t", "--tokenizer", action="append", choices=VOCABULARIES, help="default: all four")
-    parser.add_argument("-e", "--encoding", action="append", choices=ENCODINGS, help="of tiktoken; default: all three")
-    parser.add_argument("--face", action="append", metavar="NAME", help="only faces whose name has this in it")
+    parser.add_argument("-e", "--encoding", action="append", choices=ENCODINGS, help="for tiktoken; default: all three")
+    parser.add_argument("--face", action="append", metavar="NAME", help="only classes whose name contains NAME")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument(
-        "--noise", type=float, default=0.1, help="how much longer than stock's is allowed (0.1: a tenth)"
-    )
+    parser.add_argument("--noise", type=float, default=0.1, help="the allowed excess over stock's time (0.1: a tenth)")
     options = parser.parse_args(argv)
     shared = shared_directory()
     if shared is None:
-        parser.error("CRAYON_SHARED names no directory with vocabularies")
+        parser.error("set CRAYON_SHARED to a directory that has vocabularies in vocab/")
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     versions = ", ".join(f"{name} {version(name)}" for name in ("tokenizers", "transformers", "tiktoken"))

@@ -1,6 +1,6 @@
-"""The calls: for each a face, a name, an input, and what is called, of stock or of ours.
+"""The timed calls: functions of stock or of ours, by the name of the call and of its input.
 
-Each function takes a maker of one side, and gives its calls by name. Both sides have the same names.
+Each function here takes one side's class, and returns that side's calls. Both sides have the same names.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 __all__ = ["of_encoding", "of_fast", "of_stream", "of_tiktoken", "of_tokenizer"]
 
 Calls = dict[tuple[str, str], Callable[[], Any]]
-"""By the name of a call and of its input."""
+"""Functions by the name of the call and of its input."""
 
 
 def of_tokenizer(kind: Any, path: str, short: str, long: str, directory: str) -> Calls:
-    """`tokenizers.Tokenizer`, or ours: `kind`."""
+    """The calls of `tokenizers.Tokenizer` or ours, given as `kind`."""
     tokenizer = kind.from_file(path)
     text = Path(path).read_text(encoding="utf-8")
     pairs = [(short, long)] * 8
@@ -63,7 +63,7 @@ def of_tokenizer(kind: Any, path: str, short: str, long: str, directory: str) ->
 
 
 def of_encoding(kind: Any, path: str, short: str, long: str) -> Calls:
-    """`Encoding`: each attribute of one that is new, which has to be encoded first, and of one that is not."""
+    """The calls of `Encoding`: each attribute of a new one, encoding included, and of one that was read before."""
     tokenizer = kind.from_file(path)
     encoding = tokenizer.encode(long)
     names = (
@@ -86,7 +86,7 @@ def of_encoding(kind: Any, path: str, short: str, long: str) -> Calls:
 
 
 def of_stream(kind: Any, tokenizer_kind: Any, path: str, text: str) -> Calls:
-    """`DecodeStream`: a step for each id of a text."""
+    """The calls of `DecodeStream`: a step for each id of a text."""
     tokenizer = tokenizer_kind.from_file(path)
     ids = tokenizer.encode(text).ids
 
@@ -99,7 +99,7 @@ def of_stream(kind: Any, tokenizer_kind: Any, path: str, text: str) -> Calls:
 
 
 def of_fast(kind: Any, path: str, short: str, long: str, directory: str) -> Calls:
-    """A fast tokenizer of transformers, or ours: `kind` is the `AutoTokenizer`."""
+    """The calls of a fast tokenizer; `kind` is the `AutoTokenizer` of transformers or ours."""
     tokenizer = kind.from_pretrained(path)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
@@ -154,7 +154,7 @@ def of_fast(kind: Any, path: str, short: str, long: str, directory: str) -> Call
 
 
 def of_tiktoken(kind: Any, name: str, parts: dict[str, Any], short: str, long: str) -> Calls:
-    """`tiktoken.Encoding`, or ours: `kind`."""
+    """The calls of `tiktoken.Encoding` or ours, given as `kind`."""
     encoding = kind(name, **parts)
     ids = encoding.encode_ordinary(long)
     batch = [short, long] * 8

@@ -1,7 +1,7 @@
-"""Times a turn of a conversation: `python -m parity.call_times.chats [NAME ...]` prints a table.
+"""Time a turn of a conversation: `python -m parity.call_times.chats [NAME ...]` prints a table.
 
-A call gets the whole history, and after it the same history with two messages more, in turn: as a server or an editor
-that sends it again. Stock's ``apply_chat_template``, ours, and `crayon_hf.Chat`; processor time, medians. NAME is a
+The calls alternate between a history and the same history with two more messages, as a server or an editor sends it.
+The table has stock's ``apply_chat_template``, ours, and `crayon_hf.Chat`: medians of processor time. NAME is a
 vocabulary of ``CRAYON_SHARED``.
 """
 
@@ -29,7 +29,7 @@ SAID = "That is what it said: the quick brown fox, jumps over 12 lazy dogs, and 
 
 
 def history(turns: int) -> list[dict[str, str]]:
-    """Messages of some 500 characters, each another."""
+    """Different messages of about 500 characters."""
     messages = [{"role": "system", "content": "You are a helpful assistant."}]
     for i in range(turns):
         messages.append({"role": ("user", "assistant")[i % 2], "content": f"{i}: " + SAID * 6})
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
 
     root = shared_directory()
     if root is None:
-        parser.error("CRAYON_SHARED names no directory with vocabularies")
+        parser.error("set CRAYON_SHARED to a directory that has vocabularies in vocab/")
     warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
     print(f"{cpu_model()}; " + ", ".join(f"{name} {version(name)}" for name in ("transformers", "tokenizers")) + "\n")
 
@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> list[str]:
-    """The cells of one history. AssertionError where ours gives other ids."""
+    """The cells for one history. AssertionError if our ids differ."""
     from crayon_hf import Chat
 
     chat = Chat(ours, chat_template=TEMPLATE)

@@ -1,4 +1,4 @@
-"""Processor time of two calls that do the same, taken in turn."""
+"""Measure the processor time of two equivalent calls, in turn."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any
 __all__ = ["Timed", "beside"]
 
 SAMPLE_NS = 4_000_000
-"""A quick call is made so often that a sample takes this long."""
+"""The duration of a sample: a quick call is repeated to reach it."""
 LONG_NS = 200_000_000
-"""A call that takes longer has fewer rounds."""
+"""A longer call has fewer rounds."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """Nanoseconds of the processor, all threads together, for one call: medians."""
+    """Nanoseconds of processor time of all threads for one call: medians."""
 
     stock: float
     ours: float
 
     @property
     def ratio(self) -> float:
-        """How many times as long as stock's ours takes."""
+        """Our time as a multiple of stock's."""
         return self.ours / self.stock
 
 
 def beside(stock: Callable[[], Any], ours: Callable[[], Any], rounds: int) -> Timed:
-    """Time both, in turn, after as many as five calls of each."""
+    """Time both in turn, after warming up."""
     gc.collect()
     calls = stock, ours
     counts = [_count(call) for call in calls]
@@ -53,7 +53,7 @@ def _once(call: Callable[[], Any]) -> int:
 
 
 def _count(call: Callable[[], Any]) -> int:
-    """How many calls a sample has; finding out warms the call up, whose first time may take much longer."""
+    """The number of calls in a sample. Finding it warms the call up, whose first run may take much longer."""
     call()
     count = 1
     while True:

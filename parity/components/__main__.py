@@ -1,7 +1,7 @@
 """``python -m parity.components``: every component of a ``tokenizer.json``, one by one and combined.
 
-Small tokenizers are made of the parts in `parts` and `models`, opened by both sides, and
-compared on hostile strings. What differs is reported as the smallest document and the smallest text that still do.
+Small tokenizers are built from the parts in `parts` and `models`, opened by both sides, and compared on hostile
+strings. A difference is reported as the smallest document and the smallest text that still show it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from .texts import texts_for
 Open = Callable[[str], Any]
 
 SAID_AGAIN = 40
-"""So often the reference is asked again, before a difference from it is believed. Chance often has two results there,
-and a run may meet it hundreds of times."""
+"""How often the reference repeats a call before a difference from it counts. Some of its results are random, with two
+likely outcomes, and a run may meet such a result hundreds of times."""
 
-# The variants that one case takes in turn, so that a run over many cases meets all of them.
+# One case uses a few of these variants in turn, so that a run over many cases covers all of them.
 VARIANTS = (
     (Mode(add_special_tokens=False), 1),
     (DEFAULT, 2),
@@ -55,7 +55,7 @@ VARIANTS = (
 
 
 class AnyIdsSide(TokenizersSide):
-    """What a side says of a text, and of the ids that the text's characters are taken for: decoders meet any ids."""
+    """Also decodes arbitrary ids, derived from the text's characters, since decoders must handle any ids."""
 
     def _outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         outcomes = super()._outcomes(items, mode)
@@ -77,9 +77,9 @@ class AnyIdsSide(TokenizersSide):
 
 
 class TolerantComparison(Comparison):
-    """A comparison that asks nothing of us where the reference panics, or says one thing now and another then.
+    """A comparison that ignores panics of the reference, and results on which the reference is not steady.
 
-    (It iterates over a hash map to find the sequence of a token when a processor made one sequence appear twice.)
+    (To find the sequence of a token, it iterates over a hash map if a processor made one sequence appear twice.)
     """
 
     def _compare(self, first: int, items: list[Item]) -> list[list[FieldDifference]]:
@@ -109,14 +109,14 @@ def is_panic(difference: FieldDifference) -> bool:
 
 
 def open_reference(text: str) -> Any:
-    """The reference."""
+    """Open a tokenizer.json with the reference."""
     import tokenizers
 
     return tokenizers.Tokenizer.from_str(text)
 
 
 def open_ours(text: str) -> Any:
-    """Ours, without the warning of a delegated tokenizer."""
+    """Open a tokenizer.json with ours, without the warning of a delegated tokenizer."""
     import crayon_hf
 
     with warnings.catch_warnings():
@@ -126,7 +126,7 @@ def open_ours(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Failure:
-    """What was wrong with a case: the engine, the opening, or a text in some mode."""
+    """A failed case: the engine, the opening, or a text in some mode was wrong."""
 
     case: Case
     reason: str
@@ -134,7 +134,7 @@ class Failure:
     difference: Difference | None = None
 
     def lines(self) -> list[str]:
-        """The report of it."""
+        """The lines of a report."""
         lines = [f"{self.case.name}: {self.reason}", f"  {self.case.short()}"]
         if self.difference is not None:
             mode = self.mode.label or "default"
@@ -143,7 +143,7 @@ class Failure:
 
 
 def check(case: Case, open_ours: Open, *, strings: int, variants: int, seed: int, native: bool = True) -> list[Failure]:
-    """Compare one case: in the default mode on all texts, then in the next few variants on some of them."""
+    """Compare one case: in the default mode on all texts, then in a few variants on some of them."""
     reference, ours = attempt(open_reference, case.json), attempt(open_ours, case.json)
     refused = [isinstance(side, Outcome) for side in (ours, reference)]
     if any(refused):
@@ -175,7 +175,7 @@ def _compare(ours: Any, reference: Any, mode: Mode, items: Iterable[tuple[str, I
 
 
 def _fitting(mode: Mode, case: Case, ours: Any, width: int) -> Mode:
-    """The mode with a maximum that leaves room for what the post-processor adds: the reference panics without."""
+    """The mode, with room in its maximum for the tokens of the post-processor: the reference panics otherwise."""
     if mode.max_length is None:
         return mode
     added = attempt(open_reference(case.json).num_special_tokens_to_add, width == 2)
@@ -186,7 +186,7 @@ def _fitting(mode: Mode, case: Case, ours: Any, width: int) -> Mode:
 
 
 def simpler(document: Document) -> Iterator[Document]:
-    """Documents that are a step simpler."""
+    """Documents that are one step simpler."""
     for section in (*SECTIONS, "truncation", "padding"):
         part = document[section]
         if part is None:
@@ -214,7 +214,7 @@ def _simpler_part(part: Document, inside: str) -> Iterator[Document]:
 
 
 def smallest(failure: Failure, open_ours: Open) -> Failure:
-    """The failure with as little in its document, and then in its text, as still shows a difference."""
+    """The failure with the smallest document, and then the smallest text, that still shows a difference."""
     if failure.difference is None:
         return failure
     item = failure.difference.smallest if failure.difference.alone else failure.difference.found
@@ -240,23 +240,23 @@ def smallest(failure: Failure, open_ours: Open) -> Failure:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
+    """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m parity.components",
         description="Compare small tokenizers of every component, one by one and combined, with the reference.",
     )
-    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="so many random combinations")
-    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first of them (default %(default)s)")
+    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="number of random combinations")
+    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first seed (default %(default)s)")
     parser.add_argument("--strings", type=int, default=40, metavar="N", help="generated texts for each tokenizer")
     parser.add_argument("--variants", type=int, default=3, metavar="N", help="modes besides the default")
-    parser.add_argument("--only", default="", metavar="TEXT", help="single components whose name has this in it")
+    parser.add_argument("--only", default="", metavar="TEXT", help="single components whose name contains TEXT")
     parser.add_argument("--no-singles", action="store_true", help="random combinations only")
     parser.add_argument("--itself", action="store_true", help="the reference against itself: a test of the comparison")
-    parser.add_argument("--allow-delegated", action="store_true", help="also when the reference does the work")
-    parser.add_argument("--stop", type=int, default=10, metavar="N", help="end after so many failures")
-    parser.add_argument("--trace", action="store_true", help="print the name of each case first: a crash is placed")
+    parser.add_argument("--allow-delegated", action="store_true", help="accept tokenizers that the reference runs")
+    parser.add_argument("--stop", type=int, default=10, metavar="N", help="end after N failures")
+    parser.add_argument("--trace", action="store_true", help="print the name of each case first, to locate a crash")
     parser.add_argument("--save", metavar="DIR", help="write the tokenizer.json of each failure there")
-    parser.add_argument("--digest", action="store_true", help="print a hash of all single tokenizers, and no more")
+    parser.add_argument("--digest", action="store_true", help="print a hash of all single tokenizers, and nothing else")
     arguments = parser.parse_args(argv)
     if arguments.digest:
         print(digest())
@@ -267,7 +267,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def quiet_panics() -> Iterator[TextIO]:
-    """Nothing on standard error but what is written to the stream: the reference panics often here, and says so."""
+    """Silence the standard error, except for the stream: the reference panics often here, and prints it."""
     os.environ["RUST_BACKTRACE"] = "0"
     sys.stderr.flush()
     kept = os.dup(2)

@@ -23,7 +23,7 @@ def _byte_fallback_with_affix(document: Document) -> bool:
 
 
 DELEGATED: tuple[Callable[[Document], bool], ...] = (_byte_fallback_with_affix,)
-"""What is handed to the reference on purpose; everything else must be native."""
+"""Documents that are delegated to the reference on purpose; all others must be native."""
 
 SECTIONS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 SEQUENCES = {
@@ -36,7 +36,7 @@ SEQUENCES = {
 
 @dataclass(frozen=True)
 class Case:
-    """A tokenizer: its name, what it is made of, and the model variant."""
+    """A tokenizer: its name, its document, and its model variant."""
 
     name: str
     document: Document
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def delegated(self) -> bool:
-        """Whether this one is handed to the reference on purpose."""
+        """Whether this tokenizer is delegated to the reference on purpose."""
         return any(applies(self.document) for applies in DELEGATED)
 
     def short(self) -> str:
@@ -162,7 +162,7 @@ def _kind(name: str) -> str:
 
 
 def _pick(rng: Source, section: str) -> Document:
-    """A component: first its kind, then its options, so that a kind with many options is not met more often."""
+    """A random component: first the kind, then its options, so that a kind with many options is not more frequent."""
     catalogue = _catalogue(section)
     kind = rng.pick(sorted({_kind(name) for name, _ in catalogue}))
     return rng.pick([part for name, part in catalogue if _kind(name) == kind])
@@ -178,7 +178,7 @@ def _several(rng: Source, section: str, most: int) -> Document | None:
 
 
 def random_case(seed: int) -> Case:
-    """A tokenizer of random components: the same for the same seed."""
+    """A tokenizer of random components; the same for the same seed."""
     rng = source_for(seed, "components", 0)
     model = rng.pick(model_names())
     usual = _USUAL[spelling_of(model)]
@@ -218,5 +218,5 @@ def random_case(seed: int) -> Case:
 
 
 def digest() -> str:
-    """A hash of every single case: the same in every process."""
+    """A hash of every single case; the same in every process."""
     return hashlib.sha256("".join(case.json for case in single_cases()).encode()).hexdigest()

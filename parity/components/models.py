@@ -20,9 +20,9 @@ SPECIALS = ("<unk>", "<s>", "</s>", "[CLS]", "[SEP]", "<pad>", "<mask>")
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 TRAINING_CATEGORIES = ("prose", "contractions", "mixed_scripts", "cjk", "rtl", "combining", "code", "digits", "latin_1")
 LETTERS = 120
-"""So many different characters are known to the models; the others are left out of the text."""
+"""The number of characters that the models know; others are left out of the text."""
 LEARNED = 260
-"""So many tokens are more than one character."""
+"""The number of tokens of more than one character."""
 
 
 @cache
@@ -57,7 +57,7 @@ def _trained(kind: str, spelling: str, options: tuple[tuple[str, Any], ...]) -> 
     tokenizer = tokenizers.Tokenizer(made[kind]())
     tokenizer.pre_tokenizer = steps[spelling]
     trainer: Any = trainers.BpeTrainer if kind == "BPE" else getattr(trainers, f"{kind}Trainer")
-    # Letters that a word begins with and others are numbered as they are met, in no fixed order: number them here.
+    # The trainer numbers letters by a hash map's order, separately for starts of words: fix their numbers here.
     chosen = dict(options)
     prefix, suffix = chosen.get("continuing_subword_prefix") or "", chosen.get("end_of_word_suffix") or ""
     if kind == "WordPiece" and "continuing_subword_prefix" not in chosen:
@@ -87,7 +87,7 @@ def _bpe(spelling: str, train: dict[str, Any] | None = None, **changes: Any) -> 
 
 
 def _with_byte_tokens(model: Document, leave_out: int = 256) -> Document:
-    """The model with the tokens of byte fallback, all of them or all but one."""
+    """Add the tokens of byte fallback to a model: all of them, or all but one."""
     names = [name for byte, name in enumerate(BYTES) if byte != leave_out]
     if isinstance(model["vocab"], list):
         model["vocab"] += [[name, -20.0 - 0.01 * i] for i, name in enumerate(names)]
@@ -98,7 +98,7 @@ def _with_byte_tokens(model: Document, leave_out: int = 256) -> Document:
 
 
 def _unigram(spelling: str = "spaces", **changes: Any) -> Document:
-    # Training sums in an order that is not fixed: rounded, it gives the same scores every time.
+    # The trainer's sums depend on a random order; rounded scores are the same every time.
     model = _model("Unigram", spelling, {"unk_token": "<unk>"}, **changes)
     fixed, rest = model["vocab"][: len(SPECIALS)], model["vocab"][len(SPECIALS) :]
     rounded = sorted(([name, round(score, 4)] for name, score in rest), key=lambda entry: (-entry[1], entry[0]))
@@ -107,20 +107,20 @@ def _unigram(spelling: str = "spaces", **changes: Any) -> Document:
 
 
 def _coarse(model: Document) -> Document:
-    """Scores of few different values: many paths are equally good."""
+    """Round the scores to few values, so that many paths are equally good."""
     model["vocab"] = [[name, float(round(score / 3)) * 3] for name, score in model["vocab"]]
     return model
 
 
 def _without(model: Document, names: Sequence[str]) -> Document:
-    """The model with those tokens under names that nothing has, and without the merges that need them."""
+    """Rename some tokens to texts that never occur, and remove the merges that need them."""
     model["vocab"] = {f"(was {name})" if name in names else name: id for name, id in model["vocab"].items()}
     model["merges"] = [merge for merge in model["merges"] if not {*merge, "".join(merge)} & set(names)]
     return model
 
 
 def _with_long_tokens(model: Document) -> Document:
-    """Whole words as tokens that no merge makes: what ``ignore_merges`` is about."""
+    """Add whole words as tokens that no merge makes, for ``ignore_merges``."""
     words = ("Ġinternational", "Ġconfiguration", "HTTP", "Ġ ", "tion", "xq")
     size = len(model["vocab"])
     new = [word for word in words if word not in model["vocab"]]
@@ -136,7 +136,7 @@ def model_names() -> tuple[str, ...]:
 
 @cache
 def _made(name: str) -> str:
-    return json.dumps(_MAKERS[name]())  # read in a quarter of the time that a deep copy takes
+    return json.dumps(_MAKERS[name]())  # parsing takes a quarter of the time of a deep copy
 
 
 def make_model(name: str) -> Document:
@@ -146,7 +146,7 @@ def make_model(name: str) -> Document:
 
 
 def spelling_of(name: str) -> str:
-    """How the tokens of a variant spell text: ``bytes``, ``spaces`` (Metaspace) or ``words``."""
+    """How a variant's tokens spell text: ``bytes``, ``spaces`` (Metaspace) or ``words``."""
     if name.startswith("bpe-bytes"):
         return "bytes"
     return "spaces" if name.startswith(("bpe-spaces", "unigram")) else "words"

@@ -33,7 +33,7 @@ LITERALS = (" ", "▁", "e", "th", "  ", "é", "")
 
 
 def charsmap(mapping: Mapping[str, str]) -> str:
-    """A ``precompiled_charsmap``: the keys in a double array of the darts-clone layout, the values ended by NUL."""
+    """A ``precompiled_charsmap``: the keys in a darts-clone double array, the values each ended by NUL."""
     values = bytearray()
     keys: dict[bytes, int] = {}
     for key, value in sorted(mapping.items()):
@@ -41,7 +41,7 @@ def charsmap(mapping: Mapping[str, str]) -> str:
         values += value.encode() + b"\0"
     units = [0]
     taken = {0}
-    bases: set[int] = set()  # of its own for each unit, lest the children of one be another's
+    bases: set[int] = set()  # one for each unit, so that no unit takes another's children
 
     def place(at: int, depth: int, entries: list[tuple[bytes, int]]) -> None:
         labels = sorted({key[depth] if len(key) > depth else 0 for key, _ in entries})
@@ -157,7 +157,7 @@ def pre_tokenizers() -> dict[str, Document]:
 
 
 def old_spellings() -> dict[str, Document]:
-    """Pre-tokenizers as files of older versions write them: what is missing, the reference guesses."""
+    """Pre-tokenizers as older versions write them: the reference fills in missing options."""
     return {
         "Metaspace, old": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
         "Metaspace, old, str_rep": {
@@ -188,7 +188,7 @@ def _piece(name: str, type_id: int) -> Document:
 
 
 def template(single: str, pair: str) -> Document:
-    """A TemplateProcessing from ``token:type`` pieces. A special token named ``<s></s>`` stands for two ids."""
+    """A TemplateProcessing from ``token:type`` pieces. A special token named ``<s></s>`` expands to two ids."""
 
     def pieces(text: str) -> list[Document]:
         return [_piece(name, int(type_id or 0)) for name, _, type_id in (part.partition(":") for part in text.split())]

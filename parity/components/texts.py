@@ -8,7 +8,7 @@ from crayon_hf.parity.inputs.categories import CATEGORIES
 from crayon_hf.parity.inputs.strings import generate
 
 LONGEST = 300
-"""Generated texts are cut there: most components do not care, and there are many tokenizers to go through."""
+"""Generated texts are cut to this length: most components do not need more, and the tokenizers are many."""
 
 # fmt: off
 HOSTILE = (
@@ -31,7 +31,7 @@ HOSTILE = (
 
 
 def texts_for(added: Sequence[str], strings: int, seed: int) -> list[tuple[str, str]]:
-    """The hostile texts, then generated ones, as (category, text); the categories begin where the seed says."""
+    """The hostile texts, then generated ones, as (category, text); the seed chooses the first category."""
     names = list(CATEGORIES)
     start = seed * strings % len(names)
     made = generate(strings, seed, names[start:] + names[:start], [content for content in added if content])

@@ -5,7 +5,7 @@ CPU engine, release 5.3.8 (the one that its papers describe). A target is a vers
 the installed package ships. A file without its ``.json`` has no decoded text. Needs ``pip install xerv-crayon==5.3.8``,
 here or in the environment of ``--python``.
 
-``--other-python PATH`` names an environment with another release, such as 5.7.16, and adds a table of what that one
-gives: its tokens, its round trips, and how many documents get the same ids. ``python -m parity.bench crayon-lite``
+``--other-python PATH`` names an environment with another release, such as 5.7.16. It adds a table of that release's
+tokens, its round trips, and the number of documents that get the same ids. ``python -m parity.bench crayon-lite``
 measures all of them.
 """

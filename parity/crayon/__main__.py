@@ -23,7 +23,7 @@ _WHERE = (
 
 
 def shipped(python: str = "") -> list[str]:
-    """The ``.dat`` files of the CRAYON that an environment has. UnsupportedError where it has none."""
+    """The ``.dat`` files of the CRAYON in an environment. UnsupportedError if it has none."""
     found = subprocess.run([python or sys.executable, "-c", _WHERE], capture_output=True, text=True)
     paths = [path for folder in found.stdout.splitlines() for path in Path(folder, "resources", "dat").glob("*.dat")]
     if not paths:
@@ -35,7 +35,7 @@ def shipped(python: str = "") -> list[str]:
 
 
 def open_crayon(path: str, python: str = "") -> Opened:
-    """CRAYON with longest match over bytes. UnsupportedError for a release with another engine."""
+    """Open CRAYON with longest match over bytes. UnsupportedError for a release with another engine."""
     crayon = Opened(path, python)
     if crayon.engine != "crayon_cpu":
         crayon.close()
@@ -47,7 +47,7 @@ def open_crayon(path: str, python: str = "") -> Opened:
 
 
 def open_pair(path: str, crayon: Opened) -> Pair:
-    """Both sides of a version 2 cartridge."""
+    """Open both sides of a version 2 cartridge."""
     vocab = CrayonVocab(compat="xerv")
     vocab.load_profile(path)
     decodes = Path(path).with_suffix(".json").exists()
@@ -57,7 +57,7 @@ def open_pair(path: str, crayon: Opened) -> Pair:
 
 
 def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
-    """The rows of all targets; behind them the tables of ``--other-python``."""
+    """The rows of all targets, followed by the tables of ``--other-python``."""
     pairs: dict[str, Pair] = {}
     for path in arguments.targets or shipped(arguments.python):
         check_kind(path, Kind.CRAYON_V2, "parity.crayon")
@@ -70,10 +70,10 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 if everything agrees with release 5.3.8, 1 if something differs, 2 for a misuse."""
+    """Return 0 if everything agrees with release 5.3.8, 1 if something differs, 2 for wrong usage."""
     parser = make_parser("parity.crayon", parity.crayon.__doc__, "DAT")
     parser.add_argument("--python", default="", metavar="PATH", help="the interpreter that has CRAYON (default: this)")
-    parser.add_argument("--other-python", default="", metavar="PATH", help="one that has another release, to contrast")
+    parser.add_argument("--other-python", default="", metavar="PATH", help="one with another release, for contrast")
     return run(parser, argv, rows_of)
 
 

@@ -1,6 +1,6 @@
-"""A process with one vocabulary of CRAYON's open. It reads a JSON object a line, and answers each with one.
+"""A process with one open vocabulary of CRAYON. It answers each line, a JSON object, with a JSON object.
 
-It runs in any environment, with Python's library alone: nothing of the suite is imported.
+It runs in any environment, with Python's library alone, and imports nothing of the suite.
 
 >>> echo '{"do": "open", "path": "vocab_lite.dat"}' | python child.py  # doctest: +SKIP
 {"release": "5.3.8", "engine": "crayon_cpu", "gives": "list"}
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Process:
-    """What the process keeps between two lines."""
+    """The process's state between two lines."""
 
     def open(self, path: str) -> dict[str, Any]:
         """Open a vocabulary with CRAYON's ``CrayonVocab`` on the CPU."""
@@ -44,7 +44,7 @@ class Process:
 def main() -> int:
     """Answer until the input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # CRAYON prints when it opens
+    os.dup2(2, 1)  # CRAYON prints when it opens a vocabulary
     process = Process()
     for line in os.fdopen(0, encoding="utf-8"):
         request = json.loads(line)
@@ -60,4 +60,4 @@ def main() -> int:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # a thread of CRAYON's may still wait for work
+    os._exit(code)  # a thread of CRAYON may still wait for work

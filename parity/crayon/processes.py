@@ -1,4 +1,4 @@
-"""`Opened`: a vocabulary that is open in a process of its own, in this environment or another one."""
+"""`Opened`: a vocabulary in a process of its own, in this environment or another one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CHILD = str(Path(__file__).with_name("child.py"))
 
 
 class ChildError(RuntimeError):
-    """The call failed in the process; the message is the error there."""
+    """A call failed in the process; the message is its error."""
 
 
 class Opened:
-    """One vocabulary of CRAYON's. `python` is the interpreter of its environment, this one by default.
+    """One vocabulary of CRAYON. `python` is the interpreter of its environment, by default this one.
 
     UnsupportedError if it cannot be opened there.
 

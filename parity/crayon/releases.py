@@ -1,4 +1,4 @@
-"""What another release of CRAYON gives for the same cartridge and texts: its tokens, its ids and its round trips."""
+"""Compare another release of CRAYON on the same cartridge and texts: tokens, ids and round trips."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _UNKNOWN = 1
 
 @dataclass
 class Side:
-    """What one release, or ours, made of a set of texts."""
+    """The counts of one release, or of ours, over a set of texts."""
 
     name: str
     tokens: int = 0
     unchanged: int = 0
-    """Texts that decoding gives back."""
+    """Texts that round-trip."""
     lost: int = 0
-    """Characters of which a byte begins no token, and which decoding cannot give back."""
+    """Characters that decoding cannot restore, because one of their bytes begins no token."""
     same_ids: int = 0
     """Texts with the ids of 5.3.8."""
 
@@ -37,7 +37,7 @@ class Side:
 
 
 def lost_characters(text: str, ids: Sequence[int], tokens: Sequence[bytes]) -> int:
-    """How many characters of a text its ids have lost: id 1 stands for any byte that begins no token.
+    """The number of characters of a text that its ids have lost: id 1 replaces any byte that begins no token.
 
     ValueError if the ids are not those of the text.
 
@@ -53,7 +53,7 @@ def lost_characters(text: str, ids: Sequence[int], tokens: Sequence[bytes]) -> i
             lost.add(at)
             at += 1
         else:
-            raise ValueError(f"id {id} is not what stands at byte {at}")
+            raise ValueError(f"id {id} does not match the text at byte {at}")
     if at != len(data):
         raise ValueError(f"the ids end at byte {at} of {len(data)}")
     starts = [at]
@@ -65,7 +65,7 @@ def lost_characters(text: str, ids: Sequence[int], tokens: Sequence[bytes]) -> i
 
 
 def contrast(path: str, crayon: Opened, other: Opened, texts: Iterable[str]) -> tuple[int, int, list[Side]]:
-    """Texts, characters and what each made of them: `crayon`, `other` and our `CrayonVocab` as it comes."""
+    """The number of texts and of characters, and the counts of `crayon`, `other` and our default `CrayonVocab`."""
     ours = CrayonVocab()
     ours.load_profile(path)
     tokens = [token.encode() for token in json.loads(Path(path).with_suffix(".json").read_bytes())]

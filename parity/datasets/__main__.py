@@ -1,9 +1,11 @@
-"""Maps a dataset with random tokenizers, in two processes one after the other, with stock transformers and with ours.
+"""Map a dataset with random tokenizers, in two successive processes, with stock transformers and with ours.
 
-``datasets`` names its cache files by a hash of the function that it maps. A case, which a seed decides, opens a
-tokenizer, changes it, uses it in ways that change no id, and maps a dataset; then uses it and maps again. The second
-process does the same with other uses. Ours has to give stock's ids, and to find in its second map, and in the second
-process, what it has mapped before. The exit status is 1 where it does not. What stock finds is printed beside it.
+``datasets`` names its cache files by a hash of the mapped function. In each case, a seed decides how a tokenizer is
+opened, changed, and used without changing its ids. The case maps a dataset, uses the tokenizer again, and maps again.
+The second process does the same with other uses.
+
+Our tokenizer must give stock's ids. Its second map, and both maps of the second process, must find the cached results.
+If not, the exit status is 1. The table also has stock's hits.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from crayon_hf.parity.inputs.texts import shared_directory
 from crayon_hf.util.markdown import table
 
 Rows = dict[str, dict[str, Any]]
-"""What the child prints, by seed."""
+"""The child's printed rows, by seed."""
 
 AGREED, DIFFERED = 0, 1
 CHILD = str(Path(__file__).with_name("child.py"))
@@ -34,7 +36,7 @@ LIBRARIES = {
 }
 RUNS = 1, 2
 TOGETHER = 5
-"""Cases of one process: what a first use changes in a class is seen once in a process."""
+"""The number of cases in a process, since the effects of a first use on a class show once in a process."""
 
 
 def run(library: str, number: int, seeds: Sequence[int], directories: Sequence[Path], work: Path) -> Rows:
@@ -57,7 +59,7 @@ def process(library: str, number: int, seeds: Sequence[int], directories: Sequen
 
 
 def faults(rows: dict[str, dict[int, Rows]], seed: str) -> list[str]:
-    """What is wrong with the case of a seed."""
+    """The faults in the case of a seed."""
     expected = rows["stock"][1][seed]
     found = []
     for library in (name for name in LIBRARIES if name != "stock"):
@@ -73,11 +75,11 @@ def faults(rows: dict[str, dict[int, Rows]], seed: str) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run it; the exit status."""
+    """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m parity.datasets", description=__doc__)
     parser.add_argument("directories", nargs="*", type=Path, help="default: those of $CRAYON_SHARED/vocab")
     parser.add_argument("--cases", type=int, default=100, metavar="N", help="random cases (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the first case (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the first case (default: %(default)s)")
     options = parser.parse_args(argv)
     shared = shared_directory()
     known = () if shared is None else (shared / "vocab").glob("*/tokenizer.json")

@@ -1,6 +1,6 @@
 """The cases of one process: ``child.py LIBRARY RUN SEED CASES WORK DIRECTORY...`` prints their rows as JSON.
 
-A process of its own, because a hash has to be the same in another one.
+They run in a process of their own, because a hash must be the same in another process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PADDED: list[dict[str, Any]] = [{"padding": True}, {"padding": "max_length", "ma
 
 
 def saved(tokenizer: Any) -> None:
-    """Save it where nothing looks."""
+    """Save the tokenizer to a temporary directory."""
     with tempfile.TemporaryDirectory() as directory:
         tokenizer.save_pretrained(directory)
 
@@ -66,11 +66,11 @@ USES: dict[str, Callable[[Any], object]] = {
     "save_pretrained": saved,
 }
 REPLACED = {"the copy": copy.copy, "the deep copy": copy.deepcopy, "what pickle gives": USES["pickle"]}
-"""Uses whose result goes on in the place of the tokenizer."""
+"""Uses whose result replaces the tokenizer."""
 
 
 class Holder:
-    """A class as people write it: the tokenizer is an attribute, and a method is mapped."""
+    """A class as users write it: the tokenizer is an attribute, and a method is mapped."""
 
     def __init__(self, tokenizer: Any, options: dict[str, Any]) -> None:
         self.tokenizer = tokenizer
@@ -104,7 +104,7 @@ SHAPES: dict[str, Callable[[Any, dict[str, Any]], dict[str, Any]]] = {
 
 
 def used(tokenizer: Any, chance: random.Random) -> tuple[Any, list[str]]:
-    """The tokenizer, or one that stands for it, after random uses; their names."""
+    """The tokenizer, or a copy that replaces it, after random uses; and their names."""
     names = chance.sample(sorted(USES), chance.randint(0, 3))
     for name in names:
         USES[name](tokenizer)
@@ -116,7 +116,7 @@ def used(tokenizer: Any, chance: random.Random) -> tuple[Any, list[str]]:
 
 
 def case(load: Callable[[str], Any], seed: int, number: int, work: Path, directories: list[str]) -> dict[str, Any]:
-    """One case; `number` decides the uses alone."""
+    """Run one case; `number` only chooses the uses."""
     chance, of_uses = random.Random(seed), random.Random(f"{seed} {number}")
     directory = chance.choice(directories)
     tokenizer = load(directory)

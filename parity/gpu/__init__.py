@@ -1,8 +1,8 @@
-"""A GPU checked against the CPU and measured, in minutes, with a report that no crash loses.
+"""A GPU checked against the CPU and measured, in minutes, with a report that survives crashes.
 
-``__main__`` is the run: five steps, each a list of tasks, which ``child`` does in a process of its own, so that a
-crash or a hang is a result. ``cases`` and ``ids`` compare ids with the CPU's; ``repeats`` looks at what happens beside
-others; ``speed`` measures; ``report`` is what is written.
+``__main__`` has the run: five steps, each a list of tasks. ``child`` does them in a process of its own, so a crash or a
+hang is a result. ``cases`` and ``ids`` compare ids with the CPU's; ``repeats`` tests repeated and concurrent use;
+``speed`` measures; ``report`` has the files written.
 """
 
 GROUP = "speed"

@@ -1,4 +1,4 @@
-"""``python -m parity.gpu -o report/``: compares a GPU with the CPU, and measures it, within some minutes."""
+"""``python -m parity.gpu -o report/``: compare a GPU with the CPU, and measure it, within some minutes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from .sizes import STAND_IN, sizes_for
 PASSED, FAILED = 0, 1
 DEVICES = ("auto", "cuda", "rocm", STAND_IN)
 SHARES = {"environment": 1, "ids": 8, "repeats": 2, "sanitizer": 4, "speed": 7}
-"""Of the time. What a step leaves goes to those behind it."""
+"""The steps' shares of the time. A step's unused time goes to the later steps."""
 _BUILD_SHARE = 0.4
 _SAVE_SECONDS = 2.0
 _OPENING_SECONDS = 60.0
-"""A driver may compile for a new device."""
+"""Opening takes long if a driver compiles for a new device."""
 
 DESCRIPTION = """\
-Compares the ids of a GPU with the CPU's, worst inputs first; looks for results that change from run to run; tries
-threads, streams and little memory; runs compute-sanitizer where it is on PATH; measures speed.
+Compares the ids of a GPU with the CPU's, worst inputs first. Looks for results that change from run to run. Tries
+threads, streams and little memory. Runs compute-sanitizer if it is on PATH. Measures speed.
 
 DIR gets report.json, report.md, log.txt, every failing input (failures/) and the output of compute-sanitizer. The
-report is rewritten after each step, and a crash or a hang is a result. A package without an engine for the GPU gets one
-built into DIR, where a compiler and a source tree are here.
+report is rewritten after each step, and a crash or a hang is a result. If the package has no engine for the GPU, one is
+built into DIR, provided that this machine has a compiler and a source tree.
 
 The exit status is 0 when all ids are equal and nothing failed, 1 otherwise, 2 for wrong usage.
 
@@ -64,31 +64,31 @@ def _steps(text: str) -> list[str]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m parity.gpu", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("-o", "--output", required=True, type=Path, metavar="DIR", help="where the report goes")
+    add("-o", "--output", required=True, type=Path, metavar="DIR", help="the directory for the report")
     of_device = "auto: cuda, else rocm; stand-in: the CPU runs the kernels, slowly, which says nothing of speed"
     add("--device", choices=DEVICES, default="auto", help=f"{of_device} (default: %(default)s)")
-    of_minutes = "the time; sizes shrink with it (default: %(default)g)"
+    of_minutes = "the time limit; sizes shrink with it (default: %(default)g)"
     add("--minutes", type=_positive, default=10.0, metavar="N", help=of_minutes)
     of_names = "gpt2, llama3 and o200k_base of CRAYON_SHARED, else the packaged profiles"
     add("-t", "--tokenizer", action="append", default=[], metavar="NAME_OR_PATH",
-        help=f"a vocabulary that is timed; may be repeated (default: {of_names})")  # fmt: skip
+        help=f"a vocabulary to time; may be repeated (default: {of_names})")  # fmt: skip
     of_limit = "a batch or a measurement that takes longer counts as a hang (default: a tenth of the time, at least 10)"
     add("--limit", type=_positive, metavar="SECONDS", help=of_limit)
     add("--sizes", type=_positive, metavar="N", help="sizes as for N minutes (default: --minutes)")
-    of_only = "of ids and speed, only what has this in its name in the report"
+    of_only = "for ids and speed, only tasks whose name in the report contains WORDS"
     add("--only", default="", metavar="WORDS", help=of_only)
     add("--steps", type=_steps, default=list(STEPS), metavar="LIST", help=f"only some of {','.join(STEPS)}")
-    add("--ours", default="", help=argparse.SUPPRESS)  # encoders in the place of ours, for the tests
+    add("--ours", default="", help=argparse.SUPPRESS)  # for the tests: encoders that replace ours
     return parser
 
 
 class Run:
-    """The steps in their order, each within its share of the time, and the report after each."""
+    """Runs the steps in order, each within its share of the time, and saves the report after each."""
 
     def __init__(self, options: argparse.Namespace, command: str, work: Path, progress: Callable[[str], None]) -> None:
         self.options, self.work, self.progress = options, work, progress
@@ -111,8 +111,8 @@ class Run:
         self.report = Report(self.output, head)
 
     def run(self) -> Report:
-        """The steps, and the verdict."""
-        self._save()  # in the place of what an earlier run left there, whatever ends this one
+        """Run all steps, and conclude with a verdict."""
+        self._save()  # overwrites the report of an earlier run, however this one ends
         try:
             self._make_vocabularies()
             self._steps()
@@ -150,7 +150,7 @@ class Run:
                 sanitizer.run(job, self._do, lambda result: self._take(step, result))  # noqa: B023
             self._save()
             if step == "environment" and "gpu" not in self.report.data:
-                return  # the device cannot be opened
+                return  # the device could not be opened
 
     def _tasks(self, step: str) -> list[str]:
         only = self.options.only
@@ -185,7 +185,7 @@ class Run:
         prefix: Sequence[str] = (),
         on_result: Callable[[Result], None] = lambda result: None,
     ) -> list[Result]:
-        """Tasks in processes of their own; `prefix` is a command that runs another one."""
+        """Run tasks in processes of their own; `prefix` is a command that runs the child, such as a sanitizer."""
         limit = self.limit * (sanitizer.SLOWER if prefix else 1)
         tasks = [{"name": name, "limit": limit} for name in names]
 
@@ -213,7 +213,7 @@ class Run:
         return cases.plan(self.sizes, self.named, self.source is not None)
 
     def _find_device(self) -> bool:
-        """The device that is checked; builds its module where there is none. False when it cannot be had."""
+        """Find the device to check, and build its module if needed. False if that fails."""
         if self.device == STAND_IN:
             return True
         here = building.kinds_here()
@@ -250,7 +250,7 @@ class Run:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the check, print the verdict with its reasons."""
+    """Run the check, and print the verdict with its reasons."""
     parser = make_parser()
     options = parser.parse_args(argv)
     options.steps = [step for step in STEPS if step in options.steps]

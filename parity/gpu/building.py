@@ -1,4 +1,4 @@
-"""The module for a device: whether this build has it, and a build of it where compiler and source tree are there."""
+"""Find or build the module for a device; a build needs a compiler and a source tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crayon_hf.parity.speed.processes import Result
 from .environment import said_by
 
 _NAMES = {"cuda": "cuda", "rocm": "hip"}
-"""Of `CRAYON_BUILD`."""
+"""The names for `CRAYON_BUILD`."""
 _PROGRAM = """
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ import gpu_build
 runtime = next(each for each in gpu_build.RUNTIMES if each.name == sys.argv[2])
 compiler = gpu_build.find_compiler(runtime)
 if compiler is None:
-    sys.exit(f"there is no {runtime.compiler}")
+    sys.exit(f"no {runtime.compiler} was found")
 archs = gpu_build.architectures(runtime, compiler)
 print(compiler, ",".join(archs), flush=True)
 print(gpu_build.build_module(runtime, compiler, archs, Path(sys.argv[3])))
@@ -35,7 +35,7 @@ print(gpu_build.build_module(runtime, compiler, archs, Path(sys.argv[3])))
 
 
 def source_tree() -> Path | None:
-    """A source tree: the one that the package is in, or the working directory."""
+    """A source tree: that of the imported package, or the working directory."""
     places = [Path(crayon_hf.__file__).parents[1], Path.cwd()]
     return next((place.resolve() for place in places if (place / "cpp" / "gpu" / "device.h").is_file()), None)
 
@@ -46,8 +46,8 @@ def is_built(kind: str) -> bool:
 
 
 def kinds_here() -> list[str]:
-    """Those of ``cuda`` and ``rocm`` that this machine has a GPU of, as far as can be told without their drivers, which
-    may hang."""
+    """The kinds of GPU (``cuda``, ``rocm``) that this machine seems to have. Drivers are not called, since they may
+    hang."""
     found = []
     if os.path.exists("/dev/nvidiactl") or re.search(r"^GPU \d", said_by(["nvidia-smi", "-L"]), re.MULTILINE):
         found.append("cuda")
@@ -55,9 +55,9 @@ def kinds_here() -> list[str]:
 
 
 def build(kind: str, source: Path | None, directory: Path, seconds: float) -> Result:
-    """Build it as tools/gpu_build.py does, into the directory; says what came of it.
+    """Build the module as tools/gpu_build.py does, into the directory; return the result.
 
-    The package stays as it is: a process that is told of the directory finds the module there.
+    The package is unchanged: a process that is given the directory finds the module there.
     """
     advice = (
         f"this build has no engine for {kind}: with {'nvcc' if kind == 'cuda' else 'hipcc'} and a source tree, "

@@ -1,4 +1,4 @@
-"""What ids are compared on: cases by name, each a vocabulary and some batches, worst inputs first."""
+"""The cases for comparing ids, each with a vocabulary and some batches, worst inputs first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .subjects import FAMILIES, OTHERS
 
 SEED = 8
 ALL = 1 << 29
-"""Room for any batch in one partition."""
+"""A partition size that fits any batch."""
 SMALL_PARTITIONS = (1, 2, 3, 7, 64, 1000, 20_000)
 SHORT_RUNS = (
     *("a", "A", "aB", "Ba", "7", " ", " \n", "\n", "!", "!\n", "/", "\u00a0", "\u2028"),
@@ -31,7 +31,7 @@ _SPECIALS = ("<|endoftext|>", "<|pad|>", "[L]", "[R]", "[B]", "crayon", "<ab", "
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch and how it is encoded."""
+    """One batch and its encoding options."""
 
     texts: Sequence[str | bytes]
     special: bool = True
@@ -40,16 +40,16 @@ class Batch:
     margin: int = 64
     lanes: int = 2
     way: str = "list"
-    """"list": texts of the host; "flat": bytes and offsets of the host; "device": bytes on the device, as the ids."""
+    """"list": texts on the host; "flat": bytes and offsets on the host; "device": bytes and ids on the device."""
 
     def options(self) -> dict[str, object]:
-        """Everything but the texts."""
+        """All fields but the texts."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "texts"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A vocabulary, and a kind of batches of some size."""
+    """A vocabulary, and a kind and size of batches."""
 
     kind: str
     subject: str
@@ -57,17 +57,17 @@ class Case:
     size: int = 0
 
     is_optional: bool = False
-    """True where a smaller size of the same is another case."""
+    """True if another case has the same at a smaller size."""
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         size = f", {self.size:,} bytes" if self.size else ""
         return f"{self.kind}{size}: {self.subject}{', greedy' if self.greedy else ''}"
 
 
 def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
-    """All cases, in the order in which they are done."""
+    """All cases, in the order of the run."""
     both = [(family, greedy) for family in FAMILIES for greedy in (False, True)]
     kinds = ["kept fuzz inputs", "generated strings", "small partitions", "runs", "not UTF-8"]
     cases = [Case(kind, *each) for kind in kinds[0 if has_source else 1 :] for each in both]
@@ -83,12 +83,12 @@ def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
 
 
 def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    """The batches of a case; the same in every process. `source` is a source tree, if there is one."""
+    """The batches of a case; the same in every process. `source` is a source tree, if any."""
     if case.kind.startswith("a run of "):
         unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
         yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")
     elif case.kind == "kept fuzz inputs":
-        # Those that share a size of partitions share an encoder.
+        # Inputs with equal partition sizes come together, since they share an encoder.
         kept_ones = kept_inputs(source) if source else ()
         for kept in sorted(kept_ones, key=lambda kept: (kept.elements, kept.margin, kept.lanes)):
             how = {"elements": kept.elements, "margin": kept.margin, "lanes": kept.lanes}
@@ -103,13 +103,13 @@ def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]
 
 
 def strings(count: int, specials: Sequence[str] = ()) -> list[str]:
-    """So many generated strings that are text."""
+    """Generated strings without lone surrogates."""
     made = (text for _, text in generate(2 * count, SEED, specials=specials))
     return list(islice((text for text in made if not any("\ud800" <= c <= "\udfff" for c in text)), count))
 
 
 def short_runs(longest: int) -> list[str]:
-    """Runs that cross chunks of 64 bytes and the sizes that merges change at, with something around them."""
+    """Runs that cross chunks of 64 bytes and the sizes at which merging changes, with other text around them."""
     runs = [run * count for run in SHORT_RUNS for count in _LENGTHS if count <= longest]
     return [start + run + end for run in runs for start, end in (("", ""), ("x", "?"), ("", "1"))]
 

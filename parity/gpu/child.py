@@ -1,4 +1,4 @@
-"""The process that uses the device, and what its tasks use: the device, and encoders on it."""
+"""The process that uses the device, and the context of its tasks: the device, and encoders on it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .sizes import STAND_IN, Sizes
 
 _STAND_IN_BYTES = 1 << 36
 STEPS = {"environment": "environment", "ids": "ids", "repeats": "repeats", "sanitizer": "ids", "speed": "speed"}
-"""By step, the module that does its tasks."""
+"""The module for the tasks of each step."""
 
 
 def add_modules(directory: str) -> None:
-    """Import modules of devices that are there as if they were part of the package."""
+    """Make the device modules in a directory importable as part of the package."""
     if directory and directory not in crayon_hf.__path__:
         crayon_hf.__path__.append(directory)
 
@@ -31,7 +31,7 @@ class Context:
 
     def __init__(self, job: dict[str, Any], note: Callable[..., None]) -> None:
         self.note = note
-        """Tells how far a task is, and that it goes on."""
+        """Reports progress within a task."""
         self.name: str = job["device"]
         """``cuda:0``, ``rocm:0``, or ``stand-in``."""
         self.is_stand_in = self.name == STAND_IN
@@ -48,7 +48,7 @@ class Context:
         else:
             self.device = devices.open_device(*devices.parse(self.name))
         self._make: Callable[..., _core.DeviceEncoder] = _core.DeviceEncoder
-        if job["ours"]:  # of a test
+        if job["ours"]:  # set by a test
             module, _, name = job["ours"].partition(":")
             self._make = getattr(import_module(module), name)
         self._kept: tuple[Any, _core.DeviceEncoder] | None = None
@@ -57,13 +57,13 @@ class Context:
         """The cartridge of a vocabulary."""
         return self._vocabularies / f"{subject}.dat"
 
-    @lru_cache(maxsize=64)  # noqa: B019  it lives as long as the process
+    @lru_cache(maxsize=64)  # noqa: B019  the object lives as long as the process
     def engine(self, subject: str, greedy: bool = False) -> _core.Engine:
         """The CPU's engine."""
         return self.engine(subject).greedy() if greedy else _core.Engine.open(str(self.path_of(subject)))
 
     def encoder(self, subject: str, greedy: bool = False, **how: Any) -> _core.DeviceEncoder:
-        """The device's. The last one is kept, and no other, so that the memory is there for one."""
+        """The device's encoder. Only the last one is kept, since the memory may fit one alone."""
         wanted = subject, greedy, tuple(sorted(how.items()))
         if self._kept is None or self._kept[0] != wanted:
             self._kept = None
@@ -71,11 +71,11 @@ class Context:
         return self._kept[1]
 
     def new_encoder(self, subject: str, greedy: bool = False, device: Any = None, **how: Any) -> _core.DeviceEncoder:
-        """One that the caller keeps; on another device if one is given."""
+        """A new encoder that the caller keeps; on another device if given."""
         return self._make(self.engine(subject, greedy), device or self.device, **how)
 
     def drop(self) -> None:
-        """Give back the memory of the last encoder."""
+        """Release the memory of the last encoder."""
         self._kept = None
 
 
@@ -86,5 +86,5 @@ def _begin(job: dict[str, Any], note: Callable[..., None]) -> tuple[Result, Call
 
 
 def main() -> int:
-    """Do a job, which standard input has."""
+    """Do the job on the standard input."""
     return serve(_begin)

@@ -1,4 +1,4 @@
-"""One batch by the CPU's engine and by the device's: ids, splits, or the error that both have to give."""
+"""Encode a batch with the CPU's engine and with the device's: ids and splits, or the error that both must give."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Made = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Ids and row splits, or an error: its class and its text."""
+    """Ids and row splits, or an error: its class and message."""
 
     ids: npt.NDArray[np.int32]
     splits: npt.NDArray[np.int64]
     error: str = ""
 
     def same_as(self, other: Outcome) -> bool:
-        """Whether it is the same in all."""
+        """Whether both outcomes are equal."""
         return (
             self.error == other.error
             and self.ids.dtype == other.ids.dtype
@@ -36,7 +36,7 @@ class Outcome:
         )
 
     def of(self, text: int) -> list[int]:
-        """The ids of one text; none where there is an error."""
+        """The ids of one text; empty after an error."""
         if self.error or text + 1 >= len(self.splits):
             return []
         ids: list[int] = self.ids[self.splits[text] : self.splits[text + 1]].tolist()
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
-    """What is right."""
+    """The expected outcome."""
     if batch.way == "list":
         return _outcome(lambda: engine.encode_ragged(batch.texts, batch.special, batch.as_text))
     data, offsets = flat(batch.texts)
@@ -52,7 +52,7 @@ def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
 
 
 def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcome:
-    """What the device makes of it. DeviceError for what is no property of the batch."""
+    """The device's outcome. DeviceError for errors that the batch does not cause."""
     if batch.way == "list":
         return _outcome(lambda: encoder.encode_ragged(batch.texts, batch.special, batch.as_text))
     data, offsets = flat(batch.texts)
@@ -68,7 +68,7 @@ def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcom
 
 
 def flat(texts: Sequence[str | bytes]) -> tuple[bytes, npt.NDArray[np.int64]]:
-    """The texts one behind the other, and where they begin and end."""
+    """The concatenated texts, and their offsets."""
     encoded = list(map(data_of, texts))
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(data) for data in encoded], out=offsets[1:])
@@ -81,7 +81,7 @@ def data_of(text: str | bytes) -> bytes:
 
 
 def differing_texts(expected: Outcome, got: Outcome, count: int, most: int) -> list[int]:
-    """The first texts of a batch whose ids are not the same; the first one alone where there is an error."""
+    """The first texts of a batch whose ids differ; after an error, the first text alone."""
     if expected.error or got.error:
         return [0]
     return list(islice((text for text in range(count) if expected.of(text) != got.of(text)), most)) or [0]

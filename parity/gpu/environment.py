@@ -1,4 +1,4 @@
-"""The step "environment": what a run depends on. Whatever cannot be told is left out."""
+"""The step "environment": the conditions of a run. Facts that cannot be found out are left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TOOLS = {
 
 
 def of_the_machine(source: Path | None) -> dict[str, Any]:
-    """What can be told without a device: the processor, versions, this build, and what tools say."""
+    """Facts that need no device: the processor, versions, this build, and the output of tools."""
     built = Path(_core.__file__)
     return {
         "cpu": cpu_model(),
@@ -50,7 +50,7 @@ def of_the_machine(source: Path | None) -> dict[str, Any]:
 
 
 def run(name: str, context: Context) -> dict[str, Any]:
-    """What the device says of itself, and torch where it is there."""
+    """The device's own facts, and those of torch if it is installed."""
     free, total = _core._testing.memory(context.device)
     found: dict[str, Any] = {"memory": total, "free_memory": free}
     if context.is_stand_in:
@@ -68,7 +68,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
 
 
 def said_by(command: Sequence[str]) -> str:
-    """What a command prints, or why it does not."""
+    """The output of a command, or its error."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,4 @@
-"""Failing inputs as files: the text, the vocabulary, the options, the ids expected and those that were had."""
+"""Write failing inputs as files: the text, the vocabulary, the options, the expected ids and the actual ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .child import Context
 from .comparing import Outcome, by_cpu, by_device, data_of, differing_texts
 
 MOST_TEXTS = 5
-"""Of one batch."""
+"""The most texts written of one batch."""
 MOST_MINIMISED = 20_000
-"""Bytes of a text that is made smaller."""
+"""The most bytes of a text that is minimised."""
 MOST_BATCH = 32 << 20
-"""Bytes of a batch that is written whole."""
+"""The most bytes of a batch that is written whole."""
 MOST_IDS = 5000
 MINIMISE_SECONDS = 3.0
 MOST_SMALLEST = 20
-"""Texts that a process makes smaller: where all differs, the rest of the time is for other cases."""
+"""The most texts that a process minimises: if everything differs, the rest of the time is for other cases."""
 
 _smallest_made = count()
 
@@ -34,11 +34,11 @@ _smallest_made = count()
 def write_difference(
     context: Context, encoder: _core.DeviceEncoder, case: Case, batch: Batch, expected: Outcome, got: Outcome
 ) -> list[str]:
-    """Write what differs in a batch; returns the names of the files below the output."""
+    """Write the differences of a batch; return the names of the files below the output."""
     engine = context.engine(case.subject, case.greedy)
 
     def differs(text: str | bytes) -> dict[str, Any] | None:
-        """Both results of a text alone, where they differ."""
+        """Both results of a text alone, if they differ."""
         one = replace(batch, texts=[text])
         pair = by_cpu(engine, one), by_device(encoder, context.device, one)
         return None if pair[0].same_as(pair[1]) else _both(*pair, 0)
@@ -49,11 +49,11 @@ def write_difference(
         text = batch.texts[index]
         record = {**_head(case, batch), "text": index, "file": f"{name}.txt", **_both(expected, got, index)}
         (directory / f"{name}.txt").write_bytes(data_of(text))
-        _write(directory / f"{name}.json", record)  # before the device is asked again, which may end the process
+        _write(directory / f"{name}.json", record)  # before the device runs again, which may end the process
         written.append(f"failures/{name}.json")
         alone = differs(text)
         record |= {"differs_alone": alone is not None, "alone": alone}
-        if alone is None:  # the other texts are a part of it
+        if alone is None:  # the difference depends on the other texts
             record |= _write_texts(directory, name, batch)
         elif (smallest := _smallest(text, differs)) is not None and (pair := differs(smallest)) is not None:
             record["smallest"] = {"text": smallest, **pair}
@@ -62,7 +62,7 @@ def write_difference(
 
 
 def write_batch(output: Path, case: Case, number: int, batch: Batch, vocabulary: Path, why: str) -> list[str]:
-    """Write a batch of a case that ended with an error, a crash or a hang; returns the name of its file."""
+    """Write a batch of a case that ended with an error, a crash or a hang; return the name of its file."""
     directory, name = _place(output, vocabulary)
     record = {**_head(case, batch), "batch": number, "ended": why, **_write_texts(directory, name, batch)}
     _write(directory / f"{name}.json", record)
@@ -90,7 +90,7 @@ def _head(case: Case, batch: Batch) -> dict[str, Any]:
 
 
 def _both(expected: Outcome, got: Outcome, text: int) -> dict[str, Any]:
-    """Of each side the error, or the ids: those around the first difference where there are too many."""
+    """Each side's error, or its ids: if they are too many, those around the first difference."""
     ids, others = expected.of(text), got.of(text)
     pairs = enumerate(zip(ids, others, strict=False))
     first = next((i for i, pair in pairs if pair[0] != pair[1]), min(len(ids), len(others)))
@@ -108,13 +108,13 @@ def _both(expected: Outcome, got: Outcome, text: int) -> dict[str, Any]:
 def _write_texts(directory: Path, name: str, batch: Batch) -> dict[str, Any]:
     texts = list(map(data_of, batch.texts))
     if sum(map(len, texts)) > MOST_BATCH:
-        return {"batch_file": None, "batch_bytes": sum(map(len, texts))}  # the case's name says how it is made
+        return {"batch_file": None, "batch_bytes": sum(map(len, texts))}  # the case's name tells how to make it
     (directory / f"{name}.batch").write_bytes(b"".join(texts))
     return {"batch_file": f"{name}.batch", "batch_sizes": list(map(len, texts))}
 
 
 def _place(output: Path, vocabulary: Path) -> tuple[Path, str]:
-    """The directory, with the vocabulary in it, and a name that is free there."""
+    """The directory, with the vocabulary copied into it, and a free name there."""
     directory = output / "failures"
     (directory / "vocabularies").mkdir(parents=True, exist_ok=True)
     if not (directory / "vocabularies" / vocabulary.name).exists():

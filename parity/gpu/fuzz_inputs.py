@@ -1,6 +1,6 @@
-"""The inputs that the fuzz target of the kernels has kept, as batches: the hardest texts that are known.
+"""The inputs that the fuzz target of the kernels has kept, as batches: the hardest known texts.
 
-They lie in a source tree, with the target that says what their bytes mean (tests/fuzz/engine/kernels.cpp).
+They are in a source tree, with the target that defines the meaning of their bytes (tests/fuzz/engine/kernels.cpp).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIMPLE = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 
 @dataclass(frozen=True)
 class KeptInput:
-    """What one input asks for."""
+    """The batch that one input describes."""
 
     name: str
     texts: tuple[bytes, ...]
@@ -33,7 +33,7 @@ class KeptInput:
 
 
 def kept_inputs(source: Path) -> Iterator[KeptInput]:
-    """All of them; none where the tree has none. ValueError when the target cannot be read any more."""
+    """All kept inputs of a source tree, if any. ValueError if the target's format is unknown."""
     paths = [path for folder in _FOLDERS for path in sorted((source / folder).glob("*")) if path.is_file()]
     if not paths:
         return
@@ -43,10 +43,10 @@ def kept_inputs(source: Path) -> Iterator[KeptInput]:
 
 
 def pieces_of(target: bytes) -> list[bytes]:
-    """The pieces of text of which the target builds longer ones, from its source."""
+    """The pieces from which the target builds longer texts, read from its source."""
     found = re.search(rb"kPieces\[\] = \{(.*?)\n\};", target, re.DOTALL)
     if found is None:
-        raise ValueError(f"{_TARGET} has no kPieces: what its inputs mean is not known")
+        raise ValueError(f"{_TARGET} has no kPieces, so the meaning of its inputs is unknown")
     pieces = re.findall(rb'"((?:[^"\\]|\\.)*)"', found[1])
     return [_ESCAPE.sub(_unescape, piece) for piece in pieces]
 

@@ -1,4 +1,4 @@
-"""Tasks of the step "ids": each is a case."""
+"""Tasks of the step "ids": one for each case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .comparing import by_cpu, by_device, data_of
 from .failures import write_batch, write_difference
 
 MOST_DIFFERING_BATCHES = 3
-"""After so many a case is given up."""
+"""A case is abandoned after this number of differing batches."""
 
 
 def run(name: str, context: Context) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
 
 
 _took: dict[tuple[str, str, bool], tuple[int, float]] = {}
-"""Of runs: the last size, and its seconds on the device."""
+"""The last size of each kind of runs, and its seconds on the device."""
 
 
 def _check_growth(case: Case, cases: Mapping[str, Case], context: Context) -> None:

@@ -1,4 +1,4 @@
-"""Texts of each kind as batches: of what is on this machine, repeated where need be."""
+"""Texts of each kind as batches, from the corpus or files of this machine, repeated if necessary."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["KINDS", "MOST", "one_text", "some_documents", "some_text"]
 
 DOCUMENT = 2048
 MOST = 16_000_000
-"""Bytes of a text that are not a repetition."""
+"""The most bytes of a text before it is repeated."""
 
 
 @lru_cache(maxsize=3)
 def some_text(kind: str, most: int = MOST) -> bytes:
-    """UTF-8 of a kind, at most so many bytes: less where there is no more."""
+    """At most `most` bytes of UTF-8 of a kind; fewer if this machine has no more."""
     data = b""
     for _, piece in gathered(kind):
         data += piece

@@ -1,4 +1,4 @@
-"""Tasks of the step "repeats": what may change from run to run, and what others do at the same time."""
+"""Tasks of the step "repeats": repeated, concurrent and low-memory use, where results might change from run to run."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .subjects import FAMILIES
 
 THREADS = 4
 SUBJECT = "llama3 pattern"
-"""The family whose vocabulary is used where one is enough: it has groups of digits and a pattern with all rules."""
+"""The family for tasks that need one vocabulary: it has groups of digits and a pattern with all rules."""
 _SPINS = 20_000_000
-"""Cycles for which a side stream is kept busy before it fills a tensor: some ten milliseconds."""
+"""How many cycles a side stream is busy before it fills a tensor: about ten milliseconds."""
 _LEFT, _LEAST_BLOCK, _STAND_IN_BYTES = 64 << 20, 8 << 20, 12 << 20
-"""Bytes that are left free, at most, when memory runs out; of the smallest block taken; of the stand-in."""
+"""Bytes: the most left free when memory runs out, the smallest block taken, and the size of the host device."""
 
 Found = dict[str, Any]
 
 
 class WrongIdsError(Exception):
-    """The ids are not the CPU's, and the text says where."""
+    """The ids differ from the CPU's; the message says where."""
 
 
 def run(name: str, context: Context) -> Found:
-    """Do one of them."""
+    """Do one of the tasks."""
     try:
         return TASKS[name](context)
     except WrongIdsError as error:
@@ -46,7 +46,7 @@ def run(name: str, context: Context) -> Found:
 def _check(
     context: Context, encoder: Any, batch: Batch, where: str, subject: str = SUBJECT, greedy: bool = False
 ) -> None:
-    """WrongIdsError, with the batch written, if the device gives other ids than the CPU."""
+    """Compare a batch with the CPU. If ids differ, write the batch and raise WrongIdsError."""
     expected = by_cpu(context.engine(subject, greedy), batch)
     got = by_device(encoder, context.device, batch)
     if not expected.same_as(got):
@@ -55,7 +55,7 @@ def _check(
 
 
 def mixed_batch(size: int, number: int = 0) -> Batch:
-    """Texts of all kinds, and hostile strings; another one for each number."""
+    """Texts of all kinds, and hostile strings; different ones for each number."""
     texts = strings(200 + number)[number:]
     for kind in made_texts.KINDS:
         found = made_texts.some_documents(kind, size // len(made_texts.KINDS))
@@ -64,7 +64,7 @@ def mixed_batch(size: int, number: int = 0) -> Batch:
 
 
 def _one_batch_again(context: Context) -> Found:
-    """One batch, exact and greedy, again and again: the same ids each time."""
+    """Encode one batch repeatedly, exact and greedy: the ids must be the same each time."""
     sizes = context.sizes
     batch = mixed_batch(sizes.batch)
     for greedy in (False, True):
@@ -75,7 +75,7 @@ def _one_batch_again(context: Context) -> Found:
 
 
 def _threads(context: Context) -> Found:
-    """Threads that share an encoder, and threads that have one each."""
+    """Threads that share an encoder, and threads with an encoder each."""
     families = FAMILIES[:THREADS]
     encoders = {name: context.new_encoder(name) for name in {SUBJECT, *families}}
 
@@ -90,13 +90,13 @@ def _threads(context: Context) -> Found:
     return {"says": f"{THREADS} threads, one shared encoder and {len(encoders) - 1} of their own"}
 
 
-# -- beside PyTorch
+# -- with PyTorch
 
 
 def _torch_on(context: Context) -> Any:
-    """torch, and its name of the device. SkippedError where there is none, or it does not have the device."""
+    """torch and its device. SkippedError if torch is missing or cannot use the device."""
     if context.is_stand_in:
-        raise SkippedError("the stand-in is no device of torch")
+        raise SkippedError("torch cannot use the CPU that runs the kernels")
     try:
         import torch
     except ImportError as error:
@@ -108,7 +108,7 @@ def _torch_on(context: Context) -> Any:
 
 
 def _side_stream(context: Context) -> Found:
-    """Encode a tensor while a side stream is yet filling it, once that stream is the current one's predecessor."""
+    """Encode a tensor that a side stream is still filling; the encoder must wait for that stream."""
     torch, where = _torch_on(context)
     batch = mixed_batch(context.sizes.batch)
     data, offsets = flat(batch.texts)
@@ -122,16 +122,16 @@ def _side_stream(context: Context) -> Found:
         with torch.cuda.stream(side):
             torch.cuda._sleep(_SPINS)
             target.copy_(source, non_blocking=True)
-            # As DLPack has it: the tensor is exported while its stream is the current one.
+            # The tensor is exported while its stream is the current one, as DLPack requires.
             ids, splits = encoder.encode_flat(target, offsets, as_device_arrays=True)
         got = Outcome(torch.from_dlpack(ids).cpu().numpy(), torch.from_dlpack(splits).cpu().numpy())
         if not expected.same_as(got):
-            raise WrongIdsError(f"time {time + 1}, beside what the stream wrote")
+            raise WrongIdsError(f"time {time + 1}, for a tensor that a stream filled")
     return {"says": f"torch {torch.__version__}, {len(data):,} bytes"}
 
 
 def _graph_capture(context: Context) -> Found:
-    """Encode while another thread captures graphs: neither may spoil the other."""
+    """Encode while another thread captures graphs: neither may disturb the other."""
     torch, where = _torch_on(context)
     batch = mixed_batch(context.sizes.batch)
     encoder = context.encoder(SUBJECT)
@@ -144,7 +144,7 @@ def _graph_capture(context: Context) -> Found:
             (a * 2 + 1).sum().item()
             while not stop.is_set():
                 graph, out = torch.cuda.CUDAGraph(), None
-                # Of this thread's calls alone: what others do at the same time is theirs.
+                # Capture this thread's calls alone, not those of others at the same time.
                 with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                     out = a * 2 + 1
                 graph.replay()
@@ -172,8 +172,8 @@ def _graph_capture(context: Context) -> Found:
 
 
 def _out_of_memory(context: Context) -> Found:
-    """Take nearly all memory, encode more than there is room for, give it back, and encode again: the right error or
-    the right ids, and the right ids afterwards."""
+    """Take nearly all memory, encode more than fits, free it, and encode again. The batch must give the right error or
+    the right ids, and the ids afterwards must be right."""
     context.drop()
     batch = mixed_batch(context.sizes.batch)
     device = _core._testing.host_device(_STAND_IN_BYTES) if context.is_stand_in else context.device
@@ -195,7 +195,7 @@ def _out_of_memory(context: Context) -> Found:
         check(large, "with too little memory")
     except DeviceOutOfMemoryError as error:
         came = f"DeviceOutOfMemoryError ({error})"
-    with suppress(DeviceOutOfMemoryError):  # with little memory yet, what is small has to work or to say that it cannot
+    with suppress(DeviceOutOfMemoryError):  # with little memory, a small batch must work or report the lack
         check(small, "after memory ran out")
     taken.clear()
     check(small if context.is_stand_in else batch, "after the memory was given back")
@@ -204,7 +204,7 @@ def _out_of_memory(context: Context) -> Found:
 
 
 def _take(device: Any) -> list[Any]:
-    """Blocks of memory, ever smaller ones, until little is left."""
+    """Take blocks of memory, ever smaller ones, until little is left."""
     taken: list[Any] = []
     size = _core._testing.memory(device)[0] - _LEFT
     while size >= _LEAST_BLOCK:

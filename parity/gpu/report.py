@@ -1,4 +1,4 @@
-"""What a run has found so far: a value, report.json, and report.md, with tables that docs/gpu.md can take."""
+"""The results of a run so far: as a value, as report.json, and as report.md, whose tables fit docs/gpu.md."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from .sizes import STAND_IN
 from .speed import INPUTS
 
 SCHEMA = 1
-"""Grows when what is in the file changes its meaning."""
+"""Raised when a field of the file changes its meaning."""
 STEPS = ("environment", "ids", "repeats", "sanitizer", "speed")
 _COMPARE = ("ids", "repeats", "speed")
 """The steps that compare ids."""
 RUNNING, PASS, FAIL = "RUNNING", "PASS", "FAIL"
 _CELL = str.maketrans({"|": "\\|", "\n": " "})
 _OF_SPEED = (
-    "Medians of one text again and again, so that what is kept between batches is there; the first batch, of a new "
-    "encoder, has nothing. Texts are of the corpus of CRAYON_SHARED, else of this machine (parity/texts.py), repeated "
-    "where need be."
+    "Medians of one text encoded repeatedly, with the memory and caches of earlier batches; the first batch is that of "
+    "a new encoder. Texts come from the corpus of CRAYON_SHARED, else from this machine (parity/texts.py), repeated if "
+    "necessary."
 )
 _FEW = 8
-"""Kernels that are shown."""
+"""The number of kernels shown."""
 
 
 class Report:
-    """Grows with the run; whatever ends that, the file has what was learnt before."""
+    """Grows with the run; however the run ends, the file has all results until then."""
 
     def __init__(self, output: Path, head: dict[str, Any]) -> None:
         self._output = output
         self.ended = ""
-        """What ended the run before all was done."""
+        """The error that ended the run early, if any."""
         self.optional: set[str] = set()
-        """Names of cases that may stay undone where time is short."""
+        """The names of cases that may be left out when time is short."""
         self.data: dict[str, Any] = {"schema": SCHEMA, "verdict": RUNNING, "reasons": [], "left_out": [], **head}
         self.data |= {"machine": {}, "steps": {}}
 
     def add(self, step: str, result: Result) -> None:
-        """A result of a step."""
+        """Add a result of a step."""
         self.data["steps"].setdefault(step, {"results": []})["results"].append(result)
 
     def results(self, step: str) -> list[Result]:
-        """Those of a step, so far."""
+        """The results of a step so far."""
         found: list[Result] = self.data["steps"].get(step, {}).get("results", [])
         return found
 
@@ -81,7 +81,7 @@ class Report:
             write_atomic(self._output / name, content.encode("utf-8", "surrogateescape"))
 
     def summary(self) -> list[str]:
-        """What is printed in the end: counts, reasons, and the verdict."""
+        """The lines printed at the end: counts, reasons, and the verdict."""
         lines = []
         for step in self.data["steps"]:
             counts = Counter(result["status"] for result in self.results(step))
@@ -95,7 +95,7 @@ class Report:
     # -- report.md
 
     def to_markdown(self) -> str:
-        """The whole page."""
+        """The whole report as Markdown."""
         data = self.data
         parts = [
             f"# parity.gpu: {data['verdict']}",
@@ -124,7 +124,7 @@ class Report:
             + (f" ({commit})" if commit else ""),
         ]
         is_stand_in = data["device"] == STAND_IN
-        return [*lines, *["- **The CPU ran the kernels: no figure here says anything of a GPU.**"] * is_stand_in]
+        return [*lines, *["- **The CPU ran the kernels: these figures do not apply to a GPU.**"] * is_stand_in]
 
     def _ids(self) -> str:
         """One row for each kind of case."""
@@ -169,7 +169,7 @@ class Report:
         return _table("Speed", heads, rows, 9) + f"\n\n{_OF_SPEED}"
 
     def _kernels(self) -> str:
-        """The kernels of the largest batch of each vocabulary and text."""
+        """The kernels in the largest batch of each vocabulary and text."""
         largest: dict[tuple[str, str], Result] = {}
         for result in sorted((each for each in self.results("speed") if each.get("kernels")), key=lambda e: e["bytes"]):
             largest[result["vocabulary"], result["text"]] = result

@@ -1,4 +1,4 @@
-"""The step "sanitizer": compute-sanitizer over a small run of ids, in processes of its own."""
+"""The step "sanitizer": compute-sanitizer on a small run of ids, in processes of its own."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ PROGRAM = "compute-sanitizer"
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 SIZES = Sizes(100, 20, text=30_000, texts=300, short_run=130, runs=(3000,), repeats=2, batch=30_000, speed=(),
               round_seconds=0)  # fmt: skip
-"""A sanitizer takes some hundred times as long."""
+"""Small sizes, since a sanitizer slows the run down about a hundred times."""
 KINDS = ("generated strings", "runs", "one text", "NFC", "added tokens", "short texts")
-"""Of cases, those that between them launch every kernel."""
+"""Kinds of cases that together launch every kernel."""
 SLOWER = 3
-"""A task may take so many times as long."""
+"""The factor by which a task's time limit grows."""
 _FOUND = 86
-"""The exit status that says that it found something."""
+"""The exit status for findings."""
 
 Do = Callable[[dict[str, Any], Sequence[str], Sequence[str]], list[Result]]
 
 
 def why_not(device: str) -> str:
-    """Why it cannot be used; an empty string when it can."""
+    """Why the sanitizer cannot be used; empty if it can."""
     if not device.startswith("cuda"):
         return f"{PROGRAM} is for CUDA, and the device is {device}"
     return "" if shutil.which(PROGRAM) else f"{PROGRAM} is not on PATH"
 
 
 def run(job: dict[str, Any], do: Do, on_result: Callable[[Result], None]) -> None:
-    """Each tool over the same few cases; what it says goes to ``sanitizer/TOOL.txt``. A result for each tool.
+    """Run each tool over the same few cases, with its output in ``sanitizer/TOOL.txt``; one result for each tool.
 
-    `do` gets a job, the names of cases, and the command that runs another one.
+    `do` gets a job, the names of cases, and the command that runs the child.
     """
     directory = Path(job["output"]) / "sanitizer"
     directory.mkdir(exist_ok=True)
@@ -49,7 +49,7 @@ def run(job: dict[str, Any], do: Do, on_result: Callable[[Result], None]) -> Non
         turns[case.kind] += 1
         return turns[case.kind]
 
-    # One of each kind first: there is hardly time for all.
+    # One case of each kind first, since time is short for all.
     cases = [case.name for case in sorted(plan(SIZES, job["named"][:1], False), key=turn) if case.kind in KINDS]
     left = job["seconds"]
     for number, tool in enumerate(TOOLS):
@@ -62,7 +62,7 @@ def run(job: dict[str, Any], do: Do, on_result: Callable[[Result], None]) -> Non
 
 
 def _result_of(tool: str, text: Path, inner: list[Result]) -> Result:
-    """One result of those of the cases, and of the tool's summary."""
+    """Combine the results of the cases and the tool's summary into one result."""
     said = text.read_text(encoding="utf-8", errors="replace") if text.exists() else ""
     summary = next((line for line in reversed(said.splitlines()) if "SUMMARY" in line), "")
     done = [each for each in inner if each["status"] not in ("not run", "skipped")]

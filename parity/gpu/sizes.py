@@ -1,4 +1,4 @@
-"""How much of everything a run takes."""
+"""The sizes of all inputs of a run."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ class Sizes:
     """Counts, and bytes of texts."""
 
     strings: int
-    """Generated strings."""
+    """The number of generated strings."""
     few_strings: int
-    """Those that are encoded in small partitions."""
+    """The number of generated strings for small partitions."""
     text: int
-    """Bytes of the one large text."""
+    """The bytes of the one large text."""
     texts: int
-    """Short texts in one batch."""
+    """The number of short texts in one batch."""
     short_run: int
-    """Repetitions of the longest run that crosses chunks."""
+    """The repetitions in the longest run that crosses chunks."""
     runs: Sequence[int]
-    """Bytes of the long runs of one kind of character, least first."""
+    """The bytes of the long runs of one kind of character, in ascending order."""
     repeats: int
     """How often one batch is encoded."""
     batch: int
-    """Bytes of that batch, and of each thread's."""
+    """The bytes of that batch, and of each thread's batches."""
     speed: Sequence[int]
-    """Bytes of the batches that are timed, in the order of their importance."""
+    """The bytes of the timed batches, in order of importance."""
     round_seconds: float
-    """For how long a figure is measured again."""
+    """How long a figure is measured repeatedly."""
 
 
 def sizes_for(minutes: float, is_stand_in: bool) -> Sizes:
-    """Full sizes from ten minutes on; in proportion below, and less where the CPU runs the kernels."""
+    """Full sizes for ten minutes or more; proportionally smaller below, and when the CPU runs the kernels."""
     share = min(1.0, minutes / FULL_MINUTES) / (STAND_IN_IS_SLOWER if is_stand_in else 1)
 
     def part(full: int, least: int) -> int:

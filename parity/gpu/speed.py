@@ -1,4 +1,4 @@
-"""Tasks of the step "speed": how fast, on what, from where; and what a batch takes of the device."""
+"""Tasks of the step "speed": rates by vocabulary, text, size and input, and a batch's use of the device."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .comparing import Outcome, flat
 from .sizes import Sizes
 
 INPUTS = ("on the device", "pinned", "str")
-"""Where the texts are. The ids of the first stay on the device; the others' come to the host."""
+"""The location of the texts. The ids stay on the device for the first, and come to the host for the others."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 200
 
 
 def plan(sizes: Sizes, named: Sequence[str]) -> list[str]:
-    """The tasks' names: sizes in the order of their importance, of each all vocabularies and texts."""
+    """The names of the tasks: sizes in order of importance, each with all vocabularies and texts."""
     return [_name(subject, kind, size) for size in sizes.speed for kind in made_texts.KINDS for subject in named]
 
 
 def run(name: str, context: Context) -> dict[str, Any]:
-    """One vocabulary, one kind of text, one size: all inputs, and the CPU."""
+    """Measure one vocabulary, kind of text and size: all inputs, and the CPU."""
     sizes = context.sizes
     subject, kind, size = next(
         (subject, kind, size)
@@ -58,7 +58,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
         there = _core._testing.on_device(context.device, data)
         return partial(encoder.encode_flat, there, offsets, as_device_arrays=True)
 
-    # The text lies once on the device and once in pinned memory; both go before the next task.
+    # The text is once on the device and once in pinned memory; both are freed before the next task.
     wrong: list[str] = []
     for given in INPUTS:
         try:
@@ -81,7 +81,7 @@ def _name(subject: str, kind: str, size: int) -> str:
 
 
 def _rate(work: Callable[[], Any], seconds: float, size: int) -> dict[str, Any]:
-    """Of rounds whose results are complete when the call returns, and gone before the next one."""
+    """Time rounds. Results are complete when the call returns, and freed before the next round."""
     took: list[float] = []
     until = time.perf_counter() + seconds
     while len(took) < LEAST_ROUNDS or (time.perf_counter() < until and len(took) < MOST_ROUNDS):
@@ -104,7 +104,7 @@ def _figure(took: list[float], size: int) -> dict[str, Any]:
 
 
 def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any) -> dict[str, Any]:
-    """What a first and a second batch ask of the device, one lane at a time, so that kernels have their own time."""
+    """A first and a second batch's use of the device, on one lane, so that each kernel is timed alone."""
     context.drop()
     try:
         there = _core._testing.on_device(context.device, data)
@@ -130,7 +130,7 @@ def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any)
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What has been added. ``held`` and ``most_held`` are what they are."""
+    """The growth of each value; ``held`` and ``most_held`` are the later values themselves."""
     out: dict[str, Any] = {}
     for name, value in after.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The vocabularies of a run, as cartridges in a directory, which every process of it opens."""
+"""The vocabularies of a run, as cartridges in a directory that all its processes open."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 _PATTERN = " pattern"
 FAMILIES = tuple(f"{name}{_PATTERN}" for name in ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"))
-"""The profile "lite" behind each of the published patterns."""
+"""The vocabulary of the profile "lite", with each of the published patterns."""
 OTHERS = ("NFC", "added tokens")
-"""Made like the families, with a normalizer, and with added tokens of every kind."""
+"""Like the families, one with a normalizer, one with added tokens of every kind."""
 _PUBLISHED = {"gpt2": "gpt2/tokenizer.json", "llama3": "llama3/tokenizer.json"}
 _PUBLISHED["o200k_base"] = "o200k_base/o200k_base.tiktoken"
 _PROFILES = ("profile:lite", "profile:standard", "profile:science")
@@ -31,7 +31,7 @@ _CONDITIONS = {
     **dict.fromkeys(("    ", "<ab", "b>"), ()),
     "<|é日|>": ("special",),
 }
-"""Added tokens, and their flags."""
+"""Added tokens with their flags."""
 
 
 def default_names() -> list[str]:
@@ -43,9 +43,9 @@ def default_names() -> list[str]:
 
 
 def open_named(names: Sequence[str], directory: Path) -> list[str]:
-    """Write a cartridge of each into the directory; returns what they are called there.
+    """Write a cartridge for each name into the directory; return the cartridges' names.
 
-    UnknownVocabularyError for one that no GPU encodes.
+    UnknownVocabularyError for a vocabulary that no GPU encodes with.
     """
     called: list[str] = []
     for name in names:
@@ -71,7 +71,7 @@ def make(wanted: Iterable[str], directory: Path) -> None:
 
 
 def why_not(tokenizer: Tokenizer) -> str:
-    """Why no GPU encodes with it; an empty string when one does."""
+    """Why no GPU encodes with the tokenizer; empty if GPUs do."""
     engine = tokenizer.__getattribute__("_engine")
     if not isinstance(engine, _core.Engine):
         return f"the engine does not support it ({engine.reason})"

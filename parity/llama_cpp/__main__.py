@@ -37,7 +37,7 @@ _BETWEEN = "\n__ggml_vocab_test__\n"
 
 
 def found_files() -> list[str]:
-    """The shared GGUF files. UnsupportedError, with what to give, where there are none."""
+    """The shared GGUF files. UnsupportedError, which explains the alternatives, if none exist."""
     shared = shared_directory()
     paths = sorted(shared.glob("vocab/gguf/*.gguf")) if shared else []
     if not paths:
@@ -49,7 +49,7 @@ def found_files() -> list[str]:
 
 
 def vectors_of(path: str) -> tuple[list[str], list[list[int]]] | None:
-    """The published texts and their ids; None where they are not beside the file."""
+    """The published texts and their ids; None if they are not beside the file."""
     texts_file, ids_file = Path(path + ".inp"), Path(path + ".out")
     if not (texts_file.exists() and ids_file.exists()):
         return None
@@ -66,7 +66,7 @@ def compare_vectors(pair: Pair, texts: list[str], ids: list[list[int]]) -> Itera
 
 
 def open_llama(path: str) -> Any:
-    """llama.cpp's vocabulary of the file; None where llama-cpp-python is not installed."""
+    """llama.cpp's vocabulary of the file; None if llama-cpp-python is not installed."""
     try:
         return import_module("llama_cpp").Llama(model_path=path, vocab_only=True, verbose=False)
     except ImportError:
@@ -74,7 +74,7 @@ def open_llama(path: str) -> Any:
 
 
 def open_pair(path: str, llama: Any) -> Pair:
-    """Both sides of a GGUF file. Without `llama`, the reference's has no ids."""
+    """Open both sides of a GGUF file. Without `llama`, the reference has no ids."""
     tokenizer = Tokenizer.from_file(path)
     encode = one_by_one(lambda text: llama.tokenize(text.encode(), add_bos=False, special=True))
     reference = f"llama-cpp-python {version('llama-cpp-python')}" if llama else "llama.cpp"
@@ -97,7 +97,7 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
 
 
 def compare_random(arguments: argparse.Namespace) -> int:
-    """Random files of each model: a row for each, and the exit status."""
+    """Compare random files of each model; print a row for each, and return the exit status."""
     seeds = range(arguments.seed, arguments.seed + arguments.random)
     files = texts = differences = 0
     for counts in compare_files(arguments.model, seeds, arguments.each):
@@ -109,17 +109,17 @@ def compare_random(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 if everything agrees, 1 if something differs, 2 for a misuse."""
+    """Return 0 if everything agrees, 1 if something differs, 2 for wrong usage."""
     parser = make_parser("parity.llama_cpp", parity.llama_cpp.__doc__, "GGUF")
     add = parser.add_argument_group("random files").add_argument
     add("--random", type=int, metavar="N", help="instead: N random files of each model, the first of seed --seed")
-    add("--model", action="append", choices=MODELS, default=[], help="of this model alone; may be repeated")
+    add("--model", action="append", choices=MODELS, default=[], help="only this model; may be repeated")
     add("--each", type=int, default=40, metavar="N", help="texts for each random file (default %(default)s)")
     arguments = parser.parse_args(argv)
     if arguments.random is None:
         return run(parser, argv, rows_of)
     if arguments.targets:
-        parser.error("--random makes its own files: name none")
+        parser.error("--random makes its own files: give no file names")
     return compare_random(arguments)
 
 

@@ -1,4 +1,4 @@
-"""Random GGUF files, and texts for them, by a seed: every model that is read, every type of token, every option."""
+"""Random GGUF files, and texts for them, by seed: every supported model, every type of token, every option."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ RULES = ("", "", "", "nfkc", "nmt_nfkc_cf")
 
 
 def made(model: str, seed: int) -> Vocabulary:
-    """The vocabulary of a seed."""
+    """The vocabulary for a seed."""
     random = Random(f"{model}/{seed}")
     return {"llama": _llama, "gpt2": _gpt2, "gemma4": _over_text, "bert": _bert, "t5": _t5}[model](random)
 
 
 def write(vocabulary: Vocabulary, path: Path) -> Path:
-    """A GGUF file without tensors, written by the ``gguf`` package."""
+    """Write a GGUF file without tensors, with the ``gguf`` package."""
     import gguf
 
     writer = gguf.GGUFWriter(path, "llama")
@@ -73,7 +73,7 @@ def write(vocabulary: Vocabulary, path: Path) -> Path:
 
 
 def texts_for(vocabulary: Vocabulary, count: int, seed: int) -> list[str]:
-    """Texts of a vocabulary's own tokens, of letters, spaces and lines, and of spellings of tokens."""
+    """Texts made of a vocabulary's own tokens, of letters, spaces and line breaks, and of spellings of tokens."""
     random = Random(f"texts/{seed}")
     own = [text.replace(SPACE, " ") for text in vocabulary.tokens if not text.startswith("<0x")]
     if vocabulary.model == "gpt2" and vocabulary.keys.get("pre") not in OVER_TEXT:
@@ -109,7 +109,7 @@ def _read_back(spelled: str) -> str:
     return spelled
 
 
-# -- a model each
+# -- one function for each model
 
 
 def _llama(random: Random) -> Vocabulary:
@@ -117,7 +117,7 @@ def _llama(random: Random) -> Vocabulary:
     kinds = {piece: random.choices((NORMAL, UNUSED, UNDEFINED), (20, 1, 1))[0] for piece in pieces}
     kinds |= _specials(random, {SPACE * 4: USER_DEFINED, "  ": USER_DEFINED, "\n\n": USER_DEFINED})
     first = {"<unk>": UNKNOWN, "<s>": CONTROL, "</s>": CONTROL}
-    if random.random() < 0.15:  # llama.cpp lets the special tokens of this model take white space
+    if random.random() < 0.15:  # for this name, llama.cpp lets special tokens absorb white space
         kinds = {text: kind for text, kind in kinds.items() if text.strip(SPACE + " \n") or kind != USER_DEFINED}
         kinds |= {"<|endoftext|>": CONTROL, "<|user|>": CONTROL}
         made = _ordered(random, "llama", first, kinds, _scores(random, len(kinds)), ("add_space_prefix",))
@@ -143,7 +143,7 @@ def _t5(random: Random) -> Vocabulary:
 def _ordered(
     random: Random, model: str, first: dict[str, int], kinds: dict[str, int], scores: list[float], flags: Sequence[str]
 ) -> Vocabulary:
-    """The usual three tokens, the bytes, then the others, or all in some other order."""
+    """The usual three tokens, the bytes, then the others; or all of them in another order."""
     scored = {text: (kind, score) for (text, kind), score in zip(kinds.items(), scores, strict=True)}
     bytes_ = BYTE_TOKENS if model == "llama" or random.random() < 0.5 else []
     entries = {text: (kind, 0.0) for text, kind in first.items()} | dict.fromkeys(bytes_, (BYTE, 0.0)) | scored
@@ -208,11 +208,11 @@ def _bert(random: Random) -> Vocabulary:
     return Vocabulary("bert", names, [kinds[name] for name in names], keys=keys)
 
 
-# -- parts of them
+# -- their parts
 
 
 def _pieces(random: Random, count: int, letters: Sequence[str] = LETTERS) -> list[str]:
-    """Single characters, and pieces that two others make."""
+    """Single characters, and pieces that are joined from two others."""
     pieces = random.sample(letters, random.randrange(3, len(letters)))
     pieces += [SPACE] if random.random() < 0.9 else []
     for _ in range(count):
@@ -255,7 +255,7 @@ def _specials(
 
 
 def _scores(random: Random, count: int) -> list[float]:
-    """Scores of all kinds, or of few values, so that ways to cut a text are equally good."""
+    """Scores of all kinds; or of few values, so that several ways to cut a text are equally good."""
     if random.random() < 0.15:
         return [-random.randrange(1, 12) / 2 for _ in range(count)]
     return [float(-random.randrange(1, 1 << 18)) / (1 << 14) for _ in range(count)]
@@ -277,7 +277,7 @@ def _frame_keys(random: Random, names: Sequence[str]) -> dict[str, Any]:
 
 @cache
 def _charsmap(name: str) -> tuple[bytes, Callable[[str], str]]:
-    """Rules that SentencePiece has by that name, and what they make of a text there."""
+    """SentencePiece's rules of that name, and the function that applies them."""
     if not name:
         return b"", str
     import sentencepiece

@@ -1,9 +1,13 @@
-"""What llama.cpp does with the vocabulary of a GGUF file, written as plainly as it goes, and slow.
+"""A plain and slow model of llama.cpp's tokenizers for GGUF files.
 
-A reading of its src/llama-vocab.cpp (October 2026) with what docs/sources.md says that ours does otherwise: patterns
-and Unicode tables are those of the models' own tokenizers, special tokens are found from the left, merging makes
-neither control nor byte tokens of a SentencePiece model, no part of a user-defined token keeps text from its rules, a
-literal U+2581 begins no word, and decoding neither drops unused tokens nor spaces.
+It follows llama.cpp's src/llama-vocab.cpp (October 2026), with the differences of ours that docs/sources.md lists:
+
+- Patterns and Unicode tables are those of the models' own tokenizers.
+- Special tokens are found from the left.
+- Merging makes neither control nor byte tokens of a SentencePiece model.
+- No part of a user-defined token keeps text from its rules.
+- A literal U+2581 begins no word.
+- Decoding drops neither unused tokens nor spaces.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from crayon_hf.formats.gguf_patterns import PRE_TOKENIZERS
 UNDEFINED, NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(7)
 SPACE = "\u2581"
 
-# What goes with the names of `tokenizer.ggml.pre`, besides their patterns.
+# Settings of the names of `tokenizer.ggml.pre`, besides their patterns.
 WHOLE_FIRST = {
     *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"),
     *("minicpm5", "youtu", "glm4", "glm5", "tekken", "granite-embed-multi-97m"),
@@ -34,7 +38,7 @@ OVER_TEXT = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"}
 ALWAYS_BEGINS = {"gemma4", "granite-embed-multi-311m"}
 WITHOUT_BEGIN = {"chatglm-bpe", "glm4", "glm5"}
 
-# Texts that make a token a control token, of those that `parity.llama_cpp.made` puts into files.
+# Texts that make a token a control token, as far as `parity.llama_cpp.made` uses them.
 CONTROL_BY_TEXT = {"</s>", "<|im_end|>", "<|endoftext|>", "<eos>", "<|fim_prefix|>"}
 SHOWN_BY_TEXT = {"<|message|>"}
 
@@ -45,7 +49,7 @@ BYTE_LETTERS = [chr(byte) if byte in _PRINTABLE else chr(0x100 + _HIDDEN.index(b
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The metadata of a GGUF file, as far as it is about tokens."""
+    """The metadata of a GGUF file about its tokens."""
 
     model: str
     tokens: list[str]
@@ -54,14 +58,14 @@ class Vocabulary:
     merges: list[tuple[str, str]] = field(default_factory=list)
     keys: dict[str, Any] = field(default_factory=dict)
     name: str = ""
-    """Of the model, which decides about white space beside special tokens."""
+    """The name of the model, which decides about white space beside special tokens."""
     charsmap: bytes = b""
     rules: Callable[[str], str] = lambda text: text
-    """What the `charsmap` makes of a text."""
+    """Applies the `charsmap` to a text."""
 
 
 class Plain:
-    """The ids that llama.cpp gives, and their text."""
+    """llama.cpp's ids of texts, and its texts of ids."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._all = vocabulary
@@ -104,7 +108,7 @@ class Plain:
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """``llama_tokenize``."""
         ids: list[int] = []
-        after_token = True  # a text begins like what follows a token
+        after_token = True  # the beginning of a text counts as the place after a token
         for part in self._parts(text, parse_special):
             if isinstance(part, int):
                 ids.append(part)
@@ -124,8 +128,8 @@ class Plain:
         return [*before, *ids, *after]
 
     def _parts(self, text: str, parse_special: bool) -> Iterator[str | int]:
-        """The text between special tokens, and their ids. The generated ones do not overlap, so that the order in which
-        llama.cpp looks for them (the longest first) is that of the text."""
+        """The text between special tokens, and their ids. Generated tokens do not overlap, so llama.cpp's order of
+        search, the longest first, finds them in the order of the text."""
         wanted = (CONTROL, UNKNOWN, USER_DEFINED) if parse_special else (USER_DEFINED,)
         found = {text: id for text, id in self.ids.items() if self._types[id] in wanted}
         ordered = sorted(found, key=lambda one: (-len(one.encode()), found[one]))
@@ -148,7 +152,7 @@ class Plain:
         yield from parts
 
     def _takes_space(self, special: str) -> tuple[bool, bool]:
-        """Whether a special token takes the white space to its left and to its right."""
+        """Whether a special token absorbs the white space to its left and to its right."""
         if any(name in self._pre for name in ("jina-v2-de", "jina-v2-es", "jina-v2-code")):
             return special == "<mask>", False
         if "phi-3" in self._all.name.lower():
@@ -239,7 +243,7 @@ class Plain:
 
     def _ugm(self, text: str, after_token: bool) -> list[int]:
         text = self._ugm_spaces(self._all.rules(text))
-        stated = self._all.types  # before any is corrected
+        stated = self._all.types  # before corrections
         worst = min((score for score, kind in zip(self._scores, stated, strict=True) if kind == NORMAL), default=0.0)
         longest = max(map(len, self._all.tokens))
         best: list[tuple[float, int, int]] = [(0.0, 0, -1)]
@@ -293,7 +297,7 @@ class Plain:
 
 
 def _cut(pattern: Any, text: str) -> Iterator[str]:
-    """The matches and what is between them."""
+    """The matches of the pattern and the texts between them."""
     at = 0
     for match in pattern.finditer(text):
         yield from filter(None, (text[at : match.start()], match.group()))

@@ -1,4 +1,4 @@
-"""Random GGUF files: the ids that we and ``tokenizers`` give for the converted file, beside those of `plain`."""
+"""Compare random GGUF files: our ids and those of ``tokenizers`` for the converted file, with those of `plain`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .made import BYTE_TOKENS, MODELS, made, texts_for, write
 from .plain import BYTE, Plain, Vocabulary
 
 Answers = dict[str, Callable[[Any], Any]]
-"""What a side says of a text, or of ids, by name."""
+"""Functions of a side that take a text or ids, by name."""
 _SHOWN = 10
 
 
 @dataclass
 class Counts:
-    """What came of the files of one model."""
+    """The counts for the files of one model."""
 
     model: str
     files: int = 0
@@ -37,7 +37,7 @@ class Counts:
     """The first differences."""
 
     def lines(self) -> list[str]:
-        """The row of the table, and the differences."""
+        """The row of the table, and the first differences."""
         size = f"{self.files:>7,} files {self.refused:>6,} refused {self.texts:>10,} texts"
         verdict = f"{self.differences:,} DIFFER" if self.differences else "agree"
         return [f"{self.model:8}{size}  {verdict}", *(f"    {line}" for line in self.shown)]
@@ -50,7 +50,7 @@ class Counts:
 
 
 def compare_files(models: Sequence[str], seeds: Sequence[int], texts: int) -> Iterator[Counts]:
-    """The counts of each model, of one file for each seed and so many texts for each file."""
+    """The counts of each model, with one file for each seed and `texts` texts for each file."""
     with TemporaryDirectory(prefix="crayon-gguf-") as directory:
         for model in models or MODELS:
             counts = Counts(model)
@@ -60,7 +60,7 @@ def compare_files(models: Sequence[str], seeds: Sequence[int], texts: int) -> It
 
 
 def compare_file(counts: Counts, vocabulary: Vocabulary, seed: int, texts: int, path: Path) -> None:
-    """Write the file, read it, and compare texts, and rows of its ids."""
+    """Write the file, read it, and compare texts and rows of its ids."""
     counts.files += 1
     try:
         source = read_gguf(write(vocabulary, path)).tokenizer_json.decode()
@@ -76,7 +76,7 @@ def compare_file(counts: Counts, vocabulary: Vocabulary, seed: int, texts: int, 
         for name, side in (("ours", tokenizer), ("tokenizers", stock)):
             _compare(counts, f"seed {seed}, {name}", _of_plain(plain), _of_tokenizer(side), text)
     if vocabulary.model == "bert":
-        return  # its decoder takes out spaces, by other rules than llama.cpp
+        return  # its decoder removes spaces by other rules than llama.cpp
     for ids in _rows_of_ids(vocabulary, texts // 4, seed):
         for name, side in (("ours", tokenizer), ("tokenizers", stock)):
             decode = partial(side.decode, skip_special_tokens=False)
@@ -93,7 +93,7 @@ def _compare(counts: Counts, where: str, expected: Answers, ours: Answers, given
 
 
 def _smallest(differs: Callable[[Any], bool], given: Any) -> Any:
-    """As little of a text, or of ids, as still differs."""
+    """The least part of a text, or of ids, that still differs."""
     at = 0
     while at < len(given):
         less = given[:at] + given[at + 1 :]
@@ -124,7 +124,7 @@ def _of_tokenizer(tokenizer: Any) -> Answers:
 
 
 def _rows_of_ids(vocabulary: Vocabulary, count: int, seed: int) -> Iterator[list[int]]:
-    """Any ids, with bytes that are whole characters: of others the decoder of ``tokenizers`` makes other marks."""
+    """Arbitrary ids, with bytes in whole characters: for others ``tokenizers`` decodes other replacement marks."""
     random = Random(f"ids/{seed}")
     has_bytes = BYTE_TOKENS[0] in vocabulary.tokens
     whole = [id for id, kind in enumerate(vocabulary.types) if kind != BYTE]

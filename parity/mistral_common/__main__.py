@@ -35,7 +35,7 @@ def shipped() -> list[str]:
 
 
 def open_pair(path: str) -> Pair:
-    """Both sides of a ``tekken.json``. UnsupportedError for another kind of file."""
+    """Open both sides of a ``tekken.json``. UnsupportedError for another kind of file."""
     check_kind(path, Kind.TEKKEN, "parity.mistral_common")
     library = import_module("mistral_common.tokens.tokenizers.tekken").Tekkenizer.from_file(Path(path))
     tokenizer = Tokenizer.from_file(path)
@@ -55,7 +55,7 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 if everything agrees, 1 if something differs, 2 for a misuse."""
+    """Return 0 if everything agrees, 1 if something differs, 2 for wrong usage."""
     return run(make_parser("parity.mistral_common", parity.mistral_common.__doc__, "TEKKEN_JSON"), argv, rows_of)
 
 

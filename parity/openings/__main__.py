@@ -1,7 +1,7 @@
-"""Opens each directory with stock transformers and with ours in turn, in a fresh process and an empty cache each time.
+"""Open each directory with stock transformers and with ours in turn, in a fresh process and with an empty cache.
 
-Ours opens it in three ways: with a cartridge beside the tokenizer.json, without one, and without one where the cache
-cannot be written. The exit status is 1 when ids differ or the cartridge is not used.
+Ours opens it in three ways: with a cartridge beside the tokenizer.json, without one, and without one and with a cache
+that cannot be written. The exit status is 1 when ids differ or the cartridge is not used.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ ROOT = str(Path(__file__).parents[2])
 
 @dataclass
 class Openings:
-    """What was seen of one directory, by way: in each round a row as `child` prints it."""
+    """The results for one directory, by way: a row of `child` for each round."""
 
     name: str
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {way: [] for way in WAYS})
 
     @property
     def fault(self) -> str:
-        """Why the figures do not count; empty when they do."""
+        """Why the figures do not count; empty if they do."""
         if any(row["ids"] != self.rows[STOCK][0]["ids"] for rows in self.rows.values() for row in rows):
             return "other ids"
         origins = {row["origin"] for row in self.rows[CARTRIDGE]}
         return "" if origins == {"repository"} else f"the cartridge is not used: {self.rows[CARTRIDGE][0]['refused']}"
 
     def cells(self, figure: str) -> list[str]:
-        """A row of the table: seconds of stock, and of each way the seconds and the median of the rounds' ratios."""
+        """A row of the table: stock's seconds, and for each way the seconds and the median ratio of the rounds."""
         stock = [row[figure] for row in self.rows[STOCK]]
         cells = [self.name, self.rows[STOCK][0]["class"], f"{median(stock):.3f}"]
         for way in WAYS[1:]:
@@ -59,7 +59,7 @@ class Openings:
 
 
 def opened(python: str, way: str, directory: Path, cache: Path) -> dict[str, Any]:
-    """One opening by `child`, in a process and a cache of its own."""
+    """Run `child` for one opening, in a process and a cache of its own."""
     kept = cache / "file" / "in" if way == UNUSABLE else Path(tempfile.mkdtemp(dir=cache))
     (cache / "file").touch()
     environment = {**os.environ, "CRAYON_CACHE_DIR": str(kept), "PYTHONPATH": ROOT, "HF_HUB_OFFLINE": "1"}
@@ -73,7 +73,7 @@ def opened(python: str, way: str, directory: Path, cache: Path) -> dict[str, Any
 
 
 def measure(directories: Sequence[Path], rounds: int, python: str) -> Iterator[Openings]:
-    """Each directory, opened in all ways in each round."""
+    """Open each directory in all ways in each round."""
     with tempfile.TemporaryDirectory(prefix="crayon-openings-") as folder:
         work = Path(folder)
         for directory in directories:
@@ -81,7 +81,7 @@ def measure(directories: Sequence[Path], rounds: int, python: str) -> Iterator[O
             write(convert(directory), beside, cartridge=True)
             shutil.copytree(beside, plain)
             (plain / "tokenizer.dat").unlink()
-            time.sleep(SETTLED_NS / 1e9 + 0.1)  # files that have just changed are not remembered
+            time.sleep(SETTLED_NS / 1e9 + 0.1)  # the cache does not trust files that have just changed
             found = Openings(directory.name)
             for number in range(rounds):
                 for way in WAYS if number % 2 else WAYS[::-1]:
@@ -90,7 +90,7 @@ def measure(directories: Sequence[Path], rounds: int, python: str) -> Iterator[O
 
 
 def versions(python: str) -> str:
-    """The libraries of an interpreter, for the heading."""
+    """The versions of an interpreter and its libraries, for the heading."""
     code = "import platform, transformers, tokenizers; print(platform.python_version(), transformers.__version__, "
     done = subprocess.run([python, "-c", f"{code}tokenizers.__version__)"], capture_output=True, text=True, check=True)
     of_python, of_transformers, of_tokenizers = done.stdout.split()[-3:]
@@ -98,7 +98,7 @@ def versions(python: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run it; the exit status."""
+    """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m parity.openings", description=__doc__)
     parser.add_argument("directories", nargs="*", type=Path, help="default: those of $CRAYON_SHARED/vocab")
     parser.add_argument("--rounds", type=int, default=5, help="how often each way is measured (default: 5)")

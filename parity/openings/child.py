@@ -1,6 +1,6 @@
-"""One first opening, timed: ``child.py MODULE DIRECTORY`` prints its seconds and what it gave as JSON.
+"""One first opening, timed: ``child.py MODULE DIRECTORY`` prints its seconds and its ids as JSON.
 
-Run by its path, so that any interpreter with transformers can run it. Importing the libraries is not counted.
+It is run by path, so that any interpreter with transformers can run it. Importing the libraries is not counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TEXT = "The quick brown fox, jumps over 12 lazy dogs: déjà vu — 敏捷的棕
 
 
 def main() -> None:
-    """Open, encode a sentence, and print."""
+    """Open the directory, encode a sentence, and print."""
     module, directory = sys.argv[1:]
     import_module("transformers")
     load = import_module(module).AutoTokenizer.from_pretrained

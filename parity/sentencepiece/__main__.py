@@ -24,14 +24,14 @@ from parity.sentencepiece.random_run import RandomRun
 
 
 def found_models(directory: str) -> list[str]:
-    """The shared models; where there are none, one that is trained and written into `directory`."""
+    """The shared models; if none exist, one that is trained and written into `directory`."""
     shared = shared_directory()
     paths = sorted(shared.glob("vocab/*/tokenizer.model")) if shared else []
     return [str(path) for path in paths if recognise(path) is Kind.SENTENCEPIECE] or [train(directory)]
 
 
 def train(directory: str) -> str:
-    """A BPE model with byte fallback, trained on the sources of a few modules of Python's library."""
+    """Train a BPE model with byte fallback on the sources of a few modules of Python's library."""
     texts = [inspect.getsource(import_module(name)) for name in ("argparse", "tarfile", "decimal", "typing")]
     prefix = str(Path(directory, "trained"))
     import_module("sentencepiece").SentencePieceTrainer.train(
@@ -48,7 +48,7 @@ def train(directory: str) -> str:
 
 
 def open_pair(path: str) -> Pair:
-    """Both sides of a model. UnsupportedError for another kind of file."""
+    """Open both sides of a model. UnsupportedError for another kind of file."""
     check_kind(path, Kind.SENTENCEPIECE, "parity.sentencepiece")
     tokenizer = Tokenizer.from_file(path)
     expected = SentencePieceSide(import_module("sentencepiece").SentencePieceProcessor(model_file=path))
@@ -67,7 +67,7 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
 
 
 def run_random(arguments: argparse.Namespace) -> int:
-    """Compare models made at random; the exit status."""
+    """Compare random models; return the exit status."""
     random_run = RandomRun(arguments.seed)
     random_run.run(range(arguments.first, arguments.first + arguments.models))
     print("\n".join([*random_run.reports, random_run.summary()]))
@@ -77,10 +77,10 @@ def run_random(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 if everything agrees, 1 if something differs, 2 for a misuse."""
+    """Return 0 if everything agrees, 1 if something differs, 2 for wrong usage."""
     parser = make_parser("parity.sentencepiece", parity.sentencepiece.__doc__, "MODEL")
     parser.add_argument("--models", type=int, default=0, metavar="N", help="compare N random models instead of files")
-    parser.add_argument("--first", type=int, default=0, metavar="K", help="the number of the first of them")
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="the number of the first random model")
     arguments = parser.parse_args(argv)
     return run_random(arguments) if arguments.models else run(parser, argv, rows_of)
 

@@ -1,7 +1,7 @@
-"""SentencePiece models made at random: trained with random options, made of random pieces, and changed at random.
+"""Random SentencePiece models: trained with random options or made of random pieces, and changed at random.
 
-A model depends on the seed and its number alone. Most are unlike any that is published: pieces of one score,
-user-defined pieces over spaces, unused and control pieces that texts spell, rules of several characters.
+A model depends on the seed and its number alone. Most are unlike any published one: they have pieces of equal score,
+user-defined pieces over spaces, unused and control pieces that texts spell, and rules of several characters.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RandomModel:
 
     @property
     def data(self) -> bytes:
-        """The file."""
+        """The content of the model's file."""
         data: bytes = self.proto.SerializeToString()
         return data
 
@@ -62,7 +62,7 @@ class RandomModel:
         return ", ".join([kind, spec.name or "no rules", *given])
 
     def texts(self, count: int) -> list[str]:
-        """Texts of its pieces, its letters and spaces."""
+        """Texts made of its pieces, its letters and spaces."""
         rng = self.rng
         pieces = [piece.piece for piece in self.proto.pieces if piece.type != BYTE]
         odd = [*_SYMBOLS, *_SPACED_SYMBOLS, *_CONTROL, "<0x41>", "<s>", "<unk>", "\u2047", "z", "Ω", "\r\n"]
@@ -76,7 +76,7 @@ class RandomModel:
         return texts
 
     def rows(self, count: int) -> list[list[int]]:
-        """Rows of any ids but those of bytes, which need not be UTF-8."""
+        """Rows of arbitrary ids, without those of bytes, which might not be UTF-8."""
         ids = [id for id, piece in enumerate(self.proto.pieces) if piece.type != BYTE]
         chosen = [self.rng.sample(ids, min(len(ids), size)) for size in (3, 10, len(ids))]
         return [self.rng.choices(self.rng.choice(chosen), k=self.rng.randint(1, 6)) for _ in range(count)]
@@ -141,7 +141,7 @@ class RandomModel:
         return {"normalization_rule_tsv": str(rules)}
 
     def _make_pieces(self) -> None:
-        """Pieces of a few letters and spaces, with scores that often are the same."""
+        """Make pieces of a few letters and spaces, often with equal scores."""
         rng, proto = self.rng, self.proto
         proto.trainer_spec.model_type = rng.choice((1, 2))
         proto.normalizer_spec.add_dummy_prefix = rng.random() < 0.7

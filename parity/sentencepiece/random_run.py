@@ -1,4 +1,4 @@
-"""Ours against the library on models that `random_models` makes."""
+"""Compare ours with the library on the models of `random_models`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXTS, _ROWS = 60, 30
 
 
 class RandomRun:
-    """The models of one seed: what was compared, and what differed."""
+    """The models of one seed: counts of comparisons and differences."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -32,18 +32,18 @@ class RandomRun:
     def run(self, numbers: range) -> None:
         """Make the models of these numbers, and compare each."""
         with _own_cache() as directory, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of delegated models, which are counted
+            warnings.simplefilter("ignore")  # about delegated models, which are counted
             for number in numbers:
                 self.counts["made"] += 1
                 self._compare(number, Path(directory, "random.model"))
 
     def summary(self) -> str:
-        """One line."""
+        """The counts in one line."""
         n = self.counts
         verdict = f"{n['differing']:,} DIFFER in {n['bad models']:,} models" if n["differing"] else "all agree"
         return (
             f"{n['made']:,} models of seed {self.seed}: {n['compared']:,} compared, {n['invalid']:,} that the library "
-            f"does not take, {n['refused']:,} refused, {n['delegated']:,} delegated; {n['inputs']:,} texts and rows of "
+            f"rejects, {n['refused']:,} refused, {n['delegated']:,} delegated; {n['inputs']:,} texts and rows of "
             f"ids: {verdict}"
         )
 
@@ -52,7 +52,7 @@ class RandomRun:
         try:
             model = RandomModel(self.seed, number)
             library.LoadFromSerializedProto(model.data)
-        except (RuntimeError, OSError):  # the library's
+        except (RuntimeError, OSError):  # raised by the library
             self.counts["invalid"] += 1
             return
         path.write_bytes(model.data)
@@ -95,7 +95,7 @@ class RandomRun:
 
 @contextmanager
 def _own_cache() -> Iterator[str]:
-    """A directory for files, which is the cache of compiled vocabularies meanwhile: thousands would fill the user's."""
+    """A temporary directory that replaces the cache: thousands of compiled vocabularies would fill the user's."""
     before = os.environ.get("CRAYON_CACHE_DIR")
     with tempfile.TemporaryDirectory(prefix="crayon-parity-") as directory:
         os.environ["CRAYON_CACHE_DIR"] = directory

@@ -1,11 +1,11 @@
-"""Compares `crayon_hf.Tokenizer`, opened from a rank file, with `tiktoken.Encoding` of the same ranks.
+"""Compare `crayon_hf.Tokenizer`, opened from a rank file, with `tiktoken.Encoding` of the same ranks.
 
 Examples:
 
     python -m parity.tiktoken                                    the published encodings, or the ranks of lite
     python -m parity.tiktoken cl100k_base                        one: its file is in $CRAYON_SHARED/vocab, in the cache
                                                                  of tiktoken ($TIKTOKEN_CACHE_DIR), or downloaded
-    python -m parity.tiktoken my.tiktoken --pattern '\\w+|\\W+'    ranks of your own, and how text is split
+    python -m parity.tiktoken my.tiktoken --pattern '\\w+|\\W+'    your own ranks, and the pattern that splits text
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TARGETS = (
 
 
 def find(name: str, directory: str, pattern: str | None = None) -> Subject:
-    """What a name stands for; of a profile the ranks that ``crayon-hf convert --to tiktoken`` writes."""
+    """The target of a name; for a profile, the ranks that ``crayon-hf convert --to tiktoken`` writes."""
     if pattern is not None:
         return _ranks(references.find(name, pattern=pattern))
     meaning = meaning_of(name)
@@ -44,7 +44,7 @@ def _ranks(vocabulary: Vocabulary) -> Subject:
 
 
 def exported(name: str, source: str, directory: str) -> Vocabulary:
-    """The ranks of a byte-level vocabulary, as a vocabulary of tiktoken. UnsupportedError where there are none."""
+    """The ranks of a byte-level vocabulary, as a vocabulary of tiktoken. UnsupportedError if it has none."""
     ranks = to_tiktoken(convert(source))
     if ranks.pattern is None:
         raise UnsupportedError(f"{name}: tiktoken has no pattern that splits text as it does")
@@ -56,7 +56,7 @@ def exported(name: str, source: str, directory: str) -> Vocabulary:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
     parser = make_parser("tiktoken", __doc__, TARGETS)
-    parser.add_argument("--pattern", help="how text is split, for a rank file that tiktoken does not publish")
+    parser.add_argument("--pattern", help="the split pattern of a rank file that tiktoken does not publish")
     pattern = parser.parse_args(argv).pattern
     return run(parser, argv, TIKTOKEN, lambda name, directory: find(name, directory, pattern))
 

@@ -1,4 +1,4 @@
-"""Compares `crayon_hf.Tokenizer` with `tokenizers.Tokenizer`, every field of every result.
+"""Compare `crayon_hf.Tokenizer` with `tokenizers.Tokenizer`, every field of every result.
 
 Examples:
 
@@ -23,7 +23,7 @@ TARGETS = (
 
 
 def find(name: str, directory: str) -> Subject:
-    """What a name stands for. TargetError where it stands for nothing."""
+    """The target of a name. TargetError for an unknown name."""
     return find_target(name, "tokenizers", directory)
 
 

@@ -1,8 +1,8 @@
 """``python -m parity.training``: training, against the trainer of ``tokenizers`` and that of CRAYON.
 
-A ByteLevel vocabulary is trained on each text, and small corpora with options drawn at random follow; the whole
-``tokenizer.json`` has to be equal, to the byte. Beside it CRAYON's published trainer, with its first merge of a pair
-that is not the most frequent.
+A ByteLevel vocabulary is trained on each text, followed by small random corpora with random options. The whole
+``tokenizer.json`` must be equal, to the byte. For CRAYON's published trainer, the first merge of a pair that is not the
+most frequent is shown.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .compare import Answer, Finding, Train, check, difference, ours, reference,
 from .crayon_trainer import NotBuiltError, Slip, first_slip, trainer
 
 CRAYON_MERGES = 2000
-"""So many merges of CRAYON's are done on a text in search of one that is wrong."""
+"""The number of CRAYON's merges on a text that are searched for a wrong one."""
 
 
 def text_of(spec: str, limit: int) -> tuple[str, bytes]:
-    """A name, and the bytes of the files of ``NAME=FILE,FILE`` or of ``NAME`` one after another, ``limit`` at most."""
+    """A name, and the concatenated files of ``NAME=FILE,FILE`` or of ``NAME``, ``limit`` bytes at most."""
     name, _, files = spec.partition("=")
     parts: list[bytes] = []
     for file in (files or name).split(","):
@@ -37,13 +37,13 @@ def text_of(spec: str, limit: int) -> tuple[str, bytes]:
 
 
 def text_case(name: str, data: bytes, vocab_size: int) -> Case:
-    """ByteLevel BPE, as gpt2's, of the lines of a text."""
+    """Train byte-level BPE, like gpt2's, on the lines of a text."""
     options = {"vocab_size": vocab_size, "initial_alphabet": BYTES, "special_tokens": ["<|endoftext|>"]}
     return Case(name, pre_tokenizers()["ByteLevel"], None, (data.decode(),), options, as_file=True)
 
 
 def ours_or(stand_in: str) -> Train:
-    """Our side, or ``module:class`` in its place, with ``from_str``, ``train``, ``train_from_iterator``, ``to_str``."""
+    """Our side, or the given ``module:class`` with ``from_str``, ``train``, ``train_from_iterator`` and ``to_str``."""
 
     def other(case: Case) -> Answer:
         module, _, name = stand_in.partition(":")
@@ -54,7 +54,7 @@ def ours_or(stand_in: str) -> Train:
 
 
 def compare_text(case: Case, train: Train) -> str:
-    """The first difference on a text, and how long both took."""
+    """Compare a text; print and return the first difference, and print the time of both."""
     start = time.perf_counter()
     expected = reference(case)
     between = time.perf_counter()
@@ -66,9 +66,9 @@ def compare_text(case: Case, train: Train) -> str:
 
 
 def slips(train: Any, data: bytes, vocab_size: int, merges: int = CRAYON_MERGES) -> Slip | None:
-    """The first merge of CRAYON's trainer on a text that is not BPE's."""
+    """The first merge of CRAYON's trainer on a text that BPE would not do."""
     tried = min(merges, vocab_size - 256)
-    # What it merges first does not depend on how many merges follow.
+    # The first merges do not depend on the number of later ones.
     found = train(data, 256 + min(tried, 64))
     slip = first_slip(data, found)
     if slip is None and tried > 64:
@@ -77,7 +77,7 @@ def slips(train: Any, data: bytes, vocab_size: int, merges: int = CRAYON_MERGES)
 
 
 def compare_random(count: int, seed: int, train: Train, show: int, say: Callable[[str], None]) -> int:
-    """Compare random cases; how many differ."""
+    """Compare random cases; return the number of differing ones."""
     findings: list[Finding] = []
     compared = by_chance = undecided = 0
     for number in range(count):
@@ -98,7 +98,7 @@ def compare_random(count: int, seed: int, train: Train, show: int, say: Callable
 
 
 def compare_crayon(texts: dict[str, bytes], count: int, seed: int, vocab_size: int, say: Callable[[str], None]) -> None:
-    """CRAYON's trainer on the same corpora. It knows no pre-tokenizer: a corpus is one string of bytes."""
+    """Check CRAYON's trainer on the same corpora. It has no pre-tokenizer: a corpus is one string of bytes."""
     with trainer() as train:
         for name, data in texts.items():
             say(f"{name}: CRAYON's trainer: {slips(train, data, vocab_size) or 'no wrong merge found'}")
@@ -106,7 +106,7 @@ def compare_crayon(texts: dict[str, bytes], count: int, seed: int, vocab_size: i
         for number in range(count):
             data = "".join(random_case(number, seed).texts).encode()
             fit += len(data) > 1
-            # One merge more often than it can do: it ends where it finds no pair.
+            # Ask for more merges than possible: it ends when it finds no pair.
             merges = train(data, 256 + 300, 2)
             wrong += first_slip(data, merges, ended=2 if len(merges) < 300 else None) is not None
         if count:
@@ -114,7 +114,7 @@ def compare_crayon(texts: dict[str, bytes], count: int, seed: int, vocab_size: i
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Make the command line."""
     parser = argparse.ArgumentParser(prog="python -m parity.training", description=__doc__)
     parser.add_argument(
         "--text",
@@ -122,13 +122,13 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="TEXT",
         help="a file, a name of $CRAYON_SHARED/corpus, or NAME=FILE,FILE...; may be repeated",
     )
-    parser.add_argument("--no-texts", action="store_true", help="random corpora alone")
-    parser.add_argument("--megabytes", type=float, default=20, metavar="MB", help="of each text (default %(default)s)")
+    parser.add_argument("--no-texts", action="store_true", help="compare random corpora alone")
+    parser.add_argument("--megabytes", type=float, default=20, metavar="MB", help="size of each text (%(default)s)")
     parser.add_argument("--vocab-size", type=int, default=32000, metavar="N", help="default %(default)s")
     parser.add_argument("--random", type=int, default=300, metavar="N", help="random corpora (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="differences to show (default %(default)s)")
-    parser.add_argument("--no-crayon", action="store_true", help="leave out CRAYON's trainer")
+    parser.add_argument("--no-crayon", action="store_true", help="do not check CRAYON's trainer")
     parser.add_argument("--ours", default="", help=argparse.SUPPRESS)
     return parser
 

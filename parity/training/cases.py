@@ -19,16 +19,16 @@ BYTES = sorted(byte_level_alphabet().values())
 
 @dataclass(frozen=True)
 class Case:
-    """A tokenizer without a vocabulary, what it is trained on, and how."""
+    """A tokenizer without a vocabulary, its training texts, and the options."""
 
     name: str
     pre_tokenizer: Document | None
     normalizer: Document | None
     texts: tuple[str, ...]
     options: dict[str, Any]
-    """Of ``BpeTrainer``."""
+    """The options of ``BpeTrainer``."""
     as_file: bool = False
-    """The texts are one file, of which every line with its end is a text."""
+    """Whether the texts are one file, in which every line with its end is a text."""
 
     def document(self) -> Document:
         """The ``tokenizer.json`` before training."""
@@ -77,7 +77,7 @@ def normalizers() -> dict[str, Document | None]:
 
 
 def random_case(number: int, seed: int = 1) -> Case:
-    """A case by its number: it depends on nothing else but the seed."""
+    """A random case, which depends on its number and the seed alone."""
     source = source_for(seed, "training", number)
     letters = source.pick(LETTERS)
     pre_tokenizer = source.pick([*pre_tokenizers(), *["none", "ByteLevel"] * 3])
@@ -121,7 +121,7 @@ def _options(source: Source, letters: str, byte_level: bool) -> dict[str, Any]:
         "vocab_size": source.pick([0, 1, 3, 6, 10, 20, 40, 100, 300, 1000]),
         "min_frequency": source.pick([0, 0, 0, 1, 2, 3, 5]),
     }
-    if source.chance(0.4):  # letters, and what merges make
+    if source.chance(0.4):  # single letters, and texts that merges make
         options["special_tokens"] = [source.text(letters, 1, 3) for _ in range(source.between(1, 4))]
     if source.chance(0.3):
         some = [source.pick(letters + "xyz") for _ in range(source.between(0, 4))]
@@ -138,14 +138,14 @@ def _options(source: Source, letters: str, byte_level: bool) -> dict[str, Any]:
 
 
 def names_symbols(case: Case) -> bool:
-    """Whether the case has symbols whose ids are those of a hash map's order in the reference."""
+    """Whether the case has symbols whose ids depend on the order of a hash map in the reference."""
     return bool({"continuing_subword_prefix", "end_of_word_suffix"} & set(case.options))
 
 
 def with_named_symbols(case: Case, tokens: Iterable[str], seed: int = 1) -> Case:
-    """The case with an order for symbols that have a prefix or a suffix: that of a list of special tokens.
+    """The case with a fixed order for symbols that have a prefix or a suffix: they become special tokens.
 
-    ``tokens`` are those of a training of the case: its letters are among them.
+    ``tokens`` come from a training of the case, and include its letters.
     """
     source = source_for(seed, f"symbols {case.name}", 0)
     befores = ("", case.options.get("continuing_subword_prefix", ""))

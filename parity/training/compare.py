@@ -1,4 +1,4 @@
-"""One training on both sides: the tokenizer.json that comes out, and what differs."""
+"""One training on both sides: the resulting tokenizer.json, and the differences."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .cases import Case, names_symbols, with_named_symbols
 __all__ = ["Answer", "Finding", "Train", "check", "difference", "ours", "reference", "smallest", "train_with"]
 
 AGAIN = 40
-"""So often the reference is asked in all, before a difference from it is believed: some of what it gives is chance."""
+"""How often the reference trains in all before a difference from it counts: some of its results are random."""
 
 Answer = str | Outcome
 Train = Callable[[Case], Answer]
 
 
 def train_with(tokenizer_class: Any, case: Case) -> str:
-    """The ``tokenizer.json`` that a class with the methods of ``tokenizers.Tokenizer`` trains."""
+    """Train with a class that has the methods of ``tokenizers.Tokenizer``; return the ``tokenizer.json``."""
     from tokenizers.trainers import BpeTrainer
 
     tokenizer = tokenizer_class.from_str(json.dumps(case.document()))
@@ -43,7 +43,7 @@ def train_with(tokenizer_class: Any, case: Case) -> str:
 
 
 def reference(case: Case) -> Answer:
-    """What ``tokenizers`` gives."""
+    """The result of ``tokenizers``."""
     import tokenizers
 
     answer: Answer = attempt(train_with, tokenizers.Tokenizer, case)
@@ -51,7 +51,7 @@ def reference(case: Case) -> Answer:
 
 
 def ours(case: Case) -> Answer:
-    """What we give, without the warning that nothing is native about an empty vocabulary."""
+    """Our result, without the warning that an empty vocabulary is not native."""
     import crayon_hf
 
     with warnings.catch_warnings():
@@ -62,14 +62,14 @@ def ours(case: Case) -> Answer:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a case. Without a difference ``what`` is empty."""
+    """The result of a case. Without a difference, ``what`` is empty."""
 
     case: Case
     what: str = ""
     by_chance: bool = False
-    """The reference gave several answers, ours among them."""
+    """The reference gave several results, ours among them."""
     undecided: bool = False
-    """The reference gave several answers and could give more; ours is another one."""
+    """The reference gave several results and could give more; ours is a different one."""
 
     def lines(self) -> list[str]:
         """The report of a difference."""
@@ -111,11 +111,11 @@ def difference(expected: Answer, found: Answer) -> str:
     for key, value in one.items():
         if value != two.get(key):
             return f"{key} is {json.dumps(two.get(key))}, the reference's {json.dumps(value)}"
-    return "the same values, written otherwise"
+    return "the same values, in another form"
 
 
 def check(case: Case, ours: Train, reference: Train = reference) -> list[Finding]:
-    """Compare a case; one whose symbols have no fixed ids in the reference also, or instead, with such ids named."""
+    """Compare a case. If its symbols have no fixed ids in the reference, compare it with fixed ids, too."""
     first = reference(case)
     finding = _compare(case, ours, reference, first)
     if not names_symbols(case) or not isinstance(first, str):
@@ -141,7 +141,7 @@ def _compare(case: Case, ours: Train, reference: Train, expected: Answer) -> Fin
 
 
 def smallest(case: Case, ours: Train, reference: Train = reference) -> Finding:
-    """The difference in the smallest case that still has one: fewer texts, options and characters."""
+    """Reduce a case to the smallest one that still differs: fewer texts, options and characters."""
 
     def differs(smaller: Case) -> bool:
         return bool(_compare(smaller, ours, reference, reference(smaller)).what)

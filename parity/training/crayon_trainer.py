@@ -1,7 +1,7 @@
-"""CRAYON's published trainer, built from the source in its package, and the proof where it is not BPE.
+"""CRAYON's published trainer, built from the source in its package, and a search for merges that are not BPE's.
 
-``crayon/c_ext/trainer.cpp`` throws away a pair of its queue whose count has changed, where BPE puts it back with the
-count of now. Such a pair is merged only if its count grows again, if ever.
+``crayon/c_ext/trainer.cpp`` drops a pair from its queue if its count has changed, while BPE puts it back with the new
+count. Such a pair is merged only if its count grows again later.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ import numpy.typing as npt
 __all__ = ["NotBuiltError", "Slip", "first_slip", "trainer"]
 
 Merge = tuple[int, int]
-"""Of ids: below 256 bytes, then by rank."""
+"""A pair of ids: bytes below 256, then merges by rank."""
 
 _NAME = "crayon_trainer"
 
 
 class NotBuiltError(RuntimeError):
-    """CRAYON's trainer is not installed, or there is no compiler for it."""
+    """CRAYON's trainer is not installed, or no compiler is available."""
 
 
 @contextmanager
 def trainer() -> Iterator[Any]:
-    """The trainer: ``train(data, vocab_size, min_freq)`` gives its merges by rank."""
+    """Build the trainer: ``train(data, vocab_size, min_freq)`` returns its merges by rank."""
     found = find_spec("crayon")
     folders = list(found.submodule_search_locations or []) if found else []
     sources = [path for folder in folders if (path := Path(folder) / "c_ext" / "trainer.cpp").is_file()]
@@ -84,10 +84,11 @@ class Slip:
 
 
 def first_slip(data: bytes, merges: Sequence[Merge], limit: int | None = None, ended: int | None = None) -> Slip | None:
-    """Do the merges on the text, and find the first that BPE would not do, whatever it does with ties and overlaps.
+    """Apply the merges to the text, and find the first one that BPE would never do, regardless of ties and overlaps.
 
-    That is a pair that occurs less often than another one of two different tokens. At most ``limit`` merges are tried.
-    With ``ended``, the least count of a pair to merge, ending while there is a pair as frequent is a slip, too.
+    Such a merge is of a pair that occurs less often than another pair of two different tokens. At most ``limit`` merges
+    are tried. ``ended`` is the least count of a pair to merge: if given, ending before such a pair is merged is a slip,
+    too.
     """
     ids: npt.NDArray[np.int64] = np.frombuffer(data, np.uint8).astype(np.int64)
     spelled = [bytes([byte]) for byte in range(256)]
@@ -113,7 +114,7 @@ def first_slip(data: bytes, merges: Sequence[Merge], limit: int | None = None, e
 
 
 def _merged(ids: npt.NDArray[np.int64], left: int, right: int, product: int) -> npt.NDArray[np.int64]:
-    """The ids with the pairs replaced, of overlapping ones the first."""
+    """Replace the pairs; of overlapping pairs, the first."""
     at = np.flatnonzero((ids[:-1] == left) & (ids[1:] == right))
     if left == right and len(at):
         starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)

@@ -1,4 +1,4 @@
-"""Compares `crayon_hf.AutoTokenizer` with stock `transformers.AutoTokenizer`, which has a process of its own.
+"""Compare `crayon_hf.AutoTokenizer` with stock `transformers.AutoTokenizer`, which has a process of its own.
 
 Examples:
 
@@ -20,7 +20,7 @@ from crayon_hf.parity.compare.targets import Subject, find_target
 from parity.runner import make_parser, run
 
 PUBLISHED = tuple(name for name in TOKENIZERS if name != "gpt2")
-"""Those that are directories of transformers; of gpt2 the corpus has the tokenizer.json alone."""
+"""The vocabularies that are directories of transformers; for gpt2 the corpus has the tokenizer.json alone."""
 
 TARGETS = (
     "a directory that AutoTokenizer opens, a repository of the Hub, a profile, or a name below $CRAYON_SHARED/vocab "
@@ -29,7 +29,7 @@ TARGETS = (
 
 
 def find(name: str, directory: str) -> Subject:
-    """What a name stands for; a profile as the directory that ``crayon-hf convert`` makes of it."""
+    """The target of a name; for a profile, the directory that ``crayon-hf convert`` makes of it."""
     meaning = meaning_of(name)
     if meaning.kind is NameKind.PROFILE:
         name = os.path.join(directory, meaning.name)

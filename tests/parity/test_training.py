@@ -50,7 +50,7 @@ def test_differences_are_named() -> None:
     assert "a token and its id" in other(vocab={**model["vocab"], "a": 1, "b": 0})
     assert "tokens, the reference has" in other(vocab={**model["vocab"], "more": 99})
     assert other(dropout=0.5).startswith("model is")
-    assert difference(right, json.dumps(json.loads(right))) == "the same values, written otherwise"
+    assert difference(right, json.dumps(json.loads(right))) == "the same values, in another form"
     error = Outcome.of_error(ValueError("no"))
     assert "only ours is refused" in difference(right, error)
     assert "only the reference refuses" in difference(error, right)

@@ -1,4 +1,4 @@
-"""What the processes of whole jobs run: kinds of steps beside those of `crayon_hf.parity.speed.child.tasks`.
+"""The steps of whole jobs, for processes of `crayon_hf.parity.speed.child.tasks`.
 
-What an engine occupies is only its own when nothing else was imported, so a script imports one engine.
+An engine's memory can only be measured if nothing else was imported, so a process imports one engine.
 """

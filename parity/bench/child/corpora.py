@@ -1,7 +1,7 @@
 """One job over a corpus in this process.
 
-Nothing but the engine is imported, so that memory and time are the engine's. All engines read the same jsonl files, the
-texts of the key "text", and write their token ids into a directory; `read_back` gives them in the order of documents.
+Only the engine is imported, so that memory and time are the engine's. All engines read the same jsonl files, with the
+texts under the key "text", and write their token ids into a directory; `read_back` returns them in document order.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """The ceiling: texts that lie in memory as str, ids that stay there. Only that is timed.
+    """The upper limit: texts in memory as str, ids kept in memory. Only the encoding is timed.
 
-    It gives the digest of the ids and of the documents' ends, which every other engine's must have.
+    It returns the digest of the ids and of the documents' ends, which every other engine's must equal.
     """
     from crayon_hf.tokenizer.resolve import open_tokenizer
 
@@ -43,7 +43,7 @@ def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: in
 
 
 def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """The command `crayon-hf tokenize`, as it is: workers and threads are its own choice, for as many cores."""
+    """The command `crayon-hf tokenize`, which chooses workers and threads for the cores itself."""
     options = ["--tokenizer", tokenizer, "--format", "datatrove", "--add-special-tokens", "--quiet"]
     code = import_module("crayon_hf.cli").main(["tokenize", *files, "-o", output, *options])
     if code:
@@ -52,14 +52,14 @@ def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> d
 
 
 def datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """Its reader and its tokenizer, with the executor for one machine; a task for each file."""
+    """datatrove's reader and tokenizer, with its executor for one machine; a task for each file."""
     writer = import_module("datatrove.pipeline.tokens").DocumentTokenizer
     _run_datatrove(writer, files, output, tokenizer, workers)
     return {"version": f"{version('datatrove')}, tokenizers {version('tokenizers')}"}
 
 
 def crayon_in_datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """Its reader and our step, the same otherwise."""
+    """datatrove's reader with our tokenizing step."""
     writer = import_module("crayon_hf.corpora.datatrove").CrayonDocumentTokenizer
     _run_datatrove(writer, files, output, tokenizer, workers)
     return {"version": f"{import_module('crayon_hf').__version__}, datatrove {version('datatrove')}"}
@@ -77,7 +77,7 @@ def _run_datatrove(writer: Any, files: Sequence[str], output: str, tokenizer: st
 
 
 def gigatoken(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """Its own reader of jsonl, file by file since it holds all ids; ids and row splits as plain arrays of NumPy."""
+    """gigatoken's own jsonl reader, file by file since it holds all ids; output as plain NumPy arrays."""
     package, awkward, numpy = import_module("gigatoken"), import_module("awkward"), import_module("numpy")
     opened = package.Tokenizer(tokenizer)
     dtype = "<u2" if opened.vocab_size <= 1 << 16 else "<u4"
@@ -99,8 +99,8 @@ ENGINES = {
 
 
 def read_back(output: str, width: int) -> str:
-    """The digests of all ids that lie in a directory, each of `width` bytes there, and of the documents' ends among
-    them (a space between the two)."""
+    """The digests of all ids in a directory, each of `width` bytes in its files, and of the documents' ends, separated
+    by a space."""
     import numpy as np
 
     all_ids, all_ends, tokens = sha256(), sha256(), 0
@@ -113,5 +113,5 @@ def read_back(output: str, width: int) -> str:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """The job of an engine."""
+    """Run the job with the engine."""
     return ENGINES[job["engine"]](step["files"], step["output"], step["tokenizer"], job["threads"])

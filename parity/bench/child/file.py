@@ -1,4 +1,4 @@
-"""A file of any size in this process. The time is that of the calls, without what is done with the ids."""
+"""Encode a file of any size in this process. Only the calls are timed, not the use of the ids."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .measured import version_of
 
 
 def encode_ragged(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
-    """All of it as one text."""
+    """Encode the whole file as one text."""
     with open(file, "rb") as stream:
         text = stream.read()
     yield tokenizer.encode_ragged([text], threads=threads)[0]
 
 
 def crayon(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
-    """In windows of a mebibyte."""
+    """Encode in windows of a mebibyte."""
     for chunk in tokenizer.encode_file(file):
         yield chunk.ids
 
@@ -29,7 +29,7 @@ ENGINES = {"encode_ragged": encode_ragged, "crayon": crayon}
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """The time of all calls."""
+    """Time all calls."""
     chunks = ENGINES[job["engine"]](open_tokenizer(step["tokenizer"]), step["file"], job["threads"])
     made = hashlib.blake2b(digest_size=16)
     wall = cpu = 0.0

@@ -1,6 +1,6 @@
-"""What the steps of whole jobs share: times and digests.
+"""Times and digests, for the steps of whole jobs.
 
-It has the standard library alone: what a script imports besides is the engine's.
+It imports the standard library alone, so that all other imports of a process are the engine's.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 __all__ = ["digest", "least", "timed", "version_of"]
 
 Seconds = tuple[float, float]
-"""By the clock, and of the processor in all threads."""
+"""Wall-clock time, and processor time of all threads."""
 
 
 def version_of(distribution: str) -> str:
-    """Its version; ours may run from its sources."""
+    """The version of a distribution; ours may run from its sources."""
     return str(import_module("crayon_hf").__version__) if distribution == "crayon-hf" else version(distribution)
 
 
 def digest(*parts: bytes) -> str:
-    """Of what an engine made."""
+    """A digest of an engine's output."""
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
 
 
 def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) -> Seconds:
-    """Seconds of one call. What there is is collected before, so that the collector finds little to do in it."""
+    """Time one call, in seconds. Garbage is collected before, so the collector has little to do during the call."""
     if is_collected:
         gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()

@@ -1,10 +1,13 @@
-"""A tokenizer as a server uses it, in this process.
+"""A tokenizer in the role of a server's, in this process.
 
-Gives a figure and a digest of what came of it for each of: prompts of some sizes; many streams whose ids come in turn,
-a step each; the start of a process to the first token of its first answer; the memory of many workers, which are
-processes of their own and hold a tokenizer that they have used. A time is the least of some repeats.
+It measures, each with a digest of the results:
 
-With ``role`` in the step this is one of those processes.
+- prompts of some sizes
+- many streams whose ids arrive in turn, a step each
+- the time from the start of a process to the first token of its first answer
+- the memory of many workers, which are processes that hold a used tokenizer
+
+A time is the least of a few repeats. A step with a ``role`` runs one of these processes.
 """
 
 from __future__ import annotations
@@ -31,16 +34,16 @@ DISTRIBUTIONS = {
 
 
 class Server(NamedTuple):
-    """What a server does with a tokenizer."""
+    """The calls that a server makes to a tokenizer."""
 
     encode: Callable[[str], Any]
-    """The ids of a prompt."""
+    """Returns the ids of a prompt."""
     stream: Callable[[], Callable[[int], str | None]]
-    """A new stream: a function that takes an id and gives the text that became whole with it."""
+    """Opens a stream: a function that takes an id and returns the text that it completes."""
 
 
 class Window:
-    """A stream by decoding some last ids twice a step: what servers do for a library that has none."""
+    """A stream that decodes the last ids twice in each step, as servers do for a library without streams."""
 
     def __init__(self, decode: Callable[[list[int]], str]) -> None:
         self.decode = decode
@@ -48,7 +51,7 @@ class Window:
         self.begin = self.end = 0
 
     def step(self, id: int) -> str | None:
-        """The new text, or None while a character is not whole."""
+        """The new text, or None while a character is incomplete."""
         self.ids.append(id)
         before = self.decode(self.ids[self.begin : self.end])
         now = self.decode(self.ids[self.begin :])
@@ -59,7 +62,7 @@ class Window:
 
 
 def open_server(engine: str, path: str) -> Server:
-    """Open a tokenizer.json with one of the engines."""
+    """Open a tokenizer.json with the engine."""
     if engine == "fastokens":
         native = import_module("fastokens._native")
         it: Any = import_module("fastokens").Tokenizer.from_file(path)
@@ -70,7 +73,7 @@ def open_server(engine: str, path: str) -> Server:
     def encode(text: str) -> Any:
         return it.encode(text, add_special_tokens=False).ids
 
-    if engine != "crayon" and not hasattr(it, "from_str"):  # 1.0 has no streams
+    if engine != "crayon" and not hasattr(it, "from_str"):  # version 1.0 has no streams
         return Server(encode, lambda: Window(lambda ids: str(it.decode(ids, skip_special_tokens=False))).step)
     kind = library.DecodeStream if engine == "crayon" else import_module("tokenizers.decoders").DecodeStream
     return Server(encode, lambda: _steps(kind, it))
@@ -82,7 +85,7 @@ def _steps(kind: Any, tokenizer: Any) -> Callable[[int], str | None]:
 
 
 def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A cell for each size of prompts, which come one after the other."""
+    """A cell for each size of prompts, encoded one after the other."""
     for name, of_size in texts.items():
         made = digest(*(array("I", server.encode(text)).tobytes() for text in of_size))
         figure = least(lambda: list(map(server.encode, of_size)), count=len(of_size))  # noqa: B023
@@ -90,7 +93,7 @@ def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, 
 
 
 def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]:
-    """The cell of one step of one stream, of all that run at the same time."""
+    """The cell for one step of one stream, with all streams running in turn."""
     texts: list[list[str]] = []
 
     def run() -> None:
@@ -108,7 +111,7 @@ def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]
 
 
 def first_token(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """What a process does until its first answer begins; its tokenizer stays open."""
+    """All work of a process until its first answer begins; its tokenizer stays open."""
     server = open_server(job["engine"], step["tokenizer"])
     _open.append(server)
     ids = list(server.encode(next(iter(step["prompts"].values()))[0]))
@@ -120,7 +123,7 @@ _open: list[Server] = []
 
 
 def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The cell of a process from its start to its first token; the file was opened before by another one."""
+    """The cell for a process from its start to its first token; the file is in the page cache."""
     figures, made = [], set()
     for _ in range(1 + REPEATS):
         begin, before = time.perf_counter(), os.times()
@@ -137,13 +140,13 @@ def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, An
 
 
 def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cell of the memory of many processes that have used their tokenizer, in shares of what they share."""
+    """The cell for the memory of many processes with a used tokenizer, shared pages divided among them."""
     running: list[subprocess.Popen[str]] = []
     made = set()
     try:
         for _ in range(step["workers"]):
             running.append(_child(step, job, "worker"))
-            if len(running) % 4 == 0:  # some at a time: what they need to start is not measured
+            if len(running) % 4 == 0:  # a few at a time: the memory needed to start them is not measured
                 made |= {_line(child)["digest"] for child in running[-4:]}
         made |= {_line(child)["digest"] for child in running[len(running) // 4 * 4 :]}
         shares = sum(_smaps(child.pid, "Pss") for child in running)
@@ -156,7 +159,7 @@ def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, di
 
 
 def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
-    """What came of its first token."""
+    """The child's report of its first token."""
     assert child.stdout is not None
     events = map(json.loads, child.stdout)
     return next(event for event in events if event.get("done") == "first")
@@ -165,7 +168,7 @@ def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
 def _child(step: dict[str, Any], job: dict[str, Any], role: str) -> subprocess.Popen[str]:
     child = subprocess.Popen(job["command"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
-    # Reading its job is no part of what is measured: it has the first prompt alone.
+    # The child's job has the first prompt alone: reading a longer one would count.
     prompts = {name: of_size[:1] for name, of_size in list(step["prompts"].items())[:1]}
     small = {**step, "prompts": prompts, "streams": []}
     tasks = [{**small, "name": each, "role": each} for each in ("first", "worker")[: 1 + (role == "worker")]]
@@ -180,12 +183,12 @@ def _smaps(pid: int, name: str) -> float:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Measure, or be one of the processes that are measured."""
+    """Measure, or be one of the measured processes."""
     role = step.get("role")
     if role == "first":
         return first_token(step, job)
     if role == "worker":
-        sys.stdin.read()  # until it is killed
+        sys.stdin.read()  # blocks until the process is killed
         return {}
     server = open_server(job["engine"], step["tokenizer"])
     cells = dict(prompts(server, step["prompts"]))

@@ -1,4 +1,4 @@
-"""One training in this process, measured. Nothing but the trainer is imported, so that memory is the trainer's."""
+"""One training in this process, measured. Only the trainer is imported, so that memory is the trainer's."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from .measured import digest, timed, version_of
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""gpt2's, for those that take one."""
+"""The pattern of gpt2, for trainers that take one."""
 
 Tokens = Callable[[], list[bytes]]
-"""The tokens that merges made, by id."""
+"""Returns the tokens that merges made, by id."""
 
 
 def crayon(path: str, vocab_size: int, threads: int) -> Tokens:
-    """Ours."""
+    """Our trainer."""
     import crayon_hf
 
     tokenizer = crayon_hf.train_bpe(path, vocab_size=vocab_size, pattern="gpt2", format="text", threads=threads)
@@ -25,7 +25,7 @@ def crayon(path: str, vocab_size: int, threads: int) -> Tokens:
 
 
 def tokenizers(path: str, vocab_size: int, threads: int) -> Tokens:
-    """The reference, with its own way to read files."""
+    """The reference, with its own reader of files."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -37,7 +37,7 @@ def tokenizers(path: str, vocab_size: int, threads: int) -> Tokens:
 
 
 def rustbpe(path: str, vocab_size: int, threads: int) -> Tokens:
-    """From an iterator of lines, as it asks for."""
+    """rustbpe, from an iterator of lines, as it requires."""
     tokenizer = import_module("rustbpe").Tokenizer()
     with open(path, encoding="utf-8", newline="\n") as lines:
         tokenizer.train_from_iterator(lines, vocab_size, pattern=PATTERN)
@@ -50,7 +50,7 @@ def rustbpe(path: str, vocab_size: int, threads: int) -> Tokens:
 
 
 def gigatoken(path: str, vocab_size: int, threads: int) -> Tokens:
-    """From the file, which is one document."""
+    """gigatoken, from the file, which is one document."""
     package = import_module("gigatoken")
     _, merges = package.train_bpe(package.TextFileSource([path]), vocab_size, [])
     return lambda: [left + right for left, right in merges]
@@ -69,9 +69,9 @@ def _of_json(text: str) -> list[bytes]:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """A digest of the new tokens."""
+    """Train, and make a digest of the new tokens."""
     engine, threads = job["engine"], job["threads"]
-    import_module("crayon_hf.training" if engine == "crayon" else engine)  # takes no part in the time
+    import_module("crayon_hf.training" if engine == "crayon" else engine)  # not part of the time
     trained: list[Tokens] = []
     seconds, cpu = timed(lambda: trained.append(ENGINES[engine](step["path"], step["vocab_size"], threads)))
     made = digest(*trained[0]())

@@ -1,4 +1,4 @@
-"""Calls of an AutoTokenizer in this process: a figure and a digest of the answer for each kind of call."""
+"""Calls of an AutoTokenizer in this process: a time and a digest of the result for each kind of call."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DISTRIBUTIONS = {"crayon": "crayon-hf", "transformers": "transformers"}
 
 
 def plain(answer: Any) -> Any:
-    """An answer of a tokenizer in a form that can be compared."""
+    """A result of a tokenizer in a form that can be compared."""
     if isinstance(answer, (list, str)):
         return answer
     return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in answer.items()}
 
 
 def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[], Any]]]:
-    """How often each is repeated, and the call, by name."""
+    """The number of repeats and the call, by name."""
     sized = {"padding": True, "truncation": True, "max_length": LENGTH}
     ids = tokenizer(batch)["input_ids"]
     size = f"{len(batch):,} texts"
@@ -38,13 +38,13 @@ def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[],
 
 
 def measured(step: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
-    """The cells. Ours has compiled nothing before the first opening, as after an installation."""
+    """The cells. Before the first opening the cache is empty, as after an installation."""
     opened: list[Any] = []
 
     def open_it() -> None:
         opened.append(auto.from_pretrained(step["directory"], local_files_only=True))
 
-    first_seconds, first_cpu = timed(open_it, is_collected=False)  # as in a program, which does not do that
+    first_seconds, first_cpu = timed(open_it, is_collected=False)  # as in a program, without a collection before
     tokenizer = opened.pop()
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.convert_ids_to_tokens(0)
     with open(step["batch"], encoding="utf-8") as stream:
@@ -63,7 +63,7 @@ def measured(step: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """The cells, with an empty cache."""
+    """Measure all cells, with an empty cache."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import_module("transformers").PreTrainedTokenizerFast  # noqa: B018 - imports what the first opening would
     distribution = DISTRIBUTIONS[job["engine"]]
