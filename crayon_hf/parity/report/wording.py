@@ -156,7 +156,7 @@ def verdict(report: Report) -> Verdict:
             COMPARED,
             "Agreement in full",
             f"On {target}, {_side(report.ours.name, report.ours.version)} gave the same results as {reference} for all "
-            f"of {size}.",
+            f"{size}.",
         )
     if report.differing:
         rest = f" {plural(len(failed), 'suite')} could not be compared." if failed else ""
