@@ -39,7 +39,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+|(?<=:)\n")
 C_TEXTS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 EXAMPLE = re.compile(r"^ *(>>>|\.\.\.) .*\n(.+\n)*", re.M)
 EXCEPTION = re.compile(r"(<!-- )?prose: [a-z ]+( -->)?$", re.M)
-NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Args:|Returns:|Raises:)")
+NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Args:|Returns:|Raises:|python -m )")
 
 GENERATED = "docs/examples/"
 
@@ -74,7 +74,8 @@ def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
 
 def message(line: int, text: str, path: str) -> Iterator[Paragraph]:
     """Strings of some words. Those of tests are mostly input."""
-    return split(line, text if text.count(" ") > 2 and not path.startswith("tests/") else "")
+    is_prose = text.count(" ") > 2 and re.search("[a-z]{4}", text)
+    return split(line, text if is_prose and not path.startswith("tests/") else "")
 
 
 def comments(lines: list[Paragraph]) -> Iterator[Paragraph]:
