@@ -745,6 +745,11 @@ def working_memory() -> dict[str, int]:
     those made so far.
     """
 
+def property_ranges(name: str) -> list[tuple[int, int]]:
+    """The code points of a Unicode property, as (first, last), as the engine's ``\\p{...}`` has it.
+
+    `name` is in lower case, without spaces, underscores and hyphens. ValueError for an unknown name."""
+
 def usable_cores() -> int:
     """Return the cores that this process may use, at least 1: by affinity, and by control-group quota, rounded up."""
 

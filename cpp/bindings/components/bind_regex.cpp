@@ -1,10 +1,11 @@
-// Regular expressions, for tests and tools.
+// Regular expressions, for tests and tools, and the Unicode properties that they name.
 #include <pybind11/pybind11.h>
 
 #include <string_view>
 #include <vector>
 
 #include "crayon/regex/regex.h"
+#include "crayon/unicode/unicode.h"
 
 namespace py = pybind11;
 
@@ -21,9 +22,17 @@ py::list find_all(const crayon::Regex& regex, std::string_view text) {
     return spans;
 }
 
+py::list property_ranges(std::string_view name) {
+    py::list ranges;
+    for (const crayon::CodePointRange& r : crayon::property_ranges(name))
+        ranges.append(py::make_tuple(r.first, r.last));
+    return ranges;
+}
+
 }  // namespace
 
 void bind_regex(py::module_& m) {
+    m.def("property_ranges", &property_ranges, py::arg("name"));
     py::module_ testing = m.def_submodule("_testing");
     testing.def(
         "regex_find_all",

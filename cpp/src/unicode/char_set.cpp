@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string>
+
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
 
 namespace crayon {
 
@@ -163,6 +167,14 @@ std::optional<CharSet> named_set(std::string_view name) {
         next = r.last + 1;
     }
     return CharSet::normalized(std::move(ranges));
+}
+
+std::vector<CodePointRange> property_ranges(std::string_view name) {
+    const std::optional<CharSet> set = named_set(name);
+    if (!set) throw Error(ErrorKind::argument, "no Unicode property is called '" + std::string(name) + "'");
+    std::vector<CodePointRange> ranges;
+    for (const CharSet::Range& r : set->ranges()) ranges.push_back({r.first, r.last});
+    return ranges;
 }
 
 Folded folded(uint32_t code_point) {

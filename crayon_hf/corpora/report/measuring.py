@@ -16,16 +16,15 @@ from crayon_hf.corpora.job.encoder import JobTokenizer, job_tokenizer
 from crayon_hf.corpora.job.shard import is_whole
 from crayon_hf.corpora.job.summary import sequences_of
 from crayon_hf.corpora.report.model import Bin, CorpusReport, Lengths, TokenCount
-from crayon_hf.corpora.report.scripts import shares
 from crayon_hf.corpora.report.shards import blocks_of
 from crayon_hf.errors import CrayonError, JobError
 from crayon_hf.text_readers.addresses import is_local
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.scripts import CODE_POINTS, shares
 
 _FREQUENT = 100
 _UNUSED = 200
 _REASONS = 20
-_CODE_POINTS = 0x110000
 
 
 def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | None = None) -> CorpusReport:
@@ -135,7 +134,7 @@ class _Totals:
 
     def __init__(self, tokenizer: Tokenizer | None) -> None:
         self.tokens = 0
-        self.code_points = np.zeros(_CODE_POINTS, np.int64)
+        self.code_points = np.zeros(CODE_POINTS, np.int64)
         self._tokenizer = tokenizer
         self._is_bytes = tokenizer is not None and _has_bytes(tokenizer)
         self._ids = np.zeros(0, np.int64)
@@ -157,7 +156,7 @@ class _Totals:
             else:
                 decoded = self._tokenizer.decode(known, skip_special_tokens=True)
             chars = np.frombuffer(decoded.encode("utf-32-le", "surrogatepass"), "<u4")
-            self.code_points += np.bincount(chars, minlength=_CODE_POINTS)
+            self.code_points += np.bincount(chars, minlength=CODE_POINTS)
 
     def of_ids(self, known: int) -> npt.NDArray[np.int64]:
         """How often each id is there, of at least `known` ids."""

@@ -19,7 +19,7 @@ from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.report import shards as reading
 from crayon_hf.corpora.report.html import to_html
 from crayon_hf.corpora.report.measuring import make_report
-from crayon_hf.corpora.report.scripts import COMMON, INHERITED, SCRIPTS, UNKNOWN, shares
+from crayon_hf.util.scripts import COMMON, INHERITED, SCRIPTS, UNKNOWN, shares
 from tests.corpora.job.job_cases import ALL_FORMATS, FORMAT_CASES, documents_of, reference_ids, write_jsonl
 
 MORE = ["Привет, мир! 123", "漢字とかな", "한국어 e\u0301", "<b>&amp;</b> \u202e\u0000", "x " * 3000]

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "crayon/unicode/flavor.h"
 
@@ -27,6 +29,14 @@ CharClass char_class(Flavor flavor, uint32_t code_point);
 // Rust's regex \w and \s, for `single_word`, `lstrip` and `rstrip` of added tokens.
 bool is_word_char(uint32_t code_point);
 bool is_white_space(uint32_t code_point);
+
+struct CodePointRange {
+    uint32_t first, last;
+};
+
+// The code points of Oniguruma's \p{name}, in order; `name` in lower case, without spaces, underscores and hyphens.
+// Error(argument) for an unknown name.
+std::vector<CodePointRange> property_ranges(std::string_view name);
 
 struct Decoded {
     uint32_t code_point;  // undefined unless valid

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-_AT_ONCE = 2048
-"""Different characters in a string: the time of a split grows with its square."""
+from crayon_hf._core import property_ranges
+
 COMMON, INHERITED, UNKNOWN = "Common", "Inherited", "Unknown"
 _NAMES = """
 Latin Han Cyrillic Arabic Hiragana Katakana Hangul Greek Hebrew Devanagari Thai Bengali Tamil Telugu Adlam Ahom
@@ -28,28 +28,31 @@ Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tibetan Tifinagh Tirhuta Todhri Tot
 Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
 """
 SCRIPTS = tuple(_NAMES.split())
-"""Those that have letters of their own, frequent ones first. Digits, punctuation and spaces are `COMMON`."""
+"""Those that have letters of their own. Digits, punctuation and spaces are `COMMON`."""
+NAMES = (UNKNOWN, COMMON, INHERITED, *SCRIPTS)
+"""All scripts; `of_code_points` has their places in it."""
+CODE_POINTS = 0x110000
+
+
+@cache
+def of_code_points() -> npt.NDArray[np.uint8]:
+    """The script of each code point, as its place in `NAMES`.
+
+    >>> NAMES[of_code_points()[ord("a")]], NAMES[of_code_points()[ord(".")]]
+    ('Latin', 'Common')
+    """
+    found = np.zeros(CODE_POINTS, np.uint8)
+    for place, name in enumerate(NAMES[1:], 1):
+        for first, last in property_ranges(name.replace("_", "").lower()):
+            found[first : last + 1] = place
+    found.flags.writeable = False
+    return found
 
 
 def shares(counts: npt.NDArray[np.int64]) -> dict[str, int]:
     """How many characters are of each script, the most frequent one first; `counts` are those of all code points."""
-    from tokenizers import Regex
-
-    from crayon_hf.pre_tokenizers import Split
-
-    present = np.flatnonzero(counts)
-    present = present[(present < 0xD800) | (present > 0xDFFF)]
-    found: dict[str, int] = {}
-    names = (*SCRIPTS, COMMON, INHERITED)
-    splits: list[Any] = [Split(Regex(rf"\p{{{name}}}+"), "removed", invert=True) for name in names]
-    for first in range(0, len(present), _AT_ONCE):
-        left = "".join(map(chr, present[first : first + _AT_ONCE].tolist()))
-        for name, split in zip(names, splits, strict=True):
-            chars = "".join(piece for piece, _ in split.pre_tokenize_str(left)) if left else ""
-            if chars:
-                found[name] = found.get(name, 0) + int(counts[list(map(ord, chars))].sum())
-                left = left.translate(dict.fromkeys(map(ord, chars)))
-    rest = int(counts.sum()) - sum(found.values())
-    if rest:
-        found[UNKNOWN] = rest
+    present = counts.nonzero()[0]
+    sums = np.zeros(len(NAMES), np.int64)
+    np.add.at(sums, of_code_points()[present], counts[present])
+    found = {name: int(number) for name, number in zip(NAMES, sums, strict=True) if number}
     return dict(sorted(found.items(), key=lambda each: -each[1]))
