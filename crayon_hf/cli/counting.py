@@ -1,23 +1,26 @@
-"""``crayon-hf count``: how many tokens texts and files have, up to a limit, and what they cost."""
+"""``crayon-hf count``: how many tokens texts and files have, what they cost, and what they leave of a window."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
-from typing import NamedTuple
+
+from click import get_current_context
+from click.core import ParameterSource
 
 from crayon_hf.cli import prices
 from crayon_hf.cli.arguments import BYTES, NUMBER, Arguments, UsageError, command, option
-from crayon_hf.cli.inputs import TREES, batches, find_files, note, opened, texts_of, utf8, utf8_advice
+from crayon_hf.cli.file_counts import How, counts_of, files_of
+from crayon_hf.cli.inputs import TREES, batches, find_files, note, opened, texts_of, utf8
 from crayon_hf.cli.output import print_line
-from crayon_hf.errors import InvalidUtf8Error
-from crayon_hf.text_readers.addresses import find_inputs
+from crayon_hf.formats.openai_models import MODEL_TO_ENCODING, encoding_of_model
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.progress import FilesBar
-from crayon_hf.util.wording import plural
+from crayon_hf.util.wording import meant, plural
+
+_NAMED = 5
+"""Names of files that a note lists."""
 
 
 @dataclass
@@ -25,6 +28,7 @@ class _Table:
     """Rows of a number, a cost and a name, one under the other; a row alone is not aligned."""
 
     limit: int | None
+    window: int | None
     price: prices.Price | None
     reply: int
     rows: list[tuple[str, ...]] = field(default_factory=list)
@@ -49,6 +53,15 @@ class _Table:
         cost = () if self.price is None else (f"{more}{prices.shown(self.cost)}",)
         self.rows.append((f"{more}{self.total - self.is_over}", *cost, "total"))
 
+    def add_left(self) -> None:
+        """A row of what all texts and the answer leave of the window, or of what they are too much."""
+        if self.window is None:
+            return
+        left = self.window - self.total - self.reply
+        self.is_over |= left < 0
+        cost = () if self.price is None else ("",)
+        self.rows.append((str(abs(left)), *cost, f"left of {self.window}" if left >= 0 else f"over {self.window}"))
+
     def lines(self) -> Iterator[str]:
         widths = [max(map(len, column)) for column in list(zip(*self.rows, strict=True))[:-1]]
         for row in self.rows:
@@ -58,6 +71,7 @@ class _Table:
 
 @command(
     "count",
+    alternatives=("limit", "window"),
     examples=(
         ('crayon-hf count "Hello, world!"', "a text"),
         ("crayon-hf count book.txt poem.txt", "files, and their total"),
@@ -65,32 +79,39 @@ class _Table:
         ("cat book.txt | crayon-hf count", "what comes in"),
         ("crayon-hf count poem.txt --lines", "each line"),
         ("crayon-hf count poem.txt --limit 4096", "whether a file fits"),
+        ("crayon-hf count data/ --window 128k", "what files leave of a context window"),
         ("crayon-hf count book.txt --prices prices.csv --model small", "what it costs"),
     ),
 )
 @TREES
 @BYTES
+@option("--no-ignore", is_flag=True, help="in directories, also count files that .gitignore names")
 @option("--limit", type=NUMBER, help="stop where a text has more than N tokens")
+@option("--window", type=NUMBER, help="print what all texts together leave of a context window of N tokens")
+@option("--model", metavar="NAME", help="a model of OpenAI, whose encoding is used; with --prices a row of the table")
 @option("--prices", metavar="FILE", help="a table of prices: print what each text costs")
-@option("--model", metavar="NAME", help="the model in the table; not needed if there is only one")
-@option("--output-tokens", type=NUMBER, help="add the price of an answer of N tokens to each text")
+@option("--output-tokens", type=NUMBER, help="an answer of N tokens: add its price to each text, or leave it room")
 def count(arguments: Arguments) -> int:
     """Prints the number of tokens of each text.
 
-    For files it prints names and a total, as wc does. In a directory it counts all files but hidden ones and those that
-    are not UTF-8.
+    For files it prints names and a total, as wc does. In a directory it counts all files but hidden ones, binary ones,
+    which a note names, and those that git would ignore: .gitignore files count also where no checkout is.
 
     With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is
-    1.
+    1. With --window 128k the last line has the tokens that are left, or those that are over: then the exit status is 1.
 
     With --prices it also prints the price of a call with each text. FILE is CSV with the columns model and input, and
     output for --output-tokens: prices of a million tokens.
     """
-    if arguments.prices is None and (arguments.model is not None or arguments.output_tokens is not None):
-        raise UsageError("--model and --output-tokens need a table of prices: give it with --prices")
     reply = arguments.output_tokens or 0
-    price = None if arguments.prices is None else prices.read_price(arguments.prices, arguments.model, reply > 0)
-    table = _Table(arguments.limit, price, reply)
+    if arguments.output_tokens is not None and arguments.prices is None and arguments.window is None:
+        raise UsageError("--output-tokens needs --prices, a table of prices, or --window")
+    _choose_tokenizer(arguments)
+    price = None
+    if arguments.prices is not None:
+        with_answers = arguments.output_tokens is not None and reply > 0
+        price = prices.read_price(arguments.prices, arguments.model, with_answers)
+    table = _Table(arguments.limit, arguments.window, price, reply)
     find_files(arguments, trees=True)
     if not arguments.file or arguments.lines:
         texts = texts_of(arguments)
@@ -99,65 +120,57 @@ def count(arguments: Arguments) -> int:
             for tokens in _counts(tokenizer, batch, arguments):
                 print_line(" ".join(table.add(tokens)))
             table.rows.clear()
-        return 1 if table.is_over else 0
-    _count_files(table, arguments)
+    else:
+        _count_files(table, arguments)
+    table.add_left()
     for line in table.lines():
         print_line(line)
     return 1 if table.is_over else 0
 
 
+def _choose_tokenizer(arguments: Arguments) -> None:
+    """The encoding of ``--model``; a model that only the table of prices knows chooses none."""
+    if arguments.model is None:
+        return
+    encoding = encoding_of_model(arguments.model)
+    is_named = get_current_context().get_parameter_source("tokenizer") is not ParameterSource.DEFAULT
+    if arguments.prices is None and encoding is None:
+        like = meant(arguments.model, MODEL_TO_ENCODING)
+        raise UsageError(
+            f"--model {arguments.model} is unknown to tiktoken{like}; -t names any tokenizer, and --prices a "
+            "table with models of your own"
+        )
+    if arguments.prices is None and is_named:
+        raise UsageError(f"--model and -t cannot be combined: {arguments.model} has the encoding {encoding}")
+    if encoding is not None and not is_named:
+        arguments.tokenizer = f"encoding:{encoding}"
+
+
 def _count_files(table: _Table, arguments: Arguments) -> None:
-    files = list(_files(arguments.file))  # what is missing is found before anything is counted
+    files = list(files_of(arguments.file, not arguments.no_ignore))  # what is missing is found before any is counted
     tokenizer = opened(arguments)
-    line = FilesBar([file.size for file in files])
-    left_out = 0
-    for file in files:
-        with line.file(file.size):
-            try:
-                table.add(_count_file(tokenizer, file.name, arguments, line.told), file.name)
-            except InvalidUtf8Error:
-                if not file.is_found:
-                    raise
-                left_out += 1
-    if left_out:
-        note(f"left out {plural(left_out, 'file')} that {'is' if left_out == 1 else 'are'} not UTF-8")
-    if len(files) > 1:
+    how = How(arguments.limit, not arguments.no_special, arguments.bytes)
+    bar = FilesBar([file.size for file in files])
+    passed_over = []
+    try:
+        for file, tokens in counts_of(tokenizer, files, how, bar.add):
+            if tokens is None:
+                passed_over.append(file.name)
+            else:
+                table.add(tokens, file.name)
+    finally:
+        bar.end()
+    if passed_over:
+        note(f"passed over {listed(passed_over)}")
+    if len(table.rows) > 1:
         table.add_total()
 
 
-class _File(NamedTuple):
-    name: str
-    size: int
-    is_found: bool
-    """Whether it was found below a directory; a file that is named must be text."""
-
-
-def _files(names: Iterable[str]) -> Iterator[_File]:
-    for name in names:
-        if os.path.isdir(name):
-            yield from (_File(found.address, found.size, True) for found in find_inputs([name], "text"))
-        else:
-            yield _File(name, os.stat(name).st_size, False)
-
-
-def _count_file(tokenizer: Tokenizer, name: str, arguments: Arguments, told: Callable[[str, int], None]) -> int:
-    """How many tokens a file has, in little memory however long it is; one more than the limit where that is enough."""
-    limit: int | None = arguments.limit
-    if arguments.bytes:
-        found = len(tokenizer.encode_bytes(Path(name).read_bytes()))
-        return found if limit is None else min(found, limit + 1)
-    total = 0
-    chunk_bytes = 1 << 20 if limit is None else min(1 << 20, max(1 << 12, 8 * limit))
-    special = not arguments.no_special
-    try:
-        for chunk in tokenizer.encode_file(name, chunk_bytes=chunk_bytes, add_special_tokens=special):
-            total += len(chunk.ids)
-            if limit is not None and total > limit:
-                return limit + 1
-            told(name, chunk.end)
-    except InvalidUtf8Error as error:
-        raise InvalidUtf8Error(f"{name}: {error} ({utf8_advice(name, '--bytes takes any bytes')})") from error
-    return total
+def listed(names: Sequence[str]) -> str:
+    """Files that are not text: how many, and the first of their names."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    are = "is" if len(names) == 1 else "are"
+    return f"{plural(len(names), 'file')} that {are} not UTF-8 text: {', '.join(names[:_NAMED])}{more}"
 
 
 def _counts(tokenizer: Tokenizer, batch: list[bytes], arguments: Arguments) -> list[int]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
 from typing import Any, TextIO
 
+from .page.words import visible
+
 
 def is_notebook() -> bool:
     """Whether output appears in a notebook, where a line can be overwritten without a terminal."""
@@ -100,6 +102,19 @@ class FilesBar:
     def __init__(self, sizes: Sequence[int]) -> None:
         self._begun, self._before, self._all = time.monotonic(), 0, sum(sizes)
         self._bar: Any = None
+        self._lock = threading.Lock()
+
+    def add(self, name: str, done: int) -> None:
+        """So many more bytes are done, of this file. Several threads may call it; `end` ends the line."""
+        with self._lock:
+            self._before += done
+            self.told(name, 0)
+
+    def end(self) -> None:
+        """The line is empty, and there is no other."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.close()
 
     def told(self, name: str, here: int) -> None:
         """Show that the first `here` bytes of the file are done."""
@@ -107,7 +122,7 @@ class FilesBar:
             if time.monotonic() - self._begun < 1 or not is_watched(sys.stderr):
                 return
             self._bar = tqdm_bar(total=self._all, unit="B", unit_scale=True, leave=False)
-        self._bar.set_description_str(name, refresh=False)
+        self._bar.set_description_str(visible(name), refresh=False)
         self._bar.update(self._before + here - self._bar.n)
 
     @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
@@ -22,3 +23,13 @@ def joined(words: Iterable[str], last: str = "and") -> str:
     """
     *first, end = words
     return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: a known one that resembles it, or nothing.
+
+    >>> meant("gpt-4p", ["gpt-4o", "o1"])
+    ": did you mean 'gpt-4o'?"
+    """
+    like = get_close_matches(word, known, 1)
+    return f": did you mean {like[0]!r}?" if like else ""

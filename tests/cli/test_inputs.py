@@ -97,7 +97,7 @@ def test_a_directory_is_counted_as_a_tree(place: Path) -> None:
     rows = [(tokens("aa"), "tree/a"), (tokens("bb cc"), "tree/b/c.py")]
     total = sum(number for number, _ in rows)
     assert done.stdout.decode() == "".join(f"{number} {name}\n" for number, name in [*rows, (total, "total")])
-    assert said(done) == "crayon-hf: note: left out 1 file that is not UTF-8\n"
+    assert said(done) == "crayon-hf: note: passed over 1 file that is not UTF-8 text: tree/image\n"
     assert "'tree' is read as the directory" in said(call("count", "tree"))
     assert call("count", "-f", "tree/", "notes.txt").stdout.decode().splitlines()[-1].split()[1] == "total"
     assert b"tree/image" in call("count", "tree/", "--bytes").stdout

@@ -210,7 +210,6 @@ def test_tables_that_are_wrong(table: str, arguments: list[str], message: str, c
     path = tmp_path / "prices.csv"
     path.write_bytes(table.encode("utf-8", "surrogateescape"))
     assert message in failure(call("count", "a", "--prices", path, *arguments), code)
-    assert "give it with --prices" in failure(call("count", "a", "--model", "x"), 2)
 
 
 # -- truncate and split

@@ -1,0 +1,159 @@
+"""The patterns of ``.gitignore`` files, with the matches that git finds (gitignore(5)).
+
+Patterns and names are bytes, as git has them: ``?`` matches one byte.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SPECIAL = re.compile(rb"[*?\[\\]")
+_ALPHA = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_DIGIT, _GRAPH = frozenset(b"0123456789"), frozenset(range(33, 127))
+_CLASSES = {
+    b"alnum": _ALPHA | _DIGIT,
+    b"alpha": _ALPHA,
+    b"blank": frozenset(b" \t"),
+    b"cntrl": frozenset((*range(32), 127)),
+    b"digit": _DIGIT,
+    b"graph": _GRAPH,
+    b"lower": frozenset(b"abcdefghijklmnopqrstuvwxyz"),
+    b"print": _GRAPH | {32},
+    b"punct": _GRAPH - _ALPHA - _DIGIT,
+    b"space": frozenset(b" \t\n\r"),
+    b"upper": frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    b"xdigit": _DIGIT | frozenset(b"abcdefABCDEF"),
+}
+_NOTHING, _DIRECTORIES = rb"(?!)", rb"(?:.*/)?"
+
+
+class Rule(NamedTuple):
+    """One pattern."""
+
+    matches: re.Pattern[bytes]
+    is_negated: bool
+    """It takes files back that an earlier pattern ignores."""
+    is_of_directories: bool
+    """It matches directories alone."""
+    is_of_names: bool
+    """It is compared with the last part of a path, else with the path below the file of patterns."""
+
+
+class Rules(NamedTuple):
+    """The patterns of one file, for names in one directory at or below it."""
+
+    rules: tuple[Rule, ...]
+    """In the file's order."""
+    below: bytes
+    """The path from the file's directory to that of the names, with a slash at its end; empty for the same."""
+
+    def inside(self, directory: bytes) -> Rules:
+        """The same for names in a directory of this one."""
+        return self._replace(below=self.below + directory + b"/")
+
+    def verdict(self, name: bytes, is_directory: bool) -> bool | None:
+        """Whether the last pattern that matches ignores the name; None where no pattern matches."""
+        for rule in reversed(self.rules):
+            subject = name if rule.is_of_names else self.below + name
+            if (is_directory or not rule.is_of_directories) and rule.matches.fullmatch(subject):
+                return not rule.is_negated
+        return None
+
+
+def rules_of(data: bytes) -> tuple[Rule, ...]:
+    r"""The patterns in the text of a ``.gitignore``.
+
+    >>> [rule] = rules_of(b"# Python\n/build/\n")
+    >>> rule.is_of_directories, rule.is_of_names, bool(rule.matches.fullmatch(b"build"))
+    (True, False, True)
+    """
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return tuple(_rule(line) for line in lines if line and not line.startswith(b"#"))
+
+
+def _rule(line: bytes) -> Rule:
+    pattern = _without_spaces(line.removesuffix(b"\r").partition(b"\0")[0])
+    is_negated = pattern.startswith(b"!")
+    pattern = pattern[is_negated:]
+    is_of_directories = pattern.endswith(b"/")
+    pattern = pattern[: len(pattern) - is_of_directories]
+    is_of_names = b"/" not in pattern
+    matches = re.compile(_regex(pattern.removeprefix(b"/"), is_of_names), re.DOTALL)
+    return Rule(matches, is_negated, is_of_directories, is_of_names)
+
+
+def _without_spaces(pattern: bytes) -> bytes:
+    """Without the spaces at its end, but for one that a backslash is before."""
+    stripped = pattern.rstrip(b" ")
+    backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
+    return pattern[: len(stripped) + backslashes % 2]
+
+
+def _regex(pattern: bytes, is_of_names: bool) -> bytes:
+    """A regular expression for what `pattern` matches; git's ``*`` stops at a slash."""
+    parts: list[bytes] = []
+    at = 0
+    while at < len(pattern):
+        char = pattern[at : at + 1]
+        if char == b"*":
+            end = at + len(pattern[at:]) - len(pattern[at:].lstrip(b"*"))
+            # git compares the text before the first special character by itself: behind it a pattern begins anew.
+            begins = pattern[at - 1 : at] in (b"", b"/") or not _SPECIAL.search(pattern[:at])
+            parts.append(_stars(pattern, end) if end - at > 1 and begins and not is_of_names else rb"[^/]*")
+            at = end + (parts[-1] == _DIRECTORIES)
+        elif char == b"?":
+            parts.append(rb"[^/]")
+            at += 1
+        elif char == b"[":
+            found = _bracket(pattern, at + 1)
+            if found is None:
+                return _NOTHING
+            chars, at = found
+            parts.append(b"[" + b"".join(rb"\x%02x" % char for char in sorted(chars)) + b"]" if chars else _NOTHING)
+        else:
+            at += char == b"\\"
+            if at == len(pattern):
+                return _NOTHING
+            parts.append(re.escape(pattern[at : at + 1]))
+            at += 1
+    return b"".join(parts)
+
+
+def _stars(pattern: bytes, end: int) -> bytes:
+    """Of two or more stars at the beginning of a part of a path, by what is behind them."""
+    if pattern[end : end + 1] == b"/":
+        return _DIRECTORIES
+    return rb".*" if end == len(pattern) or pattern.startswith(rb"\/", end) else rb"[^/]*"
+
+
+def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
+    """The bytes that ``[...]`` matches, and where it ends; None for one that matches nothing."""
+    is_negated = pattern[at : at + 1] in (b"!", b"^")
+    at += is_negated
+    begin, chars = at, set[int]()
+    before: int | None = None
+    """The character that a hyphen makes a range with."""
+    while (char := pattern[at : at + 1]) != b"]" or at == begin:
+        is_range = char == b"-" and before is not None and pattern[at + 1 : at + 2] != b"]"
+        if (end := _class_end(pattern, at)) != -1:
+            named = _CLASSES.get(pattern[at + 2 : end - 1])
+            if named is None:
+                return None
+            chars |= named
+            before, at = None, end + 1
+            continue
+        at += is_range
+        at += pattern[at : at + 1] == b"\\"
+        if at >= len(pattern):
+            return None
+        chars.update(range(before, pattern[at] + 1) if is_range and before is not None else (pattern[at],))
+        before = None if is_range else pattern[at]
+        at += 1
+    return frozenset((set(range(256)) - chars if is_negated else chars) - {ord("/")}), at + 1
+
+
+def _class_end(pattern: bytes, at: int) -> int:
+    """Where ``:]`` ends a ``[:...:]``, which may be empty; -1 where none begins."""
+    end = pattern.find(b"]", at + 3) if pattern.startswith(b"[:", at) and pattern[at + 2 : at + 3] != b"]" else -1
+    return end if pattern[end - 1 : end] == b":" else -1

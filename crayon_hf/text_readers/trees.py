@@ -1,0 +1,119 @@
+"""The files of a directory tree, without those that git would ignore."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crayon_hf.errors import CorpusError
+from crayon_hf.text_readers.addresses import mark_of_status
+from crayon_hf.text_readers.documents import InputFile
+from crayon_hf.text_readers.ignore_rules import Rules, rules_of
+
+_FIRST_BYTES = 8000
+"""git takes a file for a binary one if these have a zero."""
+
+
+def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
+    """The files in a directory and below it, sorted by name, but for hidden ones.
+
+    With `ignore` the patterns of ``.gitignore`` files apply, and those of ``.git/info/exclude``: in a checkout the ones
+    that are above `directory`, too. They apply to tracked files as well, and where no checkout is. A link to a file is
+    a file, a link to a directory a directory; links that lead nowhere and special files are left out.
+
+    CorpusError: a directory cannot be read, or no file is left.
+    """
+    try:
+        level = _above(directory) if ignore else _Level(())
+        found = sorted(_below(directory, level, ignore, frozenset()))
+    except OSError as error:
+        raise CorpusError(f"{error.filename or directory}: {error.strerror or error}") from error
+    if not found:
+        also = " and those that .gitignore names (--no-ignore reads them)" if ignore else ""
+        raise CorpusError(f"{directory}: no file there, but for hidden ones{also}")
+    return found
+
+
+def is_binary(beginning: bytes) -> bool:
+    """Whether the beginning of a file has a zero byte, which tells git that a file is not text."""
+    return b"\0" in beginning[:_FIRST_BYTES]
+
+
+class _Level(NamedTuple):
+    """The patterns that apply in a directory: deeper ones first, and those of the repository after all."""
+
+    rules: tuple[Rules, ...]
+
+    def inside(self, directory: str) -> _Level:
+        name = os.fsencode(directory)
+        return _Level(tuple(each.inside(name) for each in self.rules))
+
+    def with_files_of(self, directory: str) -> _Level:
+        """With the patterns of the directory's own files. A repository in another one begins anew."""
+        git = os.path.join(directory, ".git")
+        is_root = os.path.lexists(git)
+        above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules
+        return _Level((*_patterns(os.path.join(directory, ".gitignore")), *above))
+
+    def ignores(self, name: str, is_directory: bool) -> bool:
+        encoded = os.fsencode(name)
+        found = (each.verdict(encoded, is_directory) for each in self.rules)
+        return next((verdict for verdict in found if verdict is not None), False)
+
+
+def _above(directory: str) -> _Level:
+    """The patterns above a directory in its checkout."""
+    way = [os.path.abspath(directory)]
+    while not os.path.lexists(os.path.join(way[-1], ".git")):
+        way.append(os.path.dirname(way[-1]))
+        if way[-1] == way[-2]:
+            return _Level(())
+    level = _Level(())
+    for place, below in zip(way[:0:-1], way[-2::-1], strict=True):
+        level = level.with_files_of(place).inside(os.path.basename(below))
+    return level
+
+
+def _below(directory: str, level: _Level, ignore: bool, above: frozenset[tuple[int, int]]) -> Iterator[InputFile]:
+    status = os.stat(directory)
+    way = above | {(status.st_dev, status.st_ino)}
+    if way == above:  # a link to a directory that it is in
+        return
+    if ignore:
+        level = level.with_files_of(directory)
+    with os.scandir(directory) as entries:
+        names = [entry for entry in entries if not entry.name.startswith(".")]
+    for entry in names:
+        is_directory = entry.is_dir()
+        if ignore and level.ignores(entry.name, is_directory and not entry.is_symlink()):
+            continue
+        if is_directory:
+            yield from _below(entry.path, level.inside(entry.name), ignore, way)
+        elif entry.is_file():
+            status = entry.stat()
+            yield InputFile(entry.path, status.st_size, mark_of_status(status))
+
+
+def _patterns(path: str) -> tuple[Rules, ...]:
+    """Those of a file; none where no file is, or a link, which git does not follow either."""
+    if os.path.islink(path):
+        return ()
+    try:
+        with open(path, "rb") as file:
+            rules = rules_of(file.read())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return ()
+    return (Rules(rules, b""),) if rules else ()
+
+
+def _common_directory(git: str) -> str:
+    """The directory of a repository: ``.git``, or where a file of that name in a worktree or a submodule leads."""
+    with contextlib.suppress(OSError):
+        if os.path.isfile(git):
+            with open(git, "rb") as file:
+                git = os.path.join(os.path.dirname(git), os.fsdecode(file.read().removeprefix(b"gitdir:").strip()))
+            with open(os.path.join(git, "commondir"), "rb") as file:
+                git = os.path.join(git, os.fsdecode(file.read().strip()))
+    return git
