@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         trainers,
     )
     from crayon_hf.budgets.chat import Chat
+    from crayon_hf.comparison import Comparison, compare
     from crayon_hf.compat_crayon.pipeline import Pipeline
     from crayon_hf.compat_crayon.vocab import CrayonVocab
     from crayon_hf.corpora.job.corpus import tokenize_corpus
@@ -110,6 +111,7 @@ __all__ = [
     "CartridgeError",
     "CharBPETokenizer",
     "Chat",
+    "Comparison",
     "CorpusError",
     "CrayonError",
     "CrayonTokenizerFast",
@@ -157,6 +159,7 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "budgets",
+    "compare",
     "decoders",
     "implementations",
     "install",
@@ -196,6 +199,7 @@ _HOMES = {
     "Pipeline": "crayon_hf.compat_crayon.pipeline",
     **dict.fromkeys(("install", "installed", "uninstall"), "crayon_hf.patching"),
     **dict.fromkeys(("publish", "pull"), "crayon_hf.hub"),
+    **dict.fromkeys(("Comparison", "compare"), "crayon_hf.comparison"),
     "tokenize_corpus": "crayon_hf.corpora.job.corpus",
     "tokenize_shard": "crayon_hf.corpora.job.shard",
     **dict.fromkeys(("train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"),

@@ -11,7 +11,7 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error
@@ -50,12 +50,47 @@ def encode_file(
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
     opened, own = open_binary(file)
-    if not isinstance(engine, _core.Engine):
-        return _delegated(engine, opened, own, add_special_tokens, special_as_text, offsets)
-    encoder = _core.StreamEncoder(engine, add_special_tokens, special_as_text, offsets)
+    encoder = stream_encoder(engine, add_special_tokens, special_as_text, offsets)
     if own and stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
         return _mapped(encoder, opened, chunk_bytes)
     return _read(encoder, opened, own, min(chunk_bytes, _LARGEST_READ))
+
+
+def stream_encoder(engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> AnyStream:
+    """An encoder of one text, window by window, of a native engine or of a delegated one."""
+    of = _core.StreamEncoder if isinstance(engine, _core.Engine) else DelegatedStream
+    return of(engine, add_special_tokens, special_as_text, offsets)
+
+
+AnyStream: TypeAlias = "_core.StreamEncoder | DelegatedStream"
+
+
+class DelegatedStream:
+    """`_core.StreamEncoder` of a delegated engine: a reference takes texts whole, so it uses up only a last window."""
+
+    def __init__(self, engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> None:
+        self._engine, self._how, self._offsets = engine, (add_special_tokens, special_as_text), offsets
+
+    def encode(
+        self, buffer: Any, start: int, end: int, is_last: bool
+    ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int64] | None]:
+        """(bytes used up, ids, their ranges of bytes)."""
+        import numpy as np
+
+        if not is_last:
+            return 0, np.zeros(0, np.int32), None
+        data = bytes(memoryview(buffer)[start:end])
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidUtf8Error(f"the text is not UTF-8: invalid byte at offset {error.start}") from None
+        encoding = self._engine.encode(text, None, False, *self._how)
+        spans = None
+        if self._offsets:
+            begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+            starts = np.append(np.flatnonzero(begins), len(data)).astype(np.int64)
+            spans = starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)]
+        return end - start, np.array(encoding.ids, np.int32), spans
 
 
 def open_binary(file: Any) -> tuple[Any, bool]:
@@ -67,7 +102,7 @@ def open_binary(file: Any) -> tuple[Any, bool]:
     return file, False
 
 
-def _mapped(encoder: _core.StreamEncoder, file: io.FileIO, chunk_bytes: int) -> Iterator[FileChunk]:
+def _mapped(encoder: AnyStream, file: io.FileIO, chunk_bytes: int) -> Iterator[FileChunk]:
     with file:
         size = os.fstat(file.fileno()).st_size
         if size == 0:  # empty, or a file without a size, such as those in /proc
@@ -96,7 +131,7 @@ def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
     return end
 
 
-def _read(encoder: _core.StreamEncoder, file: Any, own: bool, chunk_bytes: int) -> Iterator[FileChunk]:
+def _read(encoder: AnyStream, file: Any, own: bool, chunk_bytes: int) -> Iterator[FileChunk]:
     with file if own else contextlib.nullcontext():
         buffer = memoryview(bytearray(chunk_bytes))
         start = filled = 0
@@ -135,24 +170,3 @@ def read_into(file: Any, view: memoryview) -> int:
     if not 0 <= count <= len(view):
         raise OSError(f"the file reports that it read {count} bytes, but {len(view)} were requested")
     return int(count)
-
-
-def _delegated(
-    engine: Any, file: Any, own: bool, add_special_tokens: bool, as_text: bool, offsets: bool
-) -> Iterator[FileChunk]:
-    """Encode the whole file at once: the reference takes only whole texts."""
-    import numpy as np
-
-    with file if own else contextlib.nullcontext():
-        data = file.read()
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidUtf8Error(f"the text is not UTF-8: invalid byte at offset {error.start}") from None
-    encoding = engine.encode(text, None, False, add_special_tokens, as_text)
-    spans = None
-    if offsets:
-        begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
-        starts = np.append(np.flatnonzero(begins), len(data)).astype(np.int64)
-        spans = starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)]
-    yield FileChunk(np.array(encoding.ids, np.int32), spans, 0, len(data))

@@ -22,6 +22,7 @@ GROUPS = {
         "inspect": ("inspect:inspect", "show the tokens of a text"),
     },
     "Tokenizers": {
+        "compare": ("comparing:compare", "compare tokenizers on your own texts"),
         "info": ("describing:info", "show what a tokenizer is"),
         "list": ("describing:list_profiles", "list the profiles on this machine"),
         "convert": ("conversion:convert", "convert any vocabulary to a cartridge, a directory or another form"),

@@ -105,7 +105,7 @@ class FilesBar:
         self._lock = threading.Lock()
 
     def add(self, name: str, done: int) -> None:
-        """So many more bytes are done, of this file. Several threads may call it; `end` ends the line."""
+        """`done` more bytes of a file are encoded. Several threads may call it; `end` ends the line."""
         with self._lock:
             self._before += done
             self.told(name, 0)

@@ -109,7 +109,7 @@ def test_an_error_in_a_named_file_stops_the_others(tmp_path: Path) -> None:
 
 
 def test_a_window(lite: Tokenizer, tmp_path: Path) -> None:
-    """What all texts together, and the answer, leave; more than there is room for ends with 1."""
+    """What all texts together, and the answer, leave. The exit code is 1 if they are too many."""
     assert good(call("count", "Hello, world!", "--window", "128k")) == "4\n127996 left of 128000\n"
     assert good(call("count", "Hello, world!", "a", "--window", 105, "--output-tokens", 100)) == "4\n1\n0 left of 105\n"
     done = call("count", "Hello, world!", "--window", "3")
