@@ -15,30 +15,20 @@ import os
 import random
 import re
 import statistics
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import tiktoken
-import tiktoken_ext.openai_public as published
-from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
 
-DOCUMENT = 20_000  # characters of a piece that is encoded at once
+import crayon_hf
+
+DOCUMENT = 20_000  # characters in each piece that is encoded at once
 REFERENCES = ("r50k_base", "cl100k_base", "o200k_base")
 BEGIN, END = "<!-- measure: begin -->", "<!-- measure: end -->"
 RATIOS = (("lite", "r50k_base"), ("standard", "cl100k_base"), ("standard", "o200k_base"))
 
 Rates = dict[str, float]  # bytes per token by encoder
-
-
-def reference(name: str, shared: Path) -> tiktoken.Encoding:
-    """A published encoding, with its pattern from tiktoken and its ranks from a local file."""
-    download = published.load_tiktoken_bpe
-    published.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(str(shared / "vocab" / name / f"{name}.tiktoken"))
-    try:
-        return tiktoken.Encoding(**getattr(published, name)())
-    finally:
-        published.load_tiktoken_bpe = download
 
 
 def documents(path: Path) -> Iterator[str]:
@@ -92,19 +82,25 @@ def check(name: str, tokenizer: Tokenizer) -> None:
 
 
 def measured(
-    path: Path, profiles: dict[str, Tokenizer], references: dict[str, tiktoken.Encoding], spaced: bool
-) -> tuple[int, Rates]:
-    """The size of a text and each encoder's rate on it; the text must round-trip with every profile."""
-    texts = [single_spaced(text) if spaced else text for text in documents(path)]
-    size = sum(len(text.encode()) for text in texts)
-    rates: Rates = {}
-    for name, tokenizer in profiles.items():
-        ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        assert tokenizer.decode_batch(ids, skip_special_tokens=False) == texts, f"{name} loses something of {path}"
-        rates[name] = size / sum(map(len, ids))
-    for name, encoding in references.items():
-        rates[name] = size / sum(map(len, encoding.encode_ordinary_batch(texts)))
-    return size, rates
+    paths: Sequence[Path], profiles: dict[str, Path], references: dict[str, Path], spaced: bool
+) -> dict[str, tuple[int, Rates]]:
+    """The size of each text, and each vocabulary's bytes a token. Every profile must decode it back."""
+    opened = {name: crayon_hf.Tokenizer.from_tiktoken(path) for name, path in references.items()}
+    stock = {name: Tokenizer.from_file(str(path)) for name, path in profiles.items()}
+    with tempfile.TemporaryDirectory() as place:
+        written = []
+        for path in paths:
+            texts = [single_spaced(text) if spaced else text for text in documents(path)]
+            for name, tokenizer in stock.items():
+                ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+                assert tokenizer.decode_batch(ids, skip_special_tokens=False) == texts, f"{name} loses some of {path}"
+            written.append(Path(place) / f"{path.name.split('.')[0]}.jsonl")
+            written[-1].write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts), encoding="utf-8")
+        found = crayon_hf.compare({**profiles, **opened}, written)
+    return {
+        Path(group.name).stem: (group.bytes, {name: of.bytes_per_token or 0.0 for name, of in group.figures.items()})
+        for group in found.files
+    }
 
 
 def mean(rows: Sequence[Rates]) -> Rates:
@@ -184,14 +180,14 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="put the tables into this document, between its marks")
     options = parser.parse_args()
 
-    profiles = {path.stem.split("-")[0]: Tokenizer.from_file(str(path)) for path in options.profiles}
+    profiles = {path.stem.split("-")[0]: path for path in options.profiles}
     if options.texts is None:
-        for name, tokenizer in profiles.items():
-            check(name, tokenizer)
+        for name, path in profiles.items():
+            check(name, Tokenizer.from_file(str(path)))
         return
     if options.shared is None:
         parser.error("--texts needs --shared or CRAYON_SHARED")
-    references: dict[str, tiktoken.Encoding] = {n: reference(n, Path(options.shared)) for n in REFERENCES}
+    references = {name: Path(options.shared) / "vocab" / name / f"{name}.tiktoken" for name in REFERENCES}
     manifest = options.texts / "manifest.json"
     group_of: dict[str, str] = {}
     paths = sorted(options.texts.glob("*.txt*"))
@@ -199,11 +195,8 @@ def main() -> None:
         group_of = {row["name"]: row["group"] for row in json.loads(manifest.read_text())}
         paths = [options.texts / f"{name}.txt" for name in group_of]
     groups: dict[str, dict[str, tuple[int, Rates]]] = {}
-    for path in paths:
-        name = path.name.split(".")[0]
-        groups.setdefault(group_of.get(name, "these"), {})[name] = measured(
-            path, profiles, references, options.single_spaced
-        )
+    for name, of_text in measured(paths, profiles, references, options.single_spaced).items():
+        groups.setdefault(group_of.get(name, "these"), {})[name] = of_text
     judged = verdicts(groups)
     lines = [*judged, "", *table(groups)] if judged else table(groups)
     if options.markdown:

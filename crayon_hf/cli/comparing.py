@@ -21,7 +21,8 @@ from crayon_hf.cli.counting import listed
 from crayon_hf.cli.inputs import note
 from crayon_hf.cli.output import print_line
 from crayon_hf.cli.tokenizers import local_name
-from crayon_hf.errors import VocabularyError
+from crayon_hf.errors import ProfileNotFoundError, VocabularyError
+from crayon_hf.formats.names import NameKind, meaning_of, unknown_name
 from crayon_hf.formats.recognise import Kind, look_into, recognise
 from crayon_hf.text_readers.documents import FORMATS
 from crayon_hf.util.progress import FilesBar
@@ -95,6 +96,8 @@ def _told_apart(arguments: Arguments) -> tuple[list[str], list[str]]:
         if arguments.tokenizer:
             files.append(word)
         elif arguments.file or not _is_input(word):
+            if not arguments.file and meaning_of(word).kind is NameKind.UNKNOWN and not os.path.exists(word):
+                raise ProfileNotFoundError(f"no file {word!r} here, and {unknown_name(word)}")
             names.append(word)
         else:
             files.append(word)

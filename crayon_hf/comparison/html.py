@@ -128,7 +128,7 @@ def _chart(
 
 def _grouped(groups: Sequence[Group], names: list[str], named: Callable[[str], str]) -> list[Rows]:
     """Bytes a token of each group, the largest groups first."""
-    shown = sorted(groups, key=lambda group: -group.bytes)[:_MOST]
+    shown = sorted((group for group in groups if group.bytes), key=lambda group: -group.bytes)[:_MOST]
     top = _top([group.figures[name].bytes_per_token for group in shown for name in names])
     return [
         Rows(

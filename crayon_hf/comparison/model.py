@@ -102,10 +102,10 @@ class Comparison:
             rows.append([*row, rate(each.megabytes_per_processor_second, 1)])
         lines = [amount(self.total, len(self.files)), "", *aligned(heads, rows)]
         for title, groups in (("kind", self.kinds), ("script", self.scripts), ("file", self.files)):
-            if len(groups) < 2:
+            largest = sorted((group for group in groups if group.bytes), key=lambda group: -group.bytes)
+            if len(largest) < 2:
                 continue
             heads = [f"bytes/token by {title}", "kB", *map(visible, names)]
-            largest = sorted(groups, key=lambda group: -group.bytes)
             rows = [
                 [
                     script(group.name) if title == "script" else visible(group.name),
@@ -115,8 +115,8 @@ class Comparison:
                 for group in largest[:most]
             ]
             lines += ["", *aligned(heads, rows)]
-            if len(groups) > most:
-                lines.append(f"and {plural(len(groups) - most, f'more {title}')}: --json has all")
+            if len(largest) > most:
+                lines.append(f"and {plural(len(largest) - most, f'more {title}')}: --json has all")
         return lines
 
 

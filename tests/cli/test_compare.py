@@ -85,7 +85,7 @@ def test_wrong_usage(place: Path, words: list[str], message: str) -> None:
 
 
 def test_what_cannot_be_read(place: Path) -> None:
-    assert "no tokenizer 'note'" in failure(call("compare", "lite", "note", "notes.txt"))
+    assert "no file 'note' here, and no tokenizer 'note'" in failure(call("compare", "lite", "note", "notes.txt"))
     assert "none.txt" in failure(call("compare", "-t", "lite", "none.txt"))
     (place / "bad.txt").write_bytes(b"\xff")
     assert "bad.txt: the text is not UTF-8: invalid byte at offset 0" in failure(call("compare", "lite", "bad.txt"))
@@ -122,7 +122,7 @@ def test_many_files(place: Path) -> None:
     for number in range(30):
         (place / "tree" / f"{number}.txt").write_text("a" * number)
     lines = good(call("compare", "lite", "tree/")).splitlines()
-    assert lines[-1] == "and 12 more files: --json has all"
+    assert lines[-1] == "and 11 more files: --json has all"
     assert lines[-2].startswith("tree/10.txt ")
 
 

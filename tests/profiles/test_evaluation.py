@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import lzma
 import struct
 import zlib
 
 import pytest
+import tokenizers
 
-from conversion.profiles import evaluation_readers
+from conversion.profiles import evaluation_readers, measure
 
 
 def r_vector(*lines: str) -> bytes:
@@ -35,3 +37,17 @@ def test_r_data():
 def test_wiki(page, text):
     dump = f'<page><text xml:space="preserve">{page}</text></page><page><text>#REDIRECT [[Tea]]</text></page>'
     assert evaluation_readers.wiki(bz2.compress(dump.encode())) == text
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+def test_bytes_per_token(spaced, gpt2_like, tmp_path):
+    """Of documents of 20,000 characters, as the reference cuts them, each by itself."""
+    text = "One  line of \u4e16\u754c, and\n   another.\n" * 2000
+    (tmp_path / "a.b.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "c.txt.xz").write_bytes(lzma.compress(text[:50].encode()))
+    found = measure.measured([tmp_path / "a.b.txt", tmp_path / "c.txt.xz"], {"gpt2": gpt2_like}, {}, spaced)
+    stock = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    for name, path in (("a", tmp_path / "a.b.txt"), ("c", tmp_path / "c.txt.xz")):
+        texts = [measure.single_spaced(each) if spaced else each for each in measure.documents(path)]
+        size = sum(len(each.encode()) for each in texts)
+        assert found[name] == (size, {"gpt2": size / sum(len(stock.encode(each).ids) for each in texts)})

@@ -12,7 +12,7 @@ import pytest
 
 from crayon_hf.training_data.progress import reporter
 from crayon_hf.util import progress
-from crayon_hf.util.progress import Bar, Progress
+from crayon_hf.util.progress import Bar, FilesBar, Progress
 
 
 class Terminal(io.StringIO):
@@ -84,3 +84,28 @@ def test_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress.time_left(90.0, 1, 4) == ", 0:30 left"
     for begun, done, total in ((90.0, 0, 4), (90.0, 4, 4), (90.0, 3, 0), (99.9, 1, 2)):
         assert progress.time_left(begun, done, total) == ""
+
+
+@KINDS
+def test_files(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads add to one bar. It is for terminals, and names of files do nothing to them."""
+    monkeypatch.setattr(sys, "stderr", stream := kind())
+    bar = FilesBar([10, 30])
+    bar.add("early", 10)
+    assert stream.getvalue() == ""  # a short command shows none
+    monkeypatch.setattr(bar, "_begun", time.monotonic() - 2)
+    bar.add("first", 0)
+    time.sleep(0.11)
+    threads = [threading.Thread(target=bar.add, args=("\x1b[2J.txt", 10)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    time.sleep(0.11)
+    bar.add("\x1b[2J.txt", 0)
+    bar.end()
+    bar.end()
+    said = stream.getvalue()
+    assert ("\\x1b[2J.txt: " in said) == stream.isatty()
+    assert ("40.0/40.0" in said) == stream.isatty()
+    assert "\x1b[2J" not in said
