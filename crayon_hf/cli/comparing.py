@@ -92,6 +92,8 @@ def compare(arguments: Arguments) -> int:
 def _told_apart(arguments: Arguments) -> tuple[list[str], list[str]]:
     """The tokenizers and the inputs."""
     names, files = list(arguments.tokenizer), list(arguments.file)
+    if "-" in arguments.word:
+        raise UsageError("standard input (-) is not read: give files")
     for word in arguments.word:
         if arguments.tokenizer:
             files.append(word)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from crayon_hf.util.page.rendering import render
 from crayon_hf.util.page.words import count
+from crayon_hf.util.wording import plural
 
 from .model import SCHEMA, Comparison, Figures, Group, Measured, amount, rate, script, share
 
@@ -133,7 +134,7 @@ def _grouped(groups: Sequence[Group], names: list[str], named: Callable[[str], s
     return [
         Rows(
             named(group.name),
-            f"{group.bytes / 1e3:,.1f} kB, {count(group.words)} words",
+            f"{plural(group.bytes, 'byte')}, {plural(group.words, 'word')}",
             _bars(
                 names,
                 [group.figures[name].bytes_per_token for name in names],

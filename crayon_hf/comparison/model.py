@@ -105,11 +105,11 @@ class Comparison:
             largest = sorted((group for group in groups if group.bytes), key=lambda group: -group.bytes)
             if len(largest) < 2:
                 continue
-            heads = [f"bytes/token by {title}", "kB", *map(visible, names)]
+            heads = [f"bytes/token by {title}", "bytes", *map(visible, names)]
             rows = [
                 [
                     script(group.name) if title == "script" else visible(group.name),
-                    f"{group.bytes / 1e3:,.1f}",
+                    count(group.bytes),
                     *(rate(group.figures[name].bytes_per_token) for name in names),
                 ]
                 for group in largest[:most]
@@ -123,7 +123,7 @@ class Comparison:
 def amount(total: Group, files: int) -> str:
     """How much text was read."""
     return (
-        f"{plural(files, 'file')}, {total.bytes / 1e6:,.2f} MB, {plural(total.characters, 'character')}, "
+        f"{plural(files, 'file')}, {plural(total.bytes, 'byte')}, {plural(total.characters, 'character')}, "
         f"{plural(total.words, 'word')}"
     )
 

@@ -75,6 +75,7 @@ def test_a_word_that_is_also_a_name(place: Path) -> None:
         (["notes.txt"], "no tokenizer is named"),
         (["lite", "standard"], "no text is named"),
         (["-t", "lite"], "no text is named"),
+        (["lite", "-"], "standard input (-) is not read"),
         (["lite", "lite", "notes.txt"], "the tokenizer 'lite' is named twice"),
         (["lite", "notes.txt", "--html", "no/where.html"], "no is not a directory"),
         (["lite", "notes.txt", "--input-format", "docx"], "--input-format"),
@@ -97,7 +98,7 @@ def test_the_tables(place: Path) -> None:
     assert done.stderr.decode() == "crayon-hf: note: passed over 1 file that is not UTF-8 text: tree/x.bin\n"
     found = crayon_hf.compare(["lite", "model"], ["notes.txt", "tree/"])
     first, blank, *tables = done.stdout.decode().splitlines()
-    assert (first, blank) == ("3 files, 0.00 MB, 22 characters, 7 words", "")
+    assert (first, blank) == ("3 files, 25 bytes, 22 characters, 7 words", "")
     rows = [re.split(r"  +", line) for line in tables]
     heads = ["tokenizer", "tokens", "bytes/token", "characters/token", "tokens/word", "single bytes", "never used"]
     assert rows[0] == [*heads, "MB/s", "MB/s of processor"]
@@ -108,9 +109,9 @@ def test_the_tables(place: Path) -> None:
         assert row[2:5] == [f"{number:.3f}" for number in numbers if number is not None]
         assert row[5:7] == [f"{figures.byte_token_share:.2%}", f"{of.never_used_share:.2%}"]
     for title, groups in (("kind", found.kinds), ("script", found.scripts), ("file", found.files)):
-        start = rows.index([f"bytes/token by {title}", "kB", "lite", "model"]) + 1
+        start = rows.index([f"bytes/token by {title}", "bytes", "lite", "model"]) + 1
         expected = {
-            group.name: [f"{group.bytes / 1e3:.1f}", *(f"{of.bytes_per_token:.3f}" for of in group.figures.values())]
+            group.name: [str(group.bytes), *(f"{of.bytes_per_token:.3f}" for of in group.figures.values())]
             for group in groups
         }
         assert {row[0]: row[1:] for row in rows[start : start + len(groups)]} == expected
