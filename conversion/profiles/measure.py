@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, help="folder of texts, with the manifest.json of evaluation.py if any")
     parser.add_argument("--shared", type=Path, default=os.environ.get("CRAYON_SHARED"))
     parser.add_argument("--single-spaced", action="store_true", help="collapse runs of spaces, and remove indents")
-    parser.add_argument("--markdown", type=Path, help="put the tables into this document, between its marks")
+    parser.add_argument("--markdown", type=Path, help="put the aims and means into this document, between its marks")
     options = parser.parse_args()
 
     profiles = {path.stem.split("-")[0]: path for path in options.profiles}
@@ -200,7 +200,8 @@ def main() -> None:
     judged = verdicts(groups)
     lines = [*judged, "", *table(groups)] if judged else table(groups)
     if options.markdown:
-        put_between_marks(options.markdown, lines)
+        of_texts = {f"| {name} |" for texts in groups.values() for name in texts}
+        put_between_marks(options.markdown, [line for line in lines if not line.startswith(tuple(of_texts))])
     else:
         print("\n".join(lines))
 

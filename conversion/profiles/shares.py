@@ -1,4 +1,4 @@
-"""Print the table "What went in" of docs/profiles.md, from the manifest.json of a corpus."""
+"""Print the share of each kind and language in the text of a profile, from the manifest.json of a corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = {"prose": "English prose", "code": "code", "maths": "mathematics", "lang
 
 def table(manifest: dict[str, Any]) -> str:
     """The megabytes and share of each kind, and of each language in it."""
-    rows = ["| kind | MB | share | what |", "|---|---:|---:|---|"]
+    rows = ["| kind | MB | share | content |", "|---|---:|---:|---|"]
     for kind, name in KINDS.items():
         groups = manifest["groups"].get(kind, {})
         size = sum(groups.values())
