@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from click import Choice
 
@@ -24,7 +24,13 @@ from crayon_hf.util.wording import joined, plural
 if TYPE_CHECKING:
     from crayon_hf.formats.converted import Converted
 
-FORMS = {"tokenizer.json": ".json", "tiktoken": ".tiktoken", "v2": ".dat"}
+FORMS = {
+    "tokenizer.json": ".json",
+    "tiktoken": ".tiktoken",
+    "sentencepiece": ".model",
+    "gguf": ".gguf",
+    "v2": ".dat",
+}
 """What ``--to`` takes, and how the names of such files end."""
 
 _GENERIC = ("tokenizer", "tekken", "vocab", "merges", "spiece", "sentencepiece.bpe")
@@ -45,6 +51,7 @@ def special_token(text: str) -> tuple[str, int]:
         ("crayon-hf convert lite -o my-model/", "a directory for transformers"),
         ("crayon-hf convert tokenizer.json -o small.dat", "a cartridge and its small.json"),
         ("crayon-hf convert tokenizer.json --to tiktoken -o small.tiktoken", "a rank file"),
+        ("crayon-hf convert tokenizer.json --to gguf -o small.gguf", "a vocabulary for llama.cpp"),
     ),
 )
 @argument(
@@ -56,13 +63,19 @@ def special_token(text: str) -> tuple[str, int]:
     *("-o", "--output"),
     metavar="OUT",
     help="a directory; OUT.dat for the cartridge with its OUT.json; OUT.json for the tokenizer.json alone; "
-    "OUT.tiktoken for the ranks (default: a directory here with the name of the source)",
+    "OUT.tiktoken for the ranks; OUT.model for SentencePiece; OUT.gguf for llama.cpp (default: a directory here with "
+    "the name of the source)",
 )
 @option("--overwrite", is_flag=True, help="replace another tokenizer in OUT, all its files")
 @option(
     "--to",
     type=Choice(tuple(FORMS)),
     help="one file of this form instead; v2 is CRAYON's own .dat, with the .json of its strings",
+)
+@option(
+    "--inexact",
+    is_flag=True,
+    help="of sentencepiece and gguf: also write a file that gives other ids in cases that are known; prints them",
 )
 @option("--progress", is_flag=True, help="report progress, even without a terminal")
 @option("--pattern", help="of a rank file of tiktoken: the pattern that splits text")
@@ -88,7 +101,7 @@ def convert(arguments: Arguments) -> int:
     if meaning.kind not in (NameKind.PATH, NameKind.UNKNOWN) and not arguments.output:
         arguments.output = meaning.name.rpartition("/")[2].partition("@")[0] + (FORMS[form] if form else "")
     output = Path(arguments.output) if arguments.output else _default_output(place, form)
-    write = _writer(output, form, arguments.output or "", _Place(place, arguments.overwrite))
+    write = _writer(output, form, arguments.output or "", _Place(place, arguments.overwrite, arguments.inexact))
     given = {"pattern": arguments.pattern, "name": arguments.name, "special_tokens": dict(arguments.special)}
     options = {key: value for key, value in given.items() if value}
     progress = Bar(leave=False) if arguments.progress or is_watched(sys.stderr) else None
@@ -131,26 +144,35 @@ def _writer(output: Path, form: str | None, given: str, place: _Place) -> Callab
             )
         elif suffix != FORMS[form]:
             raise CrayonError(f"{output}: the name of the output of --to {form} must end in {FORMS[form]}")
-        return {"tokenizer.json": _json, "tiktoken": _ranks, "v2": _version_2}[form](output, place)
+        return _of_form(_version_2 if form == "v2" else _WRITERS[FORMS[form]], output, place)
     if given.endswith(("/", os.sep)) or output.is_dir():
-        return _directory(output, place)
-    known: dict[str, Any] = {".dat": _cartridge, ".json": _json, ".tiktoken": _ranks}
-    if suffix in known:
-        return known[suffix](output, place)  # type: ignore[no-any-return]
+        return _of_form(_directory, output, place)
+    if suffix in _WRITERS:
+        return _of_form(_WRITERS[suffix], output, place)
     if given and re.fullmatch(r"\.[A-Za-z]\w*", suffix):
         raise CrayonError(
-            f"{output}: the name of the output must end in .dat, .json (the tokenizer.json alone) or .tiktoken, "
-            "or in / for a directory"
+            f"{output}: the name of the output must end in .dat, .json (the tokenizer.json alone), .tiktoken, .model "
+            "or .gguf, or in / for a directory"
         )
-    return _directory(output, place)
+    return _of_form(_directory, output, place)
+
+
+def _of_form(writer: _Writer, output: Path, place: _Place) -> Callable[[Converted], list[str]]:
+    if place.inexact and writer not in (_model, _gguf):
+        raise CrayonError("--inexact is for --to sentencepiece and --to gguf")
+    return writer(output, place)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a source is, and whether its conversion may replace another tokenizer."""
+    """Where a source is, and whether its conversion may replace another tokenizer and give other ids."""
 
     source: str
     overwrite: bool
+    inexact: bool = False
+
+
+_Writer = Callable[[Path, _Place], Callable[["Converted"], list[str]]]
 
 
 # -- each gives a function that writes, and says what was written
@@ -206,6 +228,33 @@ def _ranks(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
     return write
 
 
+def _model(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.formats.export import to_sentencepiece
+
+        made = to_sentencepiece(converted, inexact=place.inexact)
+        line = _write(output, place, {output.suffix: made.data}, made.pieces)
+        return [line, *map(_differs, made.differences)]
+
+    return write
+
+
+def _gguf(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.formats.export import to_gguf
+
+        made = to_gguf(converted, inexact=place.inexact)
+        line = _write(output, place, {output.suffix: made.data}, made.tokens)
+        pre = f", pre-tokenizer: {made.pre}" if made.pre else ""
+        return [line, f"model: {made.model}{pre}", *map(_differs, made.differences)]
+
+    return write
+
+
+def _differs(case: str) -> str:
+    return f"not exact: {case}"
+
+
 def _version_2(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
         from crayon_hf.formats.export import to_crayon_v2
@@ -214,6 +263,16 @@ def _version_2(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
         return [_write(output, place, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
 
     return write
+
+
+_WRITERS: dict[str, _Writer] = {
+    ".dat": _cartridge,
+    ".json": _json,
+    ".tiktoken": _ranks,
+    ".model": _model,
+    ".gguf": _gguf,
+}
+"""How the name of an output ends, and what writes it."""
 
 
 def _write(output: Path, place: _Place, files: dict[str, bytes], tokens: int) -> str:

@@ -1,28 +1,44 @@
-"""Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON."""
+"""Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON.
+
+`export_sentencepiece` and `export_gguf` have the forms of those two.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
+from crayon_hf.formats.export_gguf import to_gguf
+from crayon_hf.formats.export_parts import (
+    Opened,
+    added_tokens,
+    check_ids,
+    converted_of,
+    document_of,
+    pre_tokenizers,
+    refuse_options,
+)
+from crayon_hf.formats.export_sentencepiece import to_sentencepiece
 from crayon_hf.formats.repository import as_the_library_writes
 from crayon_hf.tokenizer_json.document import ids_of
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
+__all__ = [
+    "CrayonV2",
+    "Ranks",
+    "count_tokens",
+    "to_crayon_v2",
+    "to_gguf",
+    "to_sentencepiece",
+    "to_tiktoken",
+    "to_tokenizer_json",
+]
+
 _BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
-
-
-class Opened(Protocol):
-    """An open `crayon_hf.Tokenizer`, which this folder may not import."""
-
-    def to_str(self, pretty: bool = False) -> str: ...
-
-    def _current_engine(self) -> Any: ...
 
 
 class Ranks(NamedTuple):
@@ -61,17 +77,15 @@ def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
     """
     from crayon_hf.formats.tiktoken import write_ranks
 
-    document = _document(_converted(vocabulary))
-    model, added = document["model"], _added_tokens(document)
+    document = document_of(converted_of(vocabulary))
+    model, added = document["model"], added_tokens(document)
     if model.get("type", "BPE") != "BPE" or not _is_byte_level(document):
         raise UnsupportedError("only a byte-level BPE vocabulary has ranks")
-    for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
-        if model.get(option):
-            raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not have")
+    refuse_options(model, ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"), "tiktoken")
     vocab = ids_of(model)
     ordinary = {token: id for token, id in vocab.items() if added.get(token) != id}
     ranks = {_from_byte_level(token): id for token, id in ordinary.items()}
-    _check_ids(ordinary)
+    check_ids(ordinary)
     order = sorted((token for token in ranks if token), key=lambda token: ranks[token])
     _check_merges(order, model)
     return Ranks(write_ranks(ranks), _pattern(document), added)
@@ -83,12 +97,12 @@ def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
     Tokens are spelled as the model sees text: with ``▁`` where a normalizer or a pre-tokenizer writes it for a space.
     Added tokens are strings in the companion alone, since CRAYON has no special tokens.
     """
-    converted = _converted(vocabulary)
-    document = _document(converted)
+    converted = converted_of(vocabulary)
+    document = document_of(converted)
     known = converted.metadata.get("tokens") if converted.reference == "xerv-crayon" else None
     keys = {key: id for key, id in _keys(document).items() if known is None or id < known}
     trie = _core.build_double_array(sorted(keys.items()))
-    strings = {id: content for content, id in _added_tokens(document).items()}
+    strings = {id: content for content, id in added_tokens(document).items()}
     strings |= {id: key.decode("utf-8", "surrogateescape") for key, id in keys.items()}
     size = max([max(strings, default=-1) + 1, known or 0])
     companion = json.dumps([strings.get(id, "") for id in range(size)])
@@ -97,53 +111,13 @@ def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
 
 def count_tokens(converted: Converted) -> int:
     """The number of tokens, added ones included."""
-    document = _document(converted)
-    return len({**ids_of(document["model"]), **_added_tokens(document)})
-
-
-def _converted(vocabulary: Converted | Opened) -> Converted:
-    if isinstance(vocabulary, Converted):
-        return vocabulary
-    metadata = json.loads(vocabulary._current_engine().metadata)
-    reference = metadata.pop("reference", "tokenizers")
-    return Converted(vocabulary.to_str().encode(), {}, reference, None, MappingProxyType(metadata))
-
-
-def _document(converted: Converted) -> dict[str, Any]:
-    try:
-        document = json.loads(converted.tokenizer_json)
-        if "type" not in document["model"]:  # an old file: the library infers the type
-            document = json.loads(to_tokenizer_json(converted))
-        if "vocab" not in document["model"]:
-            raise KeyError("vocab")
-        ids = [*ids_of(document["model"]).values(), *_added_tokens(document).values()]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise VocabularyError(f"the tokenizer.json is malformed: {error!r}") from error
-    if not all(type(id) is int and 0 <= id < 2**31 for id in ids):
-        raise VocabularyError("the tokenizer.json has ids that are not integers")
-    result: dict[str, Any] = document
-    return result
-
-
-def _added_tokens(document: Mapping[str, Any]) -> dict[str, int]:
-    return {token["content"]: token["id"] for token in document.get("added_tokens") or []}
+    document = document_of(converted)
+    return len({**ids_of(document["model"]), **added_tokens(document)})
 
 
 def _is_byte_level(document: Mapping[str, Any]) -> bool:
     """Whether the last step before the model spells bytes."""
-    return bool(_steps(document)) and _steps(document)[-1].get("type") == "ByteLevel"
-
-
-def _steps(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The pre-tokenizers, Sequences flattened."""
-    steps, waiting = [], [document.get("pre_tokenizer")]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict) and part.get("type") == "Sequence":
-            waiting += reversed(part.get("pretokenizers") or [])
-        elif isinstance(part, dict):
-            steps.append(part)
-    return steps
+    return bool(pre_tokenizers(document)) and pre_tokenizers(document)[-1].get("type") == "ByteLevel"
 
 
 def _from_byte_level(token: str) -> bytes:
@@ -154,14 +128,6 @@ def _from_byte_level(token: str) -> bytes:
 
 
 # -- tiktoken
-
-
-def _check_ids(ids: Mapping[Any, int]) -> None:
-    """UnsupportedError for two tokens with the same id."""
-    seen: dict[int, Any] = {}
-    for token, id in ids.items():
-        if seen.setdefault(id, token) != token:
-            raise UnsupportedError(f"tokens {seen[id]!r} and {token!r} have the same id, {id}")
 
 
 def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
@@ -203,7 +169,7 @@ def _pair(merge: Any) -> tuple[bytes, bytes]:
 
 def _pattern(document: Mapping[str, Any]) -> str | None:
     """A pattern that tiktoken reads as the vocabulary's own library reads its pattern; None if no pattern does."""
-    *steps, last = _steps(document)
+    *steps, last = pre_tokenizers(document)
     if document.get("normalizer") or last.get("add_prefix_space", True):
         return None
     if last.get("use_regex", True):
@@ -229,7 +195,7 @@ def _pattern(document: Mapping[str, Any]) -> str | None:
 
 
 def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
-    model, added = document["model"], _added_tokens(document)
+    model, added = document["model"], added_tokens(document)
     kind = model.get("type", "BPE")
     if kind == "WordLevel":
         raise UnsupportedError("a WordLevel vocabulary has whole words, which no longest match gives")
@@ -246,5 +212,5 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
         key = _from_byte_level(token) if is_byte_level else token.encode()
         if key:
             keys[key] = id
-    _check_ids(keys)
+    check_ids(keys)
     return keys

@@ -32,7 +32,11 @@ def read_gguf(path: str | os.PathLike[str], progress: Progress | None = None) ->
     VocabularyError for a file that is damaged or has no vocabulary, UnsupportedError for an unsupported kind of
     vocabulary.
     """
-    metadata = read_metadata(path)
+    return from_metadata(read_metadata(path), progress)
+
+
+def from_metadata(metadata: Metadata, progress: Progress | None = None) -> Converted:
+    """The vocabulary that the metadata of a GGUF file has; the errors are those of `read_gguf`."""
     if _MODEL not in metadata:
         raise VocabularyError(
             f"the GGUF file has no {_MODEL}: it holds no vocabulary, or is not the first part of a model"

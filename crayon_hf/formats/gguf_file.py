@@ -1,4 +1,4 @@
-"""Read the metadata of a GGUF file, which precedes its tensors.
+"""The metadata of a GGUF file, which precedes its tensors. `read_metadata` reads it, `metadata_file` writes it.
 
 The layout is that of the GGUF specification (ggml's docs/gguf.md), versions 2 and 3, in either byte order. The file is
 mapped and only its metadata is touched, so the size of the tensors costs nothing.
@@ -28,6 +28,8 @@ MOST_STRINGS = 1 << 23
 
 _STRING, _ARRAY = 8, 9
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_BOOL, _UINT32 = 7, 4
+_VERSION, _ALIGNMENT = 3, 32
 _LONGEST_KEY = 256  # real keys have about thirty letters
 _SMALLEST_ENTRY = 8 + 4 + 1  # the length of an empty key, a type, and a byte
 
@@ -59,6 +61,33 @@ def read_metadata(path: str | os.PathLike[str]) -> Metadata:
 def _without_waiting(path: str, flags: int) -> int:
     """Open without waiting for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def metadata_file(metadata: Metadata) -> bytes:
+    """A file of version 3 without tensors, with such values as `read_metadata` gives: numbers are not negative."""
+    parts = [b"GGUF", struct.pack("<IQQ", _VERSION, 0, len(metadata))]
+    for name, value in metadata.items():
+        parts += [_string_bytes(name), *_value_parts(value)]
+    data = b"".join(parts)
+    return data + bytes(-len(data) % _ALIGNMENT)  # where the tensors would be
+
+
+def _value_parts(value: Any) -> list[bytes]:
+    if isinstance(value, bool):
+        return [struct.pack("<I?", _BOOL, value)]
+    if isinstance(value, int):
+        return [struct.pack("<II", _UINT32, value)]
+    if isinstance(value, str):
+        return [struct.pack("<I", _STRING), _string_bytes(value)]
+    if isinstance(value, list):
+        return [struct.pack("<IIQ", _ARRAY, _STRING, len(value)), *map(_string_bytes, value)]
+    kind = next(kind for kind, letter in _SCALARS.items() if np.dtype(letter) == value.dtype)
+    return [struct.pack("<IIQ", _ARRAY, kind, len(value)), value.astype(value.dtype.newbyteorder("<")).tobytes()]
+
+
+def _string_bytes(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack("<Q", len(data)) + data
 
 
 class _Reader:

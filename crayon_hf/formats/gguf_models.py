@@ -27,7 +27,8 @@ _UNESCAPED: Parts = {"type": "Replace", "pattern": {"String": _SPACE}, "content"
 _PREFIXED: Parts = {"type": "Prepend", "prepend": _SPACE}
 _JOINED: Parts = {"type": "Fuse"}
 _NO_FIRST_SPACE: Parts = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
-_UNLIMITED = 2**53 - 1
+UNLIMITED = 2**53 - 1
+"""Characters of a word of model ``bert``: llama.cpp has no limit."""
 _LONGEST_JOINED = 1024
 """The most characters of a token joined from others; the work grows with their square. Published ones have some 50."""
 
@@ -100,14 +101,8 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
     unknown = tokens.id_of("unk", "a Unigram model")
     tokens.check_bytes()
     pieces, worst = _unigram_pieces(tokens)
-    steps: list[Parts] = []
-    if charsmap:
-        steps += rules_as_components(charsmap)
-    if merge_spaces:
-        steps += [_replace(r"\A +| +\z", ""), _replace(" +", _SPACE), _PREFIXED]
-    else:
-        # A text of spaces alone gets no prefix.
-        steps += [_replace(r"\A(?= *[^ ])", _SPACE), _ESCAPED] if space_prefix else [_ESCAPED]
+    steps = rules_as_components(charsmap) if charsmap else []
+    steps += unigram_spaces(space_prefix, merge_spaces)
     steps += never_found(pieces)
     words = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "never", "split": True}
     of_bytes = [{"type": "ByteFallback"}] if Kind.BYTE in tokens.kinds else []
@@ -121,6 +116,14 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
         normalizer=_sequence("normalizers", steps),
         pre_tokenizer=words if words_are_apart(pieces) else None,
     )
+
+
+def unigram_spaces(space_prefix: bool, merge_spaces: bool) -> list[Parts]:
+    """Normalizers of model ``t5`` for the spaces of a text."""
+    if merge_spaces:
+        return [_replace(r"\A +| +\z", ""), _replace(" +", _SPACE), _PREFIXED]
+    # A text of nothing but spaces gets no prefix.
+    return [_replace(r"\A(?= *[^ ])", _SPACE), _ESCAPED] if space_prefix else [_ESCAPED]
 
 
 def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
@@ -156,7 +159,7 @@ def wordpiece(tokens: Tokens, lowercase: bool, strip_accents: bool) -> Document:
         "type": "WordPiece",
         "unk_token": spelled[tokens.id_of("unk", "a WordPiece model")],
         "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": _UNLIMITED,
+        "max_input_chars_per_word": UNLIMITED,
         "vocab": vocab,
     }
     decoder = {"type": "WordPiece", "prefix": "##", "cleanup": True}
@@ -173,6 +176,13 @@ def _spelled(text: str, kind: int) -> str:
     if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
         return text
     return text[1:] if text.startswith(_SPACE) else "##" + text
+
+
+def unspelled(text: str, kind: int) -> str:
+    """How a GGUF file has a token of WordPiece."""
+    if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
+        return text
+    return text[2:] if text.startswith("##") else _SPACE + text
 
 
 def _pairs(merges: Sequence[str], vocab: dict[str, int]) -> list[tuple[str, str]]:

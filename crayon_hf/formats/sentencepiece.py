@@ -1,4 +1,4 @@
-"""SentencePiece's ``.model`` files to ``tokenizer.json``.
+"""SentencePiece's ``.model`` files to ``tokenizer.json``, and pieces to ``.model`` files.
 
 The ids are those of ``SentencePieceProcessor.encode(text)``: control pieces such as ``<s>`` are neither found in texts
 nor put around them. A model does not say whether they should be, so the result has no post-processor; the config names
@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from array import array
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -33,7 +33,7 @@ from crayon_hf.formats.pieces import (
     is_cut_by_much,
     is_marked,
 )
-from crayon_hf.formats.protobuf import Field, Message
+from crayon_hf.formats.protobuf import Field, Message, field_bytes
 
 _UNIGRAM = 1
 _MODELS = {_UNIGRAM: "unigram", 2: "bpe", 3: "word", 4: "char"}
@@ -132,6 +132,8 @@ _TRAINER = {
     43: ("pad_id", Message.integer),
     44: ("unk_surface", Message.text),
 }
+_UNKNOWN_ID, _NAMES = 40, range(45, 49)
+"""The id of the unknown piece, and the texts of four special pieces, which are not read."""
 _NORMALIZER = {
     2: ("charsmap", Message.bytes),
     3: ("add_dummy_prefix", Message.flag),
@@ -200,3 +202,23 @@ def _piece(message: Message) -> Piece:
         elif field.number == 3:
             kind = message.integer(field)
     return Piece(text, score, kind)
+
+
+def model_file(pieces: Sequence[Piece], model: str, options: PieceOptions) -> bytes:
+    """A ``.model`` with these pieces: `read_sentencepiece` reads the same pieces, type and options."""
+    parts = []
+    for text, score, kind in pieces:
+        known = b"" if kind == NORMAL else field_bytes(3, kind)
+        parts.append(field_bytes(1, field_bytes(1, text) + field_bytes(2, float(score)) + known))
+    says = options._asdict() | {"model_type": next(number for number, name in _MODELS.items() if name == model)}
+    # The library finds these pieces by their texts.
+    unknown = next((id for id, piece in enumerate(pieces) if piece.kind == UNKNOWN), -1)
+    named = {"unk": unknown, "bos": options.bos_id, "eos": options.eos_id, "pad": options.pad_id}
+    trainer = field_bytes(4, len(pieces)) + _written_fields(_TRAINER, says) + field_bytes(_UNKNOWN_ID, unknown)
+    for number, id in zip(_NAMES, named.values(), strict=True):
+        trainer += field_bytes(number, pieces[id].text) if id >= 0 else b""
+    return b"".join([*parts, field_bytes(2, trainer), field_bytes(3, _written_fields(_NORMALIZER, says))])
+
+
+def _written_fields(known: Mapping[int, Any], says: Mapping[str, Any]) -> bytes:
+    return b"".join(field_bytes(number, says[name]) for number, (name, _) in known.items())

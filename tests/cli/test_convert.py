@@ -12,7 +12,8 @@ import tokenizers
 
 from crayon_hf import Tokenizer, _core
 from crayon_hf.formats import convert
-from crayon_hf.formats.export import to_crayon_v2, to_tiktoken
+from crayon_hf.formats.export import to_crayon_v2, to_gguf, to_tiktoken
+from crayon_hf.tokenizer_json.parts import BPE, whole_document
 from crayon_hf.util.wording import joined
 from tests.cli.shell import failure, good
 from tests.support.command import call
@@ -110,6 +111,30 @@ def test_forms(run, here, gpt2_like):
         assert (here / "tokenizer.json").read_bytes() == expected
 
 
+def test_sentencepiece_and_gguf(run, here, gpt2_like, qwen_like):
+    for options in (["--to", "gguf"], ["-o", "gpt2_like.gguf"]):
+        out = good(run("convert", gpt2_like, *options))
+        assert out == "wrote gpt2_like.gguf: 2,000 tokens\nmodel: gpt2, pre-tokenizer: gpt-2\n"
+    assert (here / "gpt2_like.gguf").read_bytes() == to_gguf(convert(gpt2_like)).data
+    assert ids(run, "gpt2_like.gguf") == tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
+    assert "ByteLevel" in failure(run("convert", gpt2_like, "--to", "sentencepiece"))
+    assert "the normalizer NFC" in failure(run("convert", qwen_like, "--to", "gguf"))
+    assert "--inexact is for" in failure(run("convert", qwen_like, "--to", "tiktoken", "--inexact"))
+    assert os.listdir(here) == ["gpt2_like.gguf"]
+    out = good(run("convert", qwen_like, "-o", "q.gguf", "--inexact"))
+    assert "not exact: the normalizer NFC: " in out
+    assert "has another tokenizer" in failure(run("convert", qwen_like, "-o", "gpt2_like.gguf", "--inexact"))
+    good(run("convert", qwen_like, "-o", "gpt2_like.gguf", "--inexact", "--overwrite"))
+
+    merges = [["a", "b"]]
+    model = {**BPE, "unk_token": "<unk>", "fuse_unk": True, "merges": merges}
+    model |= {"vocab": {"<unk>": 0, "a": 1, "b": 2, "\u2581": 3, "ab": 4}}
+    escaped = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+    (here / "t.json").write_text(json.dumps(whole_document(model, normalizer=escaped)))
+    assert good(run("convert", "t.json", "-o", "t.model")) == "wrote t.model: 5 tokens\n"
+    assert good(run("encode", "ab a", "-t", "t.model")).split() == ["4", "3", "1"]
+
+
 def test_names_of_outputs(run, here, gpt2_like):
     out = good(run("convert", gpt2_like, "-o", "x.dat"))
     assert out == "wrote x.dat and x.json: 2,000 tokens\n"
@@ -118,7 +143,8 @@ def test_names_of_outputs(run, here, gpt2_like):
     assert ".dat" in failure(run("convert", gpt2_like, "-o", "x.bin"))
     assert str(here / "no") in failure(run("convert", gpt2_like, "-o", here / "no" / "x.dat"))
     assert "must end in .dat" in failure(run("convert", gpt2_like, "--to", "v2", "-o", "x.json"))
-    assert "gguf" in failure(run("convert", gpt2_like, "--to", "gguf"), 2)
+    assert "must end in .gguf" in failure(run("convert", gpt2_like, "--to", "gguf", "-o", "x.model"))
+    assert "onnx" in failure(run("convert", gpt2_like, "--to", "onnx"), 2)
 
 
 def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
