@@ -134,6 +134,10 @@ def _byte_level(document: Document, exactness: Exactness) -> Keys:
     texts = texts_by_id(document, _FILL)
     kinds = dict.fromkeys(vocab, NORMAL) | added_kinds(document)
     pairs = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
+    if odd := next((pair for pair in pairs if pair.count(" ") != 1), None):
+        raise UnsupportedError(f"the merge {odd!r}: a GGUF file has one space in it, between the two tokens")
+    if len(set(pairs)) < len(pairs):
+        raise UnsupportedError("a merge that is listed twice: tokenizers takes the last one, llama.cpp the first")
     pre = _name_of_pattern(document, [text for text in vocab if text not in added])
     return {"pre": pre, **_listed(texts, [kinds.get(text, UNUSED) for text in texts]), "merges": pairs}
 

@@ -206,6 +206,8 @@ REFUSED = {
     "dropout": (over_bytes(more={"dropout": 0.1}), "dropout"),
     "unk_token": (over_bytes(more={"vocab": {"a": 0, "b": 1}, "unk_token": "a"}), "unk_token"),
     "two tokens": (over_bytes(added_tokens=[X], post_processor=around(2, 0)), "2 tokens before a text"),
+    "twice": (over_bytes([("a", "b"), ("b", "c"), ("a", "b")]), "listed twice"),
+    "spaced": (over_bytes([("a ", "b")], {"vocab": {"a ": 0, "b": 1, "a b": 2}}), "one space in it"),
     "lstrip": (over_bytes(added_tokens=[{**X, "rstrip": True}]), "'<x>' has rstrip"),
     "single_word": (over_bytes(added_tokens=[{**X, "single_word": True}]), "single_word"),
     "overlap": (
