@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
-from crayon_hf.formats.export_gguf import to_gguf
 from crayon_hf.formats.export_parts import (
     Opened,
     added_tokens,
@@ -22,10 +21,14 @@ from crayon_hf.formats.export_parts import (
     pre_tokenizers,
     refuse_options,
 )
-from crayon_hf.formats.export_sentencepiece import to_sentencepiece
 from crayon_hf.formats.repository import as_the_library_writes
 from crayon_hf.tokenizer_json.document import ids_of
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from crayon_hf.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from crayon_hf.formats.export_gguf import to_gguf
+    from crayon_hf.formats.export_sentencepiece import to_sentencepiece
 
 __all__ = [
     "CrayonV2",
@@ -37,6 +40,8 @@ __all__ = [
     "to_tiktoken",
     "to_tokenizer_json",
 ]
+
+__getattr__ = lazy(__name__, {name: f"crayon_hf.formats.export_{name[3:]}" for name in ("to_gguf", "to_sentencepiece")})
 
 _BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 
