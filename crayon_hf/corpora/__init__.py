@@ -1,6 +1,6 @@
 """Corpora: from files of text to files of token ids.
 
-`find_inputs` says which files there are, `read_documents` reads one of them as batches of documents.
+`find_inputs` lists the input files. `read_documents` reads one of them as batches of documents.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a caller gives to say which tokenizer, which end of text and which columns: the same for every library."""
+"""Arguments that the functions for all libraries share: the tokenizer, the end of text, columns and paths."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 
 def opened(tokenizer: Any) -> Any:
-    """What a name or a path means; anything else as it is."""
+    """The tokenizer of a name or path; other values unchanged."""
     return open_tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
 
 
 def end_of_text(given: Any, tokenizer: Tokenizer, append_eos: bool, eos: str | None) -> tuple[int, ...]:
-    """The ids that each text gets at its end: that of `eos`, or of what `given`, its name or its files call so.
+    """The ids to append to each text, those of `eos` or of the tokenizer's own end of text.
 
-    `tokenizer` is what `given` comes to. JobError when it is not clear which token that is.
+    `given` is the caller's argument (its attributes, name or files may tell the token), `tokenizer` the open tokenizer.
+
+    Raises:
+        JobError: The end-of-text token is not known.
     """
     if not append_eos and eos is None:
         return ()
@@ -31,15 +34,15 @@ def end_of_text(given: Any, tokenizer: Tokenizer, append_eos: bool, eos: str | N
 
 
 def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
-    """CorpusError unless each of `wanted` is the name of one column."""
+    """Raise CorpusError unless each of `wanted` names exactly one column."""
     for name in wanted:
         if (count := list(names).count(name)) != 1:
             there = "more than one column" if count else "no column"
-            raise CorpusError(f"there is {there} {name!r}: the columns are {', '.join(names) or 'none'}")
+            raise CorpusError(f"{there} named {name!r}: the columns are {', '.join(names) or 'none'}")
 
 
 def absolute(one: Any) -> Any:
-    """A path as other processes find it, too."""
+    """A path as an absolute one, for other processes."""
     if isinstance(one, InputFile):
         return one._replace(address=absolute(one.address))
     if isinstance(one, (str, os.PathLike)) and is_local(address := os.fsdecode(one)) and "://" not in address:
@@ -48,7 +51,7 @@ def absolute(one: Any) -> Any:
 
 
 def all_absolute(inputs: Any) -> Any:
-    """The same of inputs, or of each source of a mixture."""
+    """The same for inputs, or for each source of a mixture."""
     if isinstance(inputs, Mapping):
         return {
             name: {**source, "inputs": all_absolute(source["inputs"])}

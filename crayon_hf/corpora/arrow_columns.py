@@ -1,7 +1,7 @@
-"""A column of texts to a column of ids: Arrow's buffers in and out, no Python object for a text or a token.
+"""Tokenize a column of texts into a column of ids, from Arrow buffers to Arrow buffers without Python objects.
 
 Needs ``pyarrow``, a part of the extra ``corpora``. The layouts are those of Arrow's specification ("Physical Memory
-Layout"): offsets into one buffer of bytes, a bitmap of what is not null.
+Layout"): offsets into one buffer of bytes, and a bitmap of valid rows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer
 
 MOST_IDS = (1 << 31) - 1
-"""How many ids an array of ``list<int32>`` holds: its offsets are 32 bits wide."""
+"""The most ids in an array of ``list<int32>``, whose offsets are 32 bits wide."""
 
 _SMALL, _JOINED = 1 << 20, 1 << 25
-"""Chunks smaller than the one are put together to at most the other, in bytes: a dataset whose rows were selected has
-a chunk for each row."""
+"""Chunks under `_SMALL` bytes are joined, up to `_JOINED` bytes. Selected rows of a dataset have a chunk each."""
 
 
 def tokenize_column(
@@ -41,18 +40,25 @@ def tokenize_column(
     threads: int = 0,
     name: str | None = None,
 ) -> pa.Array | pa.ChunkedArray:
-    """The ids of every text of an Arrow column, ``list<int32>``, as `Tokenizer.encode_ragged` gives them.
+    """Tokenize every text of an Arrow column, with the ids of `Tokenizer.encode_ragged`.
 
-    `column` is an array or a chunked array of string, large_string, string_view, or a dictionary of these; of its
-    buffers nothing is copied (but of views, and of chunks under 1 MiB). A null stays null. `tokenizer` is a `Tokenizer`
-    or a tokenizer of ``transformers`` from this package. `suffix` are ids that each text gets at its end; with
-    ``suffix_empty=False`` a text without tokens gets none. `threads` 0 means one for each core.
+    Args:
+        tokenizer: A `Tokenizer`, or one of this package's ``transformers`` classes.
+        column: An array or chunked array of string, large_string, string_view, or a dictionary of these. A null stays
+            null. Buffers are not copied, except those of views and of chunks under 1 MiB.
+        add_special_tokens: Add the special tokens that the tokenizer puts around a text.
+        suffix: Ids to append to each text.
+        suffix_empty: Whether texts without tokens get `suffix`, too.
+        threads: Encoding threads; 0 uses all cores.
+        name: The name of the column in errors.
 
-    An array gives an array, of ``large_list<int32>`` where there are more than 2^31 - 1 ids. A chunked array gives a
-    chunked array, always of ``list<int32>``: what does not fit one chunk becomes several.
+    Returns:
+        For an array, an array of ``list<int32>``, or of ``large_list<int32>`` above 2^31 - 1 ids. For a chunked array,
+        a chunked array of ``list<int32>``, with chunks split where they exceed that number.
 
-    CorpusError for a column of another type or a damaged one, InvalidUtf8Error for what is no UTF-8; it names the row.
-    `name` is what errors call the column.
+    Raises:
+        CorpusError: The column has another type or is damaged.
+        InvalidUtf8Error: A text is not UTF-8; the message names the row.
 
     docs/corpora.md has examples.
     """
@@ -78,7 +84,7 @@ def tokenize_column(
 
 @contextlib.contextmanager
 def _about(name: str | None) -> Iterator[None]:
-    """Put the column before what is wrong with it."""
+    """Name the column in errors about it."""
     try:
         yield
     except (CorpusError, InvalidUtf8Error) as error:
@@ -86,9 +92,11 @@ def _about(name: str | None) -> Iterator[None]:
 
 
 def tokenizer_of(tokenizer: Any) -> Tokenizer:
-    """The `Tokenizer` of one of this package's tokenizers: itself, or that of a tokenizer of ``transformers``.
+    """The `Tokenizer` of one of this package's tokenizers: itself, or that of a ``transformers`` class.
 
-    TypeError for anything else, UnsupportedError for a class of ``transformers`` that encodes in ways of its own.
+    Raises:
+        TypeError: `tokenizer` is something else.
+        UnsupportedError: A ``transformers`` class overrides encoding.
     """
     from crayon_hf.tokenizer import Tokenizer
 
@@ -103,22 +111,22 @@ def tokenizer_of(tokenizer: Any) -> Tokenizer:
 
 
 class _Encoder:
-    """A tokenizer with its options, for spans of which some are null."""
+    """A tokenizer with its options, for spans that may be null."""
 
     def __init__(
         self, tokenizer: Any, add_special_tokens: bool, suffix: tuple[int, ...], suffix_empty: bool, threads: int
     ) -> None:
         inner = tokenizer_of(tokenizer)
-        special_as_text = getattr(tokenizer, "split_special_tokens", None)  # of transformers: decided at each call
+        special_as_text = getattr(tokenizer, "split_special_tokens", None)  # an attribute of transformers' classes
         if special_as_text is not None and special_as_text != inner.encode_special_tokens:
             inner = inner._as_it_is()
             inner.encode_special_tokens = bool(special_as_text)
         self._encoder = DocumentEncoder(inner, np.dtype(np.int32), suffix, suffix_empty, add_special_tokens, threads)
 
     def __call__(self, spans: ArrowSpans, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """The ids and the row splits; a null row has no ids. `first_row` is what an error counts from."""
+        """Encode spans to (ids, row_splits). A null row has no ids. Errors count rows from `first_row`."""
         data, begins, ends, valid = spans
-        if valid is not None:  # what lies under a null may be anything
+        if valid is not None:  # the spans of null rows are undefined
             begins, ends = begins[valid], ends[valid]
         try:
             ids, splits = self._encoder.encode(data, begins, ends)
@@ -133,7 +141,7 @@ class _Encoder:
 
 
 def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
-    """The chunks, small ones put together: a chunk costs the start of some threads. Views are taken as they are."""
+    """The chunks, small ones joined, because each call starts threads. Views are not joined."""
     import pyarrow as pa
 
     plain = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
@@ -159,7 +167,7 @@ def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
 def _lists(
     ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None, large: bool
 ) -> pa.Array:
-    """An array over the very memory of `ids`. The first of `splits` is 0."""
+    """An array that shares the memory of `ids`. The first of `splits` is 0."""
     import pyarrow as pa
 
     kind = pa.large_list(pa.int32()) if large else pa.list_(pa.int32())
@@ -172,13 +180,13 @@ def _lists(
 def _cut(
     ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None
 ) -> Iterator[pa.Array]:
-    """Arrays that hold at most `MOST_IDS` ids each."""
+    """Split rows into arrays of at most `MOST_IDS` ids each."""
     begin = 0
     while begin < len(splits) - 1:
         end = int(np.searchsorted(splits, splits[begin] + MOST_IDS, "right")) - 1
         if end == begin:
             count = splits[begin + 1] - splits[begin]
-            raise CorpusError(f"has a text of {count} tokens: a list has at most {MOST_IDS}")
+            raise CorpusError(f"has a text of {count} tokens: the limit of a list is {MOST_IDS}")
         part = splits[begin : end + 1]
         yield _lists(ids[part[0] : part[-1]], part - part[0], None if valid is None else valid[begin:end], large=False)
         begin = end

@@ -1,4 +1,4 @@
-"""One more column in a batch of an engine that works with Arrow: what Ray's actors and Spark's workers do."""
+"""Add a column of ids to an Arrow batch, for Ray's actors and Spark's workers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """Which column is tokenized, and how."""
+    """The column to tokenize, and the options."""
 
     text: str = "text"
     ids: str = "input_ids"
-    """The column that is added, or replaced."""
+    """The column to add or replace."""
     add_special_tokens: bool = True
     suffix: tuple[int, ...] = ()
-    """Ids that each text gets at its end."""
+    """Ids to append to each text."""
 
 
 def packed(
@@ -37,14 +37,14 @@ def packed(
     eos: str | None,
     suffix: Sequence[int],
 ) -> tuple[distribute.Label, distribute.Parcel, Column]:
-    """What a worker needs for `with_ids`, of the arguments that a user gives: the tokenizer, packed, and the column."""
+    """Pack the arguments that a user gives for `with_ids` in a worker: the tokenizer and the column."""
     inner = tokenizer_of(opened(tokenizer))
     suffix = (*suffix, *end_of_text(tokenizer, inner, append_eos, eos))
     return *distribute.pack(inner), Column(column, output, add_special_tokens, suffix)
 
 
 def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -> Batch:
-    """The batch with the ids of its texts, ``list<int32>``. CorpusError when there is no such column of texts."""
+    """The batch with a column of ids, ``list<int32>``. Raises CorpusError if the column is missing or has no texts."""
     import pyarrow as pa
 
     names = list(batch.schema.names)
@@ -58,7 +58,7 @@ def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -
         name=column.text,
     )
     field = pa.field(column.ids, ids.type)
-    columns, schema = list(batch.columns), batch.schema  # of the other columns all stays: nullability, metadata
+    columns, schema = list(batch.columns), batch.schema  # keeps nullability and metadata of the other columns
     if column.ids in names:
         check_columns(names, [column.ids])
         place = names.index(column.ids)

@@ -1,8 +1,7 @@
-"""Hugging Face ``datasets``: a column of texts to a column of ids by `Dataset.map`, over Arrow from end to end.
+"""Hugging Face ``datasets``: tokenize a column of texts into a column of ids with `Dataset.map`, in Arrow throughout.
 
-Needs ``datasets``. A dataset's fingerprint, by which `map` finds its cache files again, is made of what the ids depend
-on: the vocabulary, the options and the column. Where the tokenizer's files are, and what was done with it before, is no
-part of it.
+Needs ``datasets``. `map` finds its cache files by a dataset's fingerprint. Ours depends on the vocabulary, the options
+and the column, not on the paths of the tokenizer's files or on earlier calls.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MOST_ROWS = 10_000
 _SAMPLE = 128
 _MASK = "attention_mask"
 _NEUTRAL = ("load_from_cache_file", "keep_in_memory", "cache_file_name", "writer_batch_size", "suffix_template", "desc")
-"""The options of `map` on which no row of the result depends. The fingerprint has no other, so no other is taken."""
+"""The options of `map` that change no row. Others are refused, because the fingerprint does not include them."""
 
 
 def tokenize_dataset(
@@ -50,21 +49,32 @@ def tokenize_dataset(
     threads: int = 0,
     **options: Any,
 ) -> Any:
-    """The ids of a column of a dataset: a dataset of the same kind with `output`, lists of int32.
+    """Tokenize a column of a dataset.
 
-    `dataset` is a `Dataset`, a `DatasetDict`, an `IterableDataset` or an `IterableDatasetDict`; one with a transform
-    (`with_transform`) is refused. A null stays null; rows of Python in an iterable dataset, as a generator's, may have
-    none: `datasets` makes no table of them. `attention_mask` adds a column of that name, lists of ones (int8).
-    Of the other columns `keep_columns` stay.
+    Args:
+        dataset: A `Dataset`, `DatasetDict`, `IterableDataset` or `IterableDatasetDict` without a transform
+            (`with_transform`).
+        tokenizer: As for `BatchTokenizer`; so are `add_special_tokens`, `append_eos` and `eos`.
+        column: The column of texts. A null stays null. In an iterable dataset of Python rows, such as a generator's,
+            nulls fail, because `datasets` cannot make a table of them.
+        output: The column of ids, lists of int32.
+        attention_mask: Add a column of that name, lists of ones (int8).
+        keep_columns: The columns to keep; the others are dropped.
+        batch_size: Rows in a batch. By default about 16 MiB of text, at most 10,000 rows; 1,000 rows for an iterable
+            dataset.
+        num_proc: Processes, each with its share of the cores unless `threads` is given.
+        threads: Encoding threads of each process; 0 uses all cores.
+        **options: Options of `Dataset.map` that change no row: ``load_from_cache_file``, ``keep_in_memory``,
+            ``cache_file_name``, ``writer_batch_size``, ``suffix_template``, ``desc``.
 
-    `tokenizer`, `add_special_tokens`, `append_eos` and `eos` are those of `BatchTokenizer`. `batch_size` is in rows; by
-    default as many as have about 16 MiB of text, at most 10,000 (of an iterable dataset 1,000). All cores work in one
-    process; with `num_proc` each process has its share of them, unless `threads` says how many. `options` are those of
-    `Dataset.map` that change no row: ``load_from_cache_file``, ``keep_in_memory``, ``cache_file_name``,
-    ``writer_batch_size``, ``suffix_template``, ``desc``; TypeError for any other.
+    Returns:
+        A dataset of the same kind with `output` and `keep_columns`.
 
-    CorpusError when there is no such column of texts, InvalidUtf8Error for a damaged one, ValueError for a dataset with
-    a transform and for two columns of one name.
+    Raises:
+        CorpusError: The column is missing or has no texts.
+        InvalidUtf8Error: A text is damaged.
+        TypeError: Another type of `dataset`, or another option of `map`.
+        ValueError: The dataset has a transform, or two columns of the result would share a name.
 
     docs/corpora.md has examples.
     """
@@ -75,16 +85,16 @@ def tokenize_dataset(
     elif isinstance(dataset, (datasets.DatasetDict, datasets.IterableDatasetDict)):
         splits = dict(dataset)
     else:
-        raise TypeError(f"dataset is {type(dataset).__name__}, expected one of the library `datasets`")
+        raise TypeError(f"dataset is {type(dataset).__name__}, expected a dataset of the library `datasets`")
     is_iterable = isinstance(dataset, (datasets.IterableDataset, datasets.IterableDatasetDict))
     neutral = () if is_iterable else _NEUTRAL
     if unknown := sorted(options.keys() - set(neutral)):
-        there = f"of those of map it has {', '.join(neutral)}" if neutral else "an iterable dataset takes none of map's"
+        there = f"map's options here are {', '.join(neutral)}" if neutral else "an iterable dataset takes none of map's"
         raise TypeError(f"tokenize_dataset has no option {', '.join(unknown)}: {there}")
     if num_proc and is_iterable:
-        raise ValueError("num_proc is for datasets that are not iterable")
+        raise ValueError("num_proc is not supported for iterable datasets")
     if "cache_file_name" in options and isinstance(dataset, datasets.DatasetDict):
-        raise ValueError("cache_file_name is for one dataset, and this is a DatasetDict")
+        raise ValueError("cache_file_name is for one dataset, not for a DatasetDict")
     if num_proc and not threads:
         threads = max(1, _core.usable_cores() // num_proc)
     function = BatchTokenizer(
@@ -117,12 +127,12 @@ class _How(NamedTuple):
 
 
 class BatchTokenizer:
-    """What `Dataset.map` calls with each batch of a dataset in Arrow format; it gives a table of ids.
+    """The function to pass to `Dataset.map` of a dataset in Arrow format. It returns a table of ids for each batch.
 
     >>> dataset.with_format("arrow").map(BatchTokenizer(tokenizer), batched=True)  # doctest: +SKIP
 
-    It keeps the tokenizer as it is now, whatever is done with it later. A pickle of it has less than a
-    kilobyte: where the cartridge is, and its digest; a worker maps it.
+    It keeps a copy of the tokenizer, so later changes to the original have no effect. Its pickle is under a kilobyte:
+    the path and digest of the cartridge, which workers map.
     """
 
     def __init__(
@@ -138,10 +148,22 @@ class BatchTokenizer:
         keep_columns: Sequence[str] = (),
         threads: int = 0,
     ) -> None:
-        """`tokenizer` is a `Tokenizer`, one of ``transformers`` from this package, or a name or path of one.
+        """Prepare a tokenizer for batches.
 
-        `append_eos` adds the end of text to each text: `eos`, or what the tokenizer calls so (JobError when that is not
-        clear). `threads` 0 means one for each core. ValueError when two columns of the result would have one name.
+        Args:
+            tokenizer: A `Tokenizer`, one of this package's ``transformers`` classes, a profile's name or a path.
+            column: The column of texts.
+            output: The column of ids.
+            attention_mask: Add a column of that name, lists of ones.
+            add_special_tokens: Add the special tokens that the tokenizer puts around a text.
+            append_eos: Add the end-of-text token to each text.
+            eos: That token; by default the tokenizer's.
+            keep_columns: The columns of a batch to keep.
+            threads: Encoding threads; 0 uses all cores.
+
+        Raises:
+            JobError: `append_eos` is set, and the tokenizer's end-of-text token is not known.
+            ValueError: Two columns of the result would have the same name.
         """
         if isinstance(keep_columns, str):
             raise TypeError(f"keep_columns is the str {keep_columns!r}, expected a sequence of names")
@@ -157,11 +179,11 @@ class BatchTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """What all that the result of a batch depends on comes to, the same in every process."""
+        """A string of all that the ids of a batch depend on, equal in every process."""
         return f"{type(self).__name__}/1 {job_tokenizer(self._tokenizer).digest} {tuple(self._how)}"
 
     def features(self, of: datasets.Features | None) -> datasets.Features | None:
-        """The features of the result; None where those of the columns that are kept are not known."""
+        """The features of the result, or None if the features of the kept columns are not known."""
         import datasets
         import pyarrow as pa
 
@@ -174,7 +196,7 @@ class BatchTokenizer:
         return datasets.Features({**kept, **datasets.Features.from_arrow_schema(pa.schema(made))})
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        """A table of the columns that are kept, the ids and, if it is wanted, the attention mask."""
+        """Return a table of the kept columns, the ids and, if asked for, the attention mask."""
         import pyarrow as pa
 
         if not isinstance(batch, pa.Table):
@@ -201,7 +223,7 @@ class BatchTokenizer:
         if self._label is None:
             label, parcel = distribute.pack(self._tokenizer)
             try:
-                distribute.unpack(label, lambda: parcel)  # puts it into the cache when it is in memory alone
+                distribute.unpack(label, lambda: parcel)  # saves a cartridge that is only in memory to the cache
             except OSError:
                 return _reopened, (self._tokenizer, self._how, self._threads)
             self._label = label
@@ -218,11 +240,11 @@ def _reopened(tokenizer: Tokenizer | distribute.Label, how: tuple[Any, ...], thr
 
 
 def _gone() -> distribute.Parcel:
-    raise CartridgeError("the cartridge of a pickled BatchTokenizer is not where it was, nor in the cache")
+    raise CartridgeError("the cartridge of a pickled BatchTokenizer was not found: pickle it again")
 
 
 def _frozen(tokenizer: Any) -> Tokenizer:
-    """A tokenizer of its own, without what calls leave behind in one of ``transformers``."""
+    """A copy without the truncation, padding and other settings that calls leave behind in a ``transformers`` class."""
     inner = tokenizer_of(tokenizer)
     twin = inner._as_it_is()
     twin.no_truncation()
@@ -232,7 +254,7 @@ def _frozen(tokenizer: Any) -> Tokenizer:
 
 
 def _ones_like(ids: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists of ones, as long as those of `ids`; they share its offsets and its nulls."""
+    """Lists of ones with the lengths of `ids`, sharing its offsets and nulls."""
     import pyarrow as pa
 
     kind = pa.list_(pa.int8())
@@ -254,13 +276,13 @@ def _map(dataset: Any, function: BatchTokenizer, batch_size: int | None, options
 
     check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns))
     how = dataset.format
-    if how["type"] == "custom":  # `map` would go over the rows as they are stored
+    if how["type"] == "custom":  # `map` would read the stored rows instead
         raise ValueError(
-            "the dataset has a transform (with_transform), which the stored texts have not gone through: "
-            "apply it with dataset.map, or take it away with dataset.with_format(None)"
+            "the dataset has a transform (with_transform), which was not applied to the stored texts: "
+            "apply it with dataset.map, or remove it with dataset.with_format(None)"
         )
     features = function.features(dataset.features)
-    if not len(dataset):  # `map` leaves such a dataset as it is
+    if not len(dataset):  # `map` returns an empty dataset unchanged
         function(dataset.with_format("arrow")[:0])
         assert features is not None
         empty = datasets.Dataset.from_dict({name: [] for name in features}, features=features, split=dataset.split)
@@ -294,9 +316,9 @@ def _map_iterable(dataset: Any, function: BatchTokenizer, batch_size: int | None
 
 
 def _register() -> None:
-    """Have a `BatchTokenizer` that somebody gives to `map` himself hashed by its fingerprint, not by its pickle.
+    """Make `datasets` hash a `BatchTokenizer` passed to `map` by its fingerprint.
 
-    Without it the hash has the path of the cartridge in it.
+    Its default, the pickle, includes the path of the cartridge.
     """
     with contextlib.suppress(ImportError):
         fingerprints.hash_by(BatchTokenizer, lambda function: (function.fingerprint,))

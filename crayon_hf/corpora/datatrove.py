@@ -1,8 +1,8 @@
-"""Steps for datatrove's pipelines: its tokenizers' own files from native encoding, and whole files at full speed.
+"""Steps for datatrove's pipelines: its tokenizer steps with native encoding, and a step that tokenizes whole files.
 
-`CrayonDocumentTokenizer` and `CrayonMegatronDocumentTokenizer` take the place of datatrove's steps of those names in a
-pipeline: the documents come from the step before them. `TokenizeShards` begins a pipeline and is all of it: it hands
-files to `tokenize_shard`, and no document becomes an object of Python.
+`CrayonDocumentTokenizer` and `CrayonMegatronDocumentTokenizer` replace datatrove's steps of those names, and write the
+same files. `TokenizeShards` is a pipeline of its own: it passes files to `tokenize_shard`, without Python objects for
+documents.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 class _Native:
-    """What the two steps have in common: the tokenizer, and documents in batches that it encodes.
+    """The tokenizer and the encoding of batches, which both steps share.
 
-    The tokenizer is opened in the process that uses it: what is pickled for another one is its name.
+    Each process opens the tokenizer itself: pickles have only its name.
     """
 
     tokenizer_name_or_path: str
@@ -54,7 +54,8 @@ class _Native:
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, with the post-processor that datatrove gives it.
 
-        ValueError when no name was given, or when the vocabulary has no such `eos_token`.
+        Raises:
+            ValueError: The name is empty, or the vocabulary lacks `eos_token`.
         """
         from crayon_hf.processors import TemplateProcessing
 
@@ -77,11 +78,11 @@ class _Native:
 
     @property
     def _cuts_or_pads(self) -> bool:
-        """True when the ids are not those of the whole text alone, which only encodings are."""
+        """Whether the tokenizer truncates or pads, which only `Encoding`s support."""
         return self.tokenizer.truncation is not None or self.tokenizer.padding is not None
 
     def _encoded(self, data: DocumentsPipeline) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
-        """The tokens of each batch, as they are stored, and where in them each document ends (in tokens)."""
+        """Yield the stored bytes of each batch's tokens, and the end of each document in tokens."""
         dtype = np.dtype("<u2" if self.token_size == 2 else "<u4")
         threads = _threads()
         for batch in batched(data, self.batch_size):
@@ -89,13 +90,13 @@ class _Native:
                 texts = [document.text for document in batch]
                 if any(
                     isinstance(text, bytes) for text in texts
-                ):  # which `encode_ragged` takes, and datatrove does not
+                ):  # `encode_ragged` would accept bytes, unlike datatrove
                     raise TypeError("the text of a document is bytes, expected str")
                 ids, splits = self.tokenizer.encode_ragged(texts, threads=threads)
                 if dtype.itemsize == 2 and len(ids) and int(ids.max()) > np.iinfo(dtype).max:
                     raise VocabularyError(
                         f"{self.tokenizer_name_or_path}: id {int(ids.max())} does not fit in the two bytes that "
-                        f"datatrove takes for a vocabulary of {self.tokenizer.get_vocab_size()} tokens"
+                        f"datatrove uses for a vocabulary of {self.tokenizer.get_vocab_size()} tokens"
                     )
                 yield ids.astype(dtype, copy=False).tobytes(), splits[1:]
                 update = self.stats["tokens"].update  # type: ignore[attr-defined]
@@ -104,11 +105,11 @@ class _Native:
 
 
 class CrayonDocumentTokenizer(_Native, DocumentTokenizer):  # type: ignore[misc]
-    """datatrove's ``DocumentTokenizer``: the same arguments, the same files to the byte, native encoding.
+    """datatrove's ``DocumentTokenizer`` with native encoding. It takes the same arguments and writes the same bytes.
 
-    `tokenizer_name_or_path` is also a profile, a cartridge or any other file that `Tokenizer.from_file` opens. With
-    `save_loss_metadata`, and with a tokenizer that truncates or pads, datatrove goes over the encodings one by one, so
-    that only the encoding itself is faster.
+    `tokenizer_name_or_path` may also be a profile, a cartridge or any other file that `Tokenizer.from_file` opens. With
+    `save_loss_metadata`, or a tokenizer that truncates or pads, datatrove processes the encodings one by one. Then only
+    the encoding itself is faster.
 
     docs/clusters.md has examples.
     """
@@ -116,7 +117,7 @@ class CrayonDocumentTokenizer(_Native, DocumentTokenizer):  # type: ignore[misc]
     name = "🖍️ Crayon writer"
 
     def write_unshuffled(self, data: DocumentsPipeline, filename: str) -> TokenizedFile:
-        """Write the documents in their order to `filename`, in the folder from which they are shuffled, if at all."""
+        """Write the documents in order to `filename`, in the folder from which they are shuffled, if at all."""
         if self.save_loss_metadata or self._cuts_or_pads:
             return super().write_unshuffled(data, filename)
         shuffles = self.shuffle_documents or self.shuffle_chunk_size
@@ -136,7 +137,8 @@ class CrayonDocumentTokenizer(_Native, DocumentTokenizer):  # type: ignore[misc]
 
 
 class CrayonMegatronDocumentTokenizer(_Native, MegatronDocumentTokenizer):  # type: ignore[misc]
-    """datatrove's ``MegatronDocumentTokenizer``: the same arguments, the same files to the byte, native encoding.
+    """datatrove's ``MegatronDocumentTokenizer`` with native encoding. It takes the same arguments and writes the same
+    bytes.
 
     docs/clusters.md has examples.
     """
@@ -144,7 +146,7 @@ class CrayonMegatronDocumentTokenizer(_Native, MegatronDocumentTokenizer):  # ty
     name = "🖍️ Crayon writer"
 
     def write_tokens(self, data: DocumentsPipeline, filename: str) -> MegatronTokenizedFile:
-        """Write the documents in their order to `filename`.bin and .idx."""
+        """Write the documents in order to `filename`.bin and .idx."""
         if self._cuts_or_pads:
             return super().write_tokens(data, filename)
         file = MegatronTokenizedFile(
@@ -159,12 +161,11 @@ class CrayonMegatronDocumentTokenizer(_Native, MegatronDocumentTokenizer):  # ty
 
 
 class TokenizeShards(PipelineStep):  # type: ignore[misc]
-    """Whole files to token files, as `tokenize_shard` makes them: nothing comes from the step before this one.
+    """Tokenizes whole files with `tokenize_shard`. It must be the first step.
 
-    Each task takes every ``world_size``-th file of the input, in the order of their names, and writes one output of
-    its rank: ``00003.ds``, with `save_filename` ``NAME_00003.ds``. A task that was killed keeps its finished shards
-    when it is run again, and ends as if it never had been; one that is run again with other inputs or settings, or
-    with another number of tasks, is refused.
+    A task takes every ``world_size``-th input file, in the order of their names, and writes the output of its rank:
+    ``00003.ds``, or ``NAME_00003.ds`` with `save_filename`. A killed task keeps its finished shards and resumes when it
+    is run again. It refuses to resume with other inputs, settings or another number of tasks.
 
     docs/clusters.md has examples.
     """
@@ -184,23 +185,23 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
         save_filename: str | None = None,
         **settings: Any,
     ) -> None:
-        """Choose the files and say what becomes of them.
+        """Choose the files and the settings.
 
         Args:
-            input_folder: Where the files are; `glob_pattern` and `recursive` say which, as in datatrove's readers.
-                Without a pattern those whose endings `find_inputs` knows (with ``input_format``: all) and that are not
-                hidden.
-            output_folder: A directory that all machines have in common, or an address of fsspec.
-            tokenizer_name_or_path: As `tokenize_shard` takes it.
+            input_folder: The folder of the files. `glob_pattern` and `recursive` select them as in datatrove's
+                readers. Without a pattern, files with suffixes that `find_inputs` knows (with ``input_format``: all)
+                that are not hidden.
+            output_folder: A directory that all machines share, or an fsspec address.
+            tokenizer_name_or_path: As for `tokenize_shard`.
             format: One of ``crayon_hf.corpora.formats.FORMATS``.
-            save_filename: What the names of the files begin with.
-            settings: The other arguments of `tokenize_shard`: ``column``, ``append_eos``, ``shuffle``, ... Without
-                ``threads`` there are as many as the executor gives a task CPUs.
+            save_filename: The start of the file names.
+            settings: The other arguments of `tokenize_shard`: ``column``, ``append_eos``, ``shuffle``, ...
+                ``threads`` is by default the number of CPUs that the executor gives a task.
 
         Raises:
             TypeError: `tokenize_shard` has no such argument.
-            ValueError: There is no such format, or a file system was made with options that its addresses do not tell
-                another process.
+            ValueError: `format` is unknown, or a file system has options that its addresses cannot pass to another
+                process.
         """
         super().__init__()
         if format not in FORMATS:
@@ -221,16 +222,16 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
         self.settings = settings
 
     def run(self, data: DocumentsPipeline = None, rank: int = 0, world_size: int = 1) -> DocumentsPipeline:
-        """Tokenize the files of one task. `data` goes on to the next step, untouched."""
+        """Tokenize the files of one task. `data` passes to the next step unchanged."""
         all_files = self.input_folder.list_files(recursive=self.recursive, glob_pattern=self.glob_pattern)
         if not self.glob_pattern:
             all_files = [name for name in all_files if self._is_input(name)]
         if not all_files:
-            which = f"that fit {self.glob_pattern!r}" if self.glob_pattern else "with a known ending"
+            which = f"that match {self.glob_pattern!r}" if self.glob_pattern else "with a known ending"
             raise CorpusError(f"no files in {self.input_folder.path}, or none {which}")
         files = all_files[rank::world_size]
         if not files:
-            logger.info(f"There are fewer files than tasks, and none for {rank=}.")
+            logger.info(f"Fewer files than tasks: nothing to do for {rank=}.")
             return data
         name = f"{rank:05d}" if self.save_filename is None else f"{self.save_filename}_{rank:05d}"
         with self.track_time(unit="task"):
@@ -257,27 +258,27 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
 
 
 _OTHER_SETTINGS = {"batch_bytes", "threads", "overwrite", "progress"}
-"""Of `tokenize_shard`, which do not decide the bytes."""
+"""Arguments of `tokenize_shard` on which the bytes do not depend."""
 
 
 def _open(name: str) -> Tokenizer:
-    """What datatrove takes, which is a file or a repository on the Hub, and what this package calls a tokenizer."""
+    """Open a tokenizer by datatrove's names, a file or a repository on the Hub, or by a name of this package."""
     from crayon_hf.tokenizer import Tokenizer
     from crayon_hf.tokenizer.resolve import open_tokenizer
 
     try:
         return open_tokenizer(name)
     except FileNotFoundError as error:
-        if name.count("/") > 1 or name.endswith((".json", ".dat")):  # no repository
+        if name.count("/") > 1 or name.endswith((".json", ".dat")):  # not the name of a repository
             raise
         missing = str(error)
     try:
         return Tokenizer.from_pretrained(name)
-    except OSError as error:  # what the Hub's client raises, among it that it is offline
+    except OSError as error:  # the errors of the Hub's client, including being offline
         raise ProfileNotFoundError(f"{missing}; nor does the Hub give {name!r}: {error}") from error
 
 
 def _threads() -> int:
-    """How many threads an executor gives a task; 0, which is one for each core, where it does not say."""
+    """Threads that an executor gives a task; 0, for all cores, if it does not tell."""
     given = os.environ.get("DATATROVE_CPUS_PER_TASK", "")
     return int(given) if given.isdecimal() else 0

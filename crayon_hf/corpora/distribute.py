@@ -1,8 +1,8 @@
-"""A tokenizer on its way to other machines: a label that says which one it is, and a parcel with its cartridge.
+"""Send a tokenizer to other machines: a label that identifies it, and a parcel with its cartridge.
 
-A process that gets the label opens the tokenizer from the path where it was packed, if the same cartridge is there.
-Otherwise it asks for the parcel, and writes it into the cache directory, under its digest: the first process of a
-machine does, and all of them map that one file. The tokenizer.json comes with it: a changed tokenizer is written by it.
+A process that receives the label opens the cartridge at its original path, if the same one is there. Otherwise the
+first such process of a machine fetches the parcel and writes it into the cache, under its digest; the others map that
+file. The parcel includes the tokenizer.json, which changing the tokenizer may need.
 """
 
 from __future__ import annotations
@@ -23,28 +23,32 @@ from crayon_hf.util.files import write_atomic
 
 
 class Parcel(NamedTuple):
-    """The files of a tokenizer. Nothing is in it for one that the reference encodes: its label has it all."""
+    """The files of a tokenizer. It is empty for a delegated tokenizer, which the label describes completely."""
 
     cartridge: bytes
     source: bytes | None
-    """The tokenizer.json, if there is any."""
+    """The tokenizer.json, if it has one."""
 
 
 class Label(NamedTuple):
-    """Which tokenizer it is, in a pickle of some hundred bytes; more with components that were changed."""
+    """The identity of a tokenizer. Its pickle has some hundred bytes, or more with changed components."""
 
     key: str
-    """The same for the same tokenizer, in every process."""
+    """Equal for equal tokenizers, in every process."""
     parcel: str
     """The SHA-256 (hex) of the cartridge."""
     source: str | None
-    """Where the tokenizer.json is; "" when it is in memory alone, None when there is none."""
+    """The path of the tokenizer.json; "" if it is only in memory, None without one."""
     arguments: bytes
-    """What the tokenizer is opened with again, pickled."""
+    """The pickled arguments for opening the tokenizer."""
 
 
 def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
-    """What has to be sent. UnsupportedError for a tokenizer with a component that is written in Python."""
+    """Pack a tokenizer for other machines.
+
+    Raises:
+        UnsupportedError: A component is written in Python, or a changed cartridge cannot be made.
+    """
     with state.lock:
         parts = tokenizer._state.pickled()
         settings = tokenizer._settings()
@@ -67,7 +71,7 @@ def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
 
 _opened: dict[str, Tokenizer] = {}
 _lock = threading.RLock()
-"""Held while a tokenizer is opened. A fork waits for it: a child never has a lock that a thread of its parent holds."""
+"""Held while a tokenizer is opened. A fork waits for it, so that a child never inherits it locked."""
 
 
 def _release_in_child() -> None:
@@ -75,14 +79,14 @@ def _release_in_child() -> None:
     _lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):  # after `state`, whose lock is taken with this one held: a fork does the same
+if hasattr(os, "register_at_fork"):  # after `state`: forks take this lock first and then that of `state`, like `_open`
     os.register_at_fork(
         before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_release_in_child
     )
 
 
 def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
-    """The tokenizer, opened once in a process. `fetch` is called if its files are not on this machine."""
+    """Open the tokenizer, once in a process. `fetch` is called if its files are not on this machine."""
     with _lock:
         if label.key not in _opened:
             _opened[label.key] = _open(label, fetch)
@@ -99,11 +103,11 @@ def _open(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
     if not cartridge_is_there or not _is_source(label.source, digest):
         try:
             path, source = _delivered(label, path if cartridge_is_there else None, digest, metadata, fetch)
-        except CartridgeError:  # who packed it is gone: only what writes the tokenizer needs its source
+        except CartridgeError:  # the packing process is gone; only saving and changing need the source
             if not cartridge_is_there:
                 raise
             source = label.source or None
-        except OSError:  # no place to keep them: what is missing is kept, or compiled, in the memory of this process
+        except OSError:  # the cache is not writable: use the memory of this process
             source = fetch().source
             if not cartridge_is_there:
                 path = None
@@ -123,7 +127,7 @@ def _is_there(path: str | None, digest: str, metadata: str) -> bool:
 
 
 def _is_source(path: str | None, digest: str) -> bool:
-    """True as well when there is none."""
+    """Whether `path` has the source with this digest. True without a source."""
     if path is None:
         return True
     try:
@@ -135,9 +139,9 @@ def _is_source(path: str | None, digest: str) -> bool:
 def _delivered(
     label: Label, path: str | None, digest: str, metadata: str, fetch: Callable[[], Parcel]
 ) -> tuple[str, str | None]:
-    """The paths of the cartridge and of its source in this machine's cache, where they are written if need be.
+    """The paths of the cartridge and its source in this machine's cache, written if they are missing.
 
-    `path` is a cartridge that is there already.
+    `path` is a matching cartridge that exists already.
     """
     directory = os.path.join(cache.cache_directory(), "shipped")
     kept = os.path.join(directory, f"{label.parcel}.dat")
@@ -149,7 +153,7 @@ def _delivered(
         if writes_cartridge or writes_source:
             parcel = fetch()
             if sha256(parcel.cartridge).hexdigest() != label.parcel:
-                raise CartridgeError("the parcel has another cartridge than its label says")
+                raise CartridgeError("payload digest mismatch: the parcel's cartridge is not the one of its label")
             if source is not None and writes_source and parcel.source is not None:
                 write_atomic(source, parcel.source, private=True)
             if writes_cartridge:
@@ -159,13 +163,13 @@ def _delivered(
 
 @contextlib.contextmanager
 def _one_at_a_time(path: str) -> Iterator[None]:
-    """Processes of one machine one after the other, so that they do not all fetch what one of them writes."""
+    """Run processes of one machine one by one, so that only the first fetches the parcel."""
     try:
         import fcntl
-    except ImportError:  # Windows: they may all write, each one a whole file
+    except ImportError:  # Windows: all may write, each atomically
         yield
         return
-    # In a directory of several users the name may be a link to any file.
+    # O_NOFOLLOW: in a directory shared by several users the name may be a link to any file.
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     with open(os.open(path, flags, 0o600), "wb") as file:
         with contextlib.suppress(OSError):  # a file system without locks

@@ -1,4 +1,4 @@
-"""`tokenize_corpus` by another engine, Ray or Spark: its tasks run elsewhere, the rest is done where it is called."""
+"""Run the tasks of `tokenize_corpus` on another engine, Ray or Spark; the calling process does the rest."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from crayon_hf.corpora.job.summary import Summary
 def tokenize_by(
     runner: Runner, function: str, instead: str, inputs: Any, output: Any, format: str, settings: dict[str, Any]
 ) -> Summary:
-    """`tokenize_corpus` with absolute paths, for `function`, which has the argument `instead` in the place of those
-    that are about processes of this machine: TypeError for one of these."""
+    """Call `tokenize_corpus` with absolute paths and the engine's `runner`, for the public `function`.
+
+    Raises:
+        TypeError: `settings` has an argument about local processes; `instead` is the engine's argument.
+    """
     if taken := {"workers", "threads", "runner"} & settings.keys():
         raise TypeError(f"{function} has no argument {', '.join(sorted(taken))}: see {instead}")
     return tokenize_corpus(all_absolute(inputs), absolute(output), format, runner=runner, **settings)
 
 
 def do_sent(task: Task, sent: Sent, fetch: Callable[[], distribute.Parcel], threads: int) -> ShardSummary | Failure:
-    """`do_task` in a worker; `fetch` gives the tokenizer's parcel where it is needed."""
+    """`do_task` in a worker. If the worker lacks the cartridge, `fetch` gets the tokenizer's parcel."""
     try:
         encoding = sent.plan(fetch, threads)
     except Exception as error:

@@ -1,7 +1,7 @@
-"""`tokenize_corpus` on all nodes of a Ray cluster: its tasks become Ray's, the rest is done where it is called.
+"""`tokenize_corpus` on all nodes of a Ray cluster: the nodes run the tasks, the calling process does the rest.
 
-Needs ``ray``, the extra ``ray``. Ray decides where a task runs. What decides the bytes, what is kept to go on from and
-what is said of failures is `crayon_hf.corpora.job.corpus`'s.
+Needs ``ray``, the extra ``ray``. Ray schedules the tasks; `crayon_hf.corpora.job.corpus` handles the output, the state
+and failures.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer
 
 _AHEAD = 64
-"""Tasks beyond the cluster's CPUs that Ray is given: enough that it knows what to do next, and grows if it can."""
+"""Tasks submitted beyond the cluster's CPUs, so that Ray always has work and can scale up."""
 
 
 def tokenize_corpus_on_ray(
@@ -45,16 +45,27 @@ def tokenize_corpus_on_ray(
     tries: int = TRIES,
     **settings: Any,
 ) -> Summary:
-    """`tokenize_corpus` by the nodes of the Ray cluster that this process is connected to: the same bytes in the end.
+    """`tokenize_corpus` on the nodes of the Ray cluster that this process is connected to, with the same output bytes.
 
-    All nodes see `output` and `inputs` in the same places: addresses of fsspec, or paths, which are made absolute.
-    The tokenizer need not be there: its cartridge is sent, once to a node. A task whose worker or node is lost is
-    begun again, and its finished shards stay, `tries` times in all; the loss is said on stderr. After an
-    error, or when this process is killed, the same call goes on, and so does `tokenize_corpus` with the same arguments.
+    If a worker or node is lost, its task is tried again with a warning on stderr. Finished shards are kept, also after
+    an error or a kill: repeat the call, or call `tokenize_corpus` with the same arguments, to continue.
 
-    `cpus_per_task` is what Ray reserves, and how many threads encode. `settings` are those of `tokenize_corpus`, but
-    for ``workers``, ``threads`` and ``runner``; `progress` is called after each task. Errors are those of
-    `tokenize_corpus`.
+    Args:
+        inputs: As for `tokenize_corpus`. All nodes must see them at the same addresses (fsspec) or paths.
+        output: The directory of the job. All nodes must see it, too.
+        format: One of ``FORMATS``.
+        tokenizer: A `Tokenizer`, a name or a path on this machine; its cartridge is sent once to each node.
+        cpus_per_task: CPUs that Ray reserves for a task, and its encoding threads.
+        tries: How often a task is tried if its worker or node is lost.
+        **settings: The other arguments of `tokenize_corpus`, except ``workers``, ``threads`` and ``runner``.
+            `progress` is called after each task.
+
+    Returns:
+        The summary of the job, as `tokenize_corpus` returns it.
+
+    Raises:
+        TypeError: `settings` has ``workers``, ``threads`` or ``runner``.
+        Exception: The errors of `tokenize_corpus`.
 
     docs/clusters.md has examples.
     """
@@ -68,14 +79,14 @@ def tokenize_corpus_on_ray(
 def _on_ray(
     tasks: Sequence[Task], work: Work, progress: Callable[[Task, Counts], None], cpus_per_task: int, tries: int
 ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
-    """What came of each task, in the order in which they end; after a failure that stops all, no more."""
+    """Yield the result of each task as it ends, up to a failure that stops the job."""
     import ray
     from ray.exceptions import RayError, RayTaskError
 
     sent, parcel = Sent.of(work)
-    # Ray's own retries would be as good, but nobody would hear of them.
+    # Without Ray's own retries, which would give no warning.
     remote = ray.remote(num_cpus=cpus_per_task, max_retries=0, scheduling_strategy="SPREAD")(_run)
-    parcels = [ray.put(parcel)]  # in a list, since Ray fetches arguments: a worker may not need this one
+    parcels = [ray.put(parcel)]  # in a list: Ray fetches plain arguments, and a worker may not need this one
     waiting, begun = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
     running: dict[ray.ObjectRef, Task] = {}
     try:
@@ -84,7 +95,7 @@ def _on_ray(
             while waiting and len(running) < most:
                 task = waiting.popleft()
                 begun[task.name] += 1
-                named = remote.options(name=f"tokenize {task.name}")  # as it is called in Ray's lists, and by `ps`
+                named = remote.options(name=f"tokenize {task.name}")  # the name in Ray's lists and in `ps`
                 running[named.remote(task, sent, parcels)] = task
             for done in ray.wait(list(running), timeout=None)[0]:
                 task = running.pop(done)
@@ -92,10 +103,10 @@ def _on_ray(
                     result: ShardSummary | Failure = ray.get(done)
                 except RayTaskError as error:
                     result = Failure("error", f"task {task.name}: {error.cause}")
-                except RayError as error:  # its worker or its node is gone, or out of memory
+                except RayError as error:  # the worker or node was lost, or ran out of memory
                     result = Failure("died", f"task {task.name}: {_first_line(error)}")
                     if begun[task.name] < tries:
-                        print(f"crayon-hf: warning: {result.message}; it is begun again", file=sys.stderr)
+                        print(f"crayon-hf: warning: {result.message}; trying again", file=sys.stderr)
                         waiting.appendleft(task)
                         continue
                 yield task, result
@@ -107,7 +118,7 @@ def _on_ray(
 
 
 def _run(task: Task, sent: Sent, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
-    """What a worker of Ray does."""
+    """The remote function of a task."""
     return do_sent(task, sent, fetched(parcels), cpus())
 
 

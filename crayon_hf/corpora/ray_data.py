@@ -1,7 +1,7 @@
-"""Ray: a column of a Ray dataset to ids, and the files of a corpus on all nodes of a cluster.
+"""Ray: tokenize a column of a Ray dataset.
 
-Needs ``ray[data]``, the extra ``ray``. Actors and tasks get the tokenizer's label; its cartridge goes through Ray's
-object store to the nodes that do not have it, once for each node (see `shipping`).
+Needs ``ray[data]``, the extra ``ray``. Actors get the tokenizer's label. Its cartridge goes through Ray's object store,
+once to each node that lacks it (see `crayon_hf.corpora.distribute`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,25 @@ def tokenize_dataset(
     suffix: Sequence[int] = (),
     **options: Any,
 ) -> ray.data.Dataset:
-    """The Ray dataset with a column of ids, ``list<int32>``, of each text of `column`; a null stays null.
+    """Add a column of ids, ``list<int32>``, to a Ray dataset. Nothing is computed before the dataset is consumed.
 
-    `tokenizer` is a `Tokenizer`, one of ``transformers`` from this package, or what names one: a profile or a path.
-    `append_eos` adds the end of text to each text: `eos`, or what the tokenizer calls so (JobError when that is not
-    clear); `suffix` adds any ids, before that. `options` are those of ``map_batches``:
-    ``compute=ray.data.ActorPoolStrategy(size=8)`` for so many actors, ``num_cpus=4`` for that many threads in each,
-    ``batch_size`` (by default a block is a batch). Nothing is computed before the dataset is consumed.
+    Args:
+        dataset: The dataset.
+        tokenizer: A `Tokenizer`, one of this package's ``transformers`` classes, a profile's name or a path.
+        column: The column of texts. A null stays null.
+        output: The name of the column of ids.
+        add_special_tokens: Add the special tokens that the tokenizer puts around a text.
+        append_eos: Add the end-of-text token to each text.
+        eos: That token; by default the tokenizer's.
+        suffix: Ids to add to each text, before the end of text.
+        **options: Options of ``map_batches``: ``compute=ray.data.ActorPoolStrategy(size=8)`` for eight actors,
+            ``num_cpus=4`` for four threads in each, ``batch_size`` (by default a block is a batch).
+
+    Returns:
+        The dataset with the new column.
+
+    Raises:
+        JobError: `append_eos` is set, and the tokenizer's end-of-text token is not known.
 
     docs/clusters.md has examples.
     """
@@ -46,7 +58,7 @@ def tokenize_dataset(
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
     arguments = {
         "label": label,
-        "parcel": [ray.put(parcel)],  # in a list, since Ray fetches arguments: an actor may not need this one
+        "parcel": [ray.put(parcel)],  # in a list: Ray fetches plain arguments, and an actor may not need this one
         "column": worked_on,
     }
     return dataset.map_batches(
@@ -55,7 +67,7 @@ def tokenize_dataset(
 
 
 class TokenizeBatches:
-    """What an actor of ``map_batches`` does with a batch, which is a ``pyarrow.Table``."""
+    """The callable class for ``map_batches``. Its batches are ``pyarrow.Table``s."""
 
     def __init__(self, label: distribute.Label, parcel: list[ray.ObjectRef], column: Column) -> None:
         self._tokenizer = distribute.unpack(label, fetched(parcel))
@@ -67,14 +79,14 @@ class TokenizeBatches:
 
 
 def fetched(parcels: list[ray.ObjectRef]) -> Callable[[], distribute.Parcel]:
-    """What gets the one of Ray's object store."""
+    """A function that gets the parcel from Ray's object store."""
     import ray
 
     return lambda: ray.get(parcels[0])
 
 
 def cpus() -> int:
-    """How many CPUs Ray gives this worker, and how many threads it is to use."""
+    """CPUs that Ray gives this worker, which is also its number of threads."""
     import ray
 
     return max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))

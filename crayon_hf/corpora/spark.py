@@ -1,7 +1,7 @@
-"""Spark: the function that ``DataFrame.mapInArrow`` takes to add a column of ids.
+"""Spark: the function for ``DataFrame.mapInArrow`` that adds a column of ids.
 
-Needs ``pyspark`` and ``pyarrow``, the extra ``spark``. The driver opens the tokenizer and broadcasts its cartridge; a
-Python worker asks for it only where there is no such file, and maps it once, however many tasks it gets.
+Needs ``pyspark`` and ``pyarrow``, the extra ``spark``. The driver opens the tokenizer and broadcasts its cartridge. A
+Python worker fetches it only if the file is missing on its machine, and maps it once for all its tasks.
 """
 
 from __future__ import annotations
@@ -30,14 +30,26 @@ def tokenize_in_arrow(
     suffix: Sequence[int] = (),
     threads: int = 1,
 ) -> TokenizeInArrow:
-    """What to give to ``mapInArrow``: batches with the ids of each text of `column` as their last column, `output`.
+    """Make a function for ``mapInArrow`` that adds the ids of each text of `column` as the last column.
 
-    `tokenizer` is a `Tokenizer`, one of ``transformers`` from this package, or the name of a profile or a path; errors
-    about it are raised here, not in a task. A null stays null. `append_eos` adds the end of text
-    to each text: `eos`, or what the tokenizer calls so (JobError when that is not clear); `suffix` adds any ids, before
-    that. `threads` are those of one task: as many as ``spark.task.cpus``. A `column` that is not there fails the task.
+    Args:
+        spark: A classic session.
+        tokenizer: A `Tokenizer`, one of this package's ``transformers`` classes, a profile's name or a path.
+        column: The column of texts. A null stays null. If it is missing, the task fails.
+        output: The name of the column of ids.
+        add_special_tokens: Add the special tokens that the tokenizer puts around a text.
+        append_eos: Add the end-of-text token to each text.
+        eos: That token; by default the tokenizer's.
+        suffix: Ids to add to each text, before the end of text.
+        threads: Encoding threads of each task; use ``spark.task.cpus``.
 
-    docs/clusters.md has examples.
+    Returns:
+        A function of an iterator of record batches.
+
+    Raises:
+        JobError: `append_eos` is set, and the tokenizer's end-of-text token is not known.
+
+    Errors about the tokenizer are raised here, not in a task. docs/clusters.md has examples.
     """
     need("tokenize_in_arrow", "spark", "pyspark", "pyarrow")
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
@@ -45,7 +57,7 @@ def tokenize_in_arrow(
 
 
 class TokenizeInArrow:
-    """A function of batches that can be pickled."""
+    """A picklable function of record batches."""
 
     def __init__(self, label: distribute.Label, parcel: Any, column: Column, threads: int) -> None:
         """`parcel` is a broadcast variable."""

@@ -1,6 +1,6 @@
-"""`tokenize_corpus` on the executors of a Spark cluster: its tasks become Spark's, the rest is done where it is called.
+"""`tokenize_corpus` on a Spark cluster: executors run the tasks, the calling process does the rest.
 
-Needs ``pyspark``, the extra ``spark``. Spark decides where a task runs, and runs it again where its executor is lost.
+Needs ``pyspark``, the extra ``spark``. Spark schedules the tasks and retries those whose executor is lost.
 """
 
 from __future__ import annotations
@@ -37,16 +37,27 @@ def tokenize_corpus_on_spark(
     threads: int = 1,
     **settings: Any,
 ) -> Summary:
-    """`tokenize_corpus` by the executors of a Spark cluster: the same bytes in the end.
+    """`tokenize_corpus` on the executors of a Spark cluster. The output has the same bytes.
 
-    All machines see `output` and `inputs` in the same places: addresses of fsspec, or paths, which are made absolute.
-    The tokenizer need not be there: its cartridge is broadcast. A task whose executor is lost is begun again by Spark,
-    and its finished shards stay. After an error, or when this process is killed, the same call goes on,
-    and so does `tokenize_corpus` with the same arguments.
+    If Spark retries a task after the loss of its executor, or this call is repeated after an error or a kill, finished
+    shards are kept. `tokenize_corpus` with the same arguments can continue the job, too.
 
-    `threads` encode in each task: as many as ``spark.task.cpus``. `settings` are those of `tokenize_corpus`, but for
-    ``workers`` and ``runner``; `progress` is called when all tasks have ended. Errors are those of `tokenize_corpus`. A
-    session of Spark Connect is not supported: it has no broadcast variables.
+    Args:
+        spark: A classic session. Spark Connect is not supported, because it has no broadcast variables.
+        inputs: As for `tokenize_corpus`. All machines must see them at the same addresses (fsspec) or paths.
+        output: The directory of the job. All machines must see it, too.
+        format: One of ``FORMATS``.
+        tokenizer: A `Tokenizer`, a name or a path on this machine; its cartridge is broadcast.
+        threads: Encoding threads of each task; use ``spark.task.cpus``.
+        **settings: The other arguments of `tokenize_corpus`, except ``workers`` and ``runner``. Spark calls
+            `progress` when all tasks have ended.
+
+    Returns:
+        The summary of the job, as `tokenize_corpus` returns it.
+
+    Raises:
+        TypeError: `settings` has ``workers`` or ``runner``.
+        Exception: The errors of `tokenize_corpus`.
 
     >>> tokenize_corpus_on_spark(spark, "s3://bucket/web", "s3://bucket/tokens", tokenizer="lite")  # doctest: +SKIP
     """

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from crayon_hf._core import property_ranges
 
 COMMON, INHERITED, UNKNOWN = "Common", "Inherited", "Unknown"
+# prose: long sentence
 _NAMES = """
 Latin Han Cyrillic Arabic Hiragana Katakana Hangul Greek Hebrew Devanagari Thai Bengali Tamil Telugu Adlam Ahom
 Anatolian_Hieroglyphs Armenian Avestan Balinese Bamum Bassa_Vah Batak Bhaiksuki Bopomofo Brahmi Braille Buginese
@@ -28,7 +29,7 @@ Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tibetan Tifinagh Tirhuta Todhri Tot
 Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
 """
 SCRIPTS = tuple(_NAMES.split())
-"""Those that have letters of their own. Digits, punctuation and spaces are `COMMON`."""
+"""Scripts with letters of their own, frequent ones first. Digits, punctuation and spaces are `COMMON`."""
 NAMES = (UNKNOWN, COMMON, INHERITED, *SCRIPTS)
 """All scripts; `of_code_points` has their places in it."""
 CODE_POINTS = 0x110000
@@ -50,7 +51,7 @@ def of_code_points() -> npt.NDArray[np.uint8]:
 
 
 def shares(counts: npt.NDArray[np.int64]) -> dict[str, int]:
-    """How many characters are of each script, the most frequent one first; `counts` are those of all code points."""
+    """The number of characters of each script, the most frequent first. `counts` has one number for each code point."""
     present = counts.nonzero()[0]
     sums = np.zeros(len(NAMES), np.int64)
     np.add.at(sums, of_code_points()[present], counts[present])

@@ -148,7 +148,7 @@ def a_killed_worker(
     assert len(killed) == 2
     assert files_in(out) == expected
     said = capfd.readouterr().err
-    assert said.count("it is begun again") == 2
+    assert said.count("trying again") == 2
     assert f"warning: task {killed[0]}: " in said
 
     out = tmp_path / "killed-always"

@@ -1,7 +1,7 @@
-"""Formats of token files, each written byte for byte as the tool that reads it writes them.
+"""Formats of token files, byte for byte as the tools that read them write them.
 
-A writer of a format takes documents as ids and row splits, in any number of calls; its files do not depend on how the
-documents were divided among the calls. Its memory is bounded, however many documents there are.
+A writer takes documents as ids and row splits, in any number of calls. Its files do not depend on how the documents
+were divided among the calls, and its memory is bounded.
 """
 
 from __future__ import annotations
@@ -16,6 +16,6 @@ from crayon_hf.corpora.formats.output import remove_leftovers
 
 _ALL = (Megatron(), Datatrove(), Arrays("npy"), Arrays("bin"), Parquet(), Arrow(), Mds())
 FORMATS: dict[str, Format] = {format.name: format for format in _ALL}
-"""By name."""
+"""The formats by name."""
 
 __all__ = ["FORMATS", "Format", "ShardSettings", "ShardWriter", "Vocabulary", "WrittenFile", "remove_leftovers"]

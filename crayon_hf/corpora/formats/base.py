@@ -1,4 +1,4 @@
-"""What every format of token files is: which dtype, which files, and a writer that leaves whole files or none."""
+"""The interface of a format of token files: its dtype, its files, and a writer that leaves complete files or none."""
 
 from __future__ import annotations
 
@@ -20,78 +20,80 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(NamedTuple):
-    """What a format asks about the tokenizer.
+    """Facts about the tokenizer that formats need.
 
     docs/corpora.md has examples.
     """
 
     size: int
-    """Tokens, added ones too: ``Tokenizer.get_vocab_size()`` of tokenizers, ``len`` of a tokenizer of transformers."""
+    """Tokens including added ones: ``Tokenizer.get_vocab_size()``, or ``len`` of a tokenizer of transformers."""
     largest_id: int
-    """Not below size - 1; above where the ids have holes."""
+    """At least size - 1; more if the ids have gaps."""
     name: str = ""
-    """As the user calls it: datatrove writes it into its metadata."""
+    """The user's name for it, which datatrove stores in its metadata."""
     eos_id: int | None = None
 
 
 class ShardSettings(NamedTuple):
-    """What writing a shard depends on.
+    """The settings of a shard's writer.
 
     docs/corpora.md has examples.
     """
 
     vocabulary: Vocabulary
     sequence_length: int | None = None
-    """Documents are packed into sequences of so many tokens. None: each is written by itself."""
+    """The length of packed sequences. None: documents are written separately."""
 
 
 class WrittenFile(NamedTuple):
     """A file of a finished shard."""
 
     name: str
-    """Relative to the directory that the prefix is in, with ``/``."""
+    """The path relative to the prefix's directory, with ``/``."""
     bytes: int
 
 
 class Format(ABC):
-    """One format of token files."""
+    """A format of token files."""
 
     name: str
-    """As `FORMATS` and ``--format`` have it."""
+    """The name in `FORMATS` and for ``--format``."""
     suffix_empty = True
-    """Whether a text without tokens gets the tokens that end a document, as the format's own tool does it."""
+    """Whether texts without tokens get the end-of-text token, too, as the format's own tool does."""
     has_rows = False
-    """Whether sequences may have different lengths: readers find each by itself. Else they count tokens."""
+    """Whether sequences may differ in length. Otherwise readers compute their places from the length."""
     merged_files: tuple[str, ...] = ()
-    """Names of what `merge` writes."""
+    """Names of the files that `merge` writes."""
     _writer: type[ShardWriter]
 
     @abstractmethod
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """Of the ids in the files, as the format's own tool decides it for a vocabulary."""
+        """The dtype of the ids in the files, chosen like the format's own tool."""
 
     def check(self, vocabulary: Vocabulary) -> None:
-        """FormatError where the dtype does not hold an id of the vocabulary; `open` does this, too."""
+        """Raise FormatError if the dtype cannot hold all ids of the vocabulary. `open` calls this, too."""
         dtype = self.dtype(vocabulary)
         if vocabulary.largest_id > _largest(dtype):
             raise FormatError(
-                f"{self.name}: the vocabulary has the id {vocabulary.largest_id}, and {dtype}, which the format takes "
-                f"for a vocabulary of {vocabulary.size}, holds none above {_largest(dtype)}: choose another format"
+                f"{self.name}: the vocabulary has the id {vocabulary.largest_id}, but the format uses {dtype} for a "
+                f"vocabulary of {vocabulary.size}, which ends at {_largest(dtype)}: choose another format"
             )
 
     @abstractmethod
     def files(self, prefix: str) -> list[str]:
-        """Paths of a shard's files (a directory where the format is one). The last is the one that readers look for:
-        it is there only when all the others are."""
+        """Paths of a shard's files, or of its directory. The last one is the file that readers look for; it appears
+        after the others."""
 
     def open(self, prefix: str, settings: ShardSettings) -> ShardWriter:
-        """A writer of the shard `prefix`, in a directory that exists.
+        """Open a writer for the shard `prefix`, in a directory that exists.
 
-        What killed processes left of this shard is removed; a finished shard of that name stays until the new one is.
+        Leftovers of killed processes for this shard are removed. A finished shard of this name stays until the new
+        one replaces it.
 
         Raises:
-            FormatError: As `check`, or a library is missing.
-            OSError: A file cannot be made.
+            FormatError: As for `check`.
+            MissingExtraError: A library is missing.
+            OSError: A file cannot be created.
         """
         self.check(settings.vocabulary)
         directory, name = os.path.split(prefix)
@@ -105,32 +107,34 @@ class Format(ABC):
         return writer
 
     def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
-        """Paths of a shard's files that are there (in the directory where the format is one), the one that readers
-        look for first."""
+        """Existing paths of a shard's files (for a directory, of the files in it), beginning with the one that readers
+        look for."""
         return [path for path in reversed(self.files(prefix)) if is_there(path)]
 
     def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
-        """Write what the format has over all shards of a directory, in this order (names of finished shards in it);
-        most have nothing."""
+        """Write the files that describe all shards of a directory, if the format has such files.
+
+        `shards` are names of finished shards in the directory, in order.
+        """
         return []
 
 
 class ShardWriter(ABC):
-    """Writes one shard. As a context: an error, or leaving without `finish`, is `abort`.
+    """Writes one shard. As a context manager it calls `abort` after an error, or if `finish` was not called.
 
-    Nothing has a final name before `finish`. Not for use by several threads at once.
+    Files get their final names in `finish`. Not thread-safe.
     """
 
     _longest = (1 << 63) - 1
-    """Tokens of one document."""
+    """The most tokens of one document."""
 
     def __init__(self, format: Format, prefix: str, settings: ShardSettings) -> None:
         self.prefix, self.dtype = prefix, format.dtype(settings.vocabulary)
         self.documents = self.tokens = 0
-        """Written so far."""
+        """Counts of `write` so far."""
         self._format, self._settings = format, settings
         self._stack = contextlib.ExitStack()
-        """What is closed in the end; with it goes all but what has its name."""
+        """Closes the files, and removes those without a final name."""
         self._workplace = self._stack.enter_context(Workplace(prefix))
         self._outputs: list[Output] = []
         self._state = "open"
@@ -141,18 +145,17 @@ class ShardWriter(ABC):
         row_splits: npt.NDArray[np.int64],
         pieces: npt.NDArray[np.int64] | None = None,
     ) -> None:
-        """Documents: document i is ``ids[row_splits[i] : row_splits[i + 1]]``.
+        """Append documents: document i is ``ids[row_splits[i] : row_splits[i + 1]]``.
 
-        `ids`: integers, one axis; those of `dtype` are written as they are. `row_splits`: int64, ascending, one more
-        than there are documents; it may begin above 0, so a part of a batch needs no copy. What the caller does with
-        the arrays afterwards makes no difference. `pieces`: with sequences, which are the documents then, where each
-        piece of a real one begins in `ids`, and where the last one ends: int64, ascending without repetition, with
-        all of `row_splits` in it. Where a format is not packed, it is None.
+        Args:
+            ids: Integers, one axis; those of `dtype` are not converted. The caller may reuse all arrays afterwards.
+            row_splits: Edges of the documents, int64, ascending, one more than documents. It may begin above 0.
+            pieces: For packed sequences, which are the documents then: edges of their pieces in `ids`, int64, strictly
+                ascending, including all `row_splits`. Otherwise None.
 
         Raises:
-            FormatError: An id that the dtype does not hold, a document longer than the format has room for.
-                Nothing of the call was written.
-            OSError: Writing failed; the name of the file is in it. Only `abort` is left to do.
+            FormatError: The dtype cannot hold an id, or a document is too long for the format. Nothing was written.
+            OSError: Writing failed; the message names the file. The writer can only be aborted.
         """
         self._must_be_open()
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
@@ -167,7 +170,7 @@ class ShardWriter(ABC):
             number = self.documents + int(lengths.argmax()) + 1
             raise FormatError(
                 f"{self.prefix}: document {number} has {int(lengths.max())} tokens, "
-                f"more than the {self._longest} of {self._format.name}: cut it, or choose another format"
+                f"more than the limit of {self._longest} of {self._format.name}: cut it, or choose another format"
             )
         kept = self._fitting(ids[start:end])
         self._state = "failed"
@@ -177,10 +180,10 @@ class ShardWriter(ABC):
         self.tokens += end - start
 
     def finish(self) -> list[WrittenFile]:
-        """Write what is left, bring all to the disk and give the files their names; these, in the order of `files`.
+        """Write the rest, sync the files and give them their final names. Returns the files in the order of `files`.
 
         Raises:
-            OSError: The shard is not finished; only `abort` is left to do.
+            OSError: The shard is not finished. The writer can only be aborted.
         """
         self._must_be_open()
         self._state = "failed"
@@ -195,7 +198,7 @@ class ShardWriter(ABC):
         ]
 
     def abort(self) -> None:
-        """Remove all that was written, unless the shard is finished. May be called again."""
+        """Remove the files, unless the shard is finished. Idempotent."""
         if self._state in ("open", "failed"):
             self._state = "aborted"
             self._stack.close()
@@ -208,22 +211,22 @@ class ShardWriter(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Make the files."""
+        """Create the files."""
 
     @abstractmethod
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        """Ids of `dtype`, contiguous; lengths of the documents (of sequences, where they are packed) and of the pieces
-        in them, in tokens."""
+        """Write contiguous ids of `dtype`. `lengths` are those of documents (of sequences, when packed), `pieces` those
+        of the pieces in them, in tokens."""
 
     @abstractmethod
     def _end(self) -> None:
-        """Write what stands after all documents."""
+        """Write the parts that follow all documents."""
 
     def _place(self) -> None:
-        """Bring all to the disk and give the files their names."""
+        """Sync the files and give them their final names."""
         for output in self._outputs:
             output.sync()
-        # An older index must never be beside new tokens. Another attempt at the same shard has the same bytes.
+        # An old index must never be beside new tokens. Another attempt at the same shard wrote the same bytes.
         index, directory = self._outputs[-1], os.path.dirname(self._outputs[-1].path) or "."
         is_again = all(output.is_there_already() for output in reversed(self._outputs))
         if len(self._outputs) > 1 and os.path.lexists(index.path) and not is_again:
@@ -235,20 +238,20 @@ class ShardWriter(ABC):
             for output in self._outputs:
                 output.place()
         except BaseException:
-            for path in reversed(new):  # another attempt at the same shard may count on a file that was there
+            for path in reversed(new):  # another attempt at the same shard may rely on files that existed
                 with contextlib.suppress(OSError):
                     os.unlink(path)
             raise
         sync_directory(directory)
 
     def _output(self, path: str) -> Output:
-        """A new file of the shard; the last one made is the one that readers look for."""
+        """Create a file of the shard. The last one created is the one that readers look for."""
         self._outputs.append(self._stack.enter_context(contextlib.closing(Output(path, self._workplace.path))))
         return self._outputs[-1]
 
     def _must_be_open(self) -> None:
         if self._state == "failed":
-            raise ValueError(f"{self.prefix}: writing failed before; abort, and write the shard again")
+            raise ValueError(f"{self.prefix}: an earlier write failed: abort, and write the shard again")
         if self._state != "open":
             raise ValueError(f"{self.prefix}: the writer is {self._state}")
 
@@ -257,8 +260,8 @@ class ShardWriter(ABC):
             low, high = int(ids.min()), int(ids.max())
             if low < 0 or high > _largest(self.dtype):
                 raise FormatError(
-                    f"{self.prefix}: the id {low if low < 0 else high} is not one that {self.dtype} holds, "
-                    f"which {self._format.name} takes for this vocabulary"
+                    f"{self.prefix}: the id {low if low < 0 else high} does not fit into {self.dtype}, "
+                    f"which {self._format.name} uses for this vocabulary"
                 )
         return np.ascontiguousarray(ids, self.dtype)
 
@@ -268,5 +271,5 @@ def _largest(dtype: np.dtype[Any]) -> int:
 
 
 def unsigned(vocabulary: Vocabulary) -> np.dtype[Any]:
-    """uint16 where it holds every id, else uint32: for formats whose readers are told the dtype."""
+    """uint16 if it holds every id, else uint32, for formats that tell readers the dtype."""
     return np.dtype("<u2" if vocabulary.largest_id <= 0xFFFF else "<u4")

@@ -1,5 +1,7 @@
-"""Formats that pyarrow writes, of one column ``input_ids``, a list of int32 for each document; with sequences there is
-another one, ``seq_lengths``. Documents come together in groups of a bounded size, the same ones whatever the calls.
+"""Formats written with pyarrow: a column ``input_ids``, a list of int32 for each document.
+
+Packed sequences have a second column, ``seq_lengths``. Documents are gathered in groups of bounded size, which do not
+depend on how calls divide the documents.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from crayon_hf.corpora.formats.output import Output
 from crayon_hf.util.extras import needed
 
 COLUMN = "input_ids"
-"""Of int32, as ``datasets`` has for a column of this name."""
+"""The column of ids, int32 as ``datasets`` uses for this name."""
 LENGTHS = "seq_lengths"
-"""With sequences: how many tokens each piece of a document in one has, as TRL's ``pack_dataset`` calls it."""
+"""The column of packed sequences that has the lengths of their pieces, named as by TRL's ``pack_dataset``."""
 
 
 class Groups:
-    """As many documents to a group as fit into both limits; a document longer than `tokens` is a group of its own."""
+    """Gathers documents up to two limits. A document with more than `tokens` tokens is a group of its own."""
 
     def __init__(self, rows: int, tokens: int) -> None:
         self._most_rows, self._most_tokens = rows, tokens
@@ -36,7 +38,7 @@ class Groups:
     def add(
         self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]
     ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
-        """The groups that became full; each is ids, and the lengths of its documents."""
+        """Add documents and yield the groups that are full, as ids and lengths of documents."""
         ends = np.cumsum(lengths)
         done = position = 0
         while done < len(lengths):
@@ -54,23 +56,23 @@ class Groups:
             done, position = stop, end
             if self._rows == self._most_rows:
                 yield self.rest()
-        if self._ids:  # the caller may use the array again
+        if self._ids:  # the caller may reuse the array
             self._ids[-1] = self._ids[-1].copy()
 
     def rest(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """The group that is not full; there is an empty one after it."""
+        """Take the group that is not full, and begin an empty one."""
         ids, lengths = self._ids, self._lengths
         self._ids, self._lengths = [], []
         self._rows = self._tokens = 0
         return np.concatenate(ids), np.concatenate(lengths)
 
     def __len__(self) -> int:
-        """Documents that wait."""
+        """Documents in the group that is not full."""
         return self._rows
 
 
 def list_array(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> Any:
-    """A ``pyarrow.ListArray`` over the ids themselves."""
+    """A ``pyarrow.ListArray`` that shares the memory of `ids`."""
     import pyarrow
 
     offsets = np.zeros(len(lengths) + 1, np.int32)
@@ -79,7 +81,7 @@ def list_array(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> Any:
 
 
 def pyarrow_for(prefix: str) -> Any:
-    """The library.
+    """Import pyarrow.
 
     Raises:
         MissingExtraError: It is not installed.
@@ -90,13 +92,13 @@ def pyarrow_for(prefix: str) -> Any:
 
 
 class Sink(io.RawIOBase):
-    """What pyarrow writes to: an output, or nothing any more. The output is not pyarrow's to close."""
+    """A file object for pyarrow that writes to an output and does not close it."""
 
     def __init__(self, output: Output) -> None:
         self._output: Output | None = output
 
     def mute(self) -> None:
-        """Take what comes from now on and do nothing with it."""
+        """Discard all later writes."""
         self._output = None
 
     def write(self, data: Any) -> int:
@@ -110,7 +112,7 @@ class Sink(io.RawIOBase):
 
 
 class _Writer(ShardWriter):
-    """`_begin` has to make the `_writer` of pyarrow, over what `_open_sink` gives."""
+    """The base of the writers. `_begin` creates pyarrow's `_writer` over `_open_sink`."""
 
     _longest = (1 << 31) - 1  # the offsets of an Arrow list are int32
     _writer: Any
@@ -120,9 +122,9 @@ class _Writer(ShardWriter):
         assert isinstance(format, _Columnar)
         self._groups = Groups(*format.limits)
         self.columns = (COLUMN,) if settings.sequence_length is None else (COLUMN, LENGTHS)
-        """Their names; each is a list of int32."""
+        """The names of the columns, each a list of int32."""
         self._pieces: list[npt.NDArray[np.int64]] = []
-        """Of the documents that wait."""
+        """Lengths of the pieces in the group that is not full."""
 
     def _open_sink(self) -> Sink:
         self._sink = Sink(self._output(self._format.files(self.prefix)[0]))
@@ -134,7 +136,7 @@ class _Writer(ShardWriter):
 
     @abstractmethod
     def _write_columns(self, columns: list[Any], rows: int) -> None:
-        """A group: an array of pyarrow for each column."""
+        """Write a group, one pyarrow array for each column."""
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         if len(self.columns) > 1:
@@ -151,24 +153,24 @@ class _Writer(ShardWriter):
         columns = [list_array(ids, lengths)]
         if len(self.columns) > 1:
             pieces = np.concatenate(self._pieces)
-            ends = np.cumsum(pieces).searchsorted(np.cumsum(lengths)) + 1  # of each sequence, in pieces
+            ends = np.cumsum(pieces).searchsorted(np.cumsum(lengths)) + 1  # the end of each sequence, in pieces
             self._pieces = [pieces[ends[-1] :]]
             columns.append(list_array(pieces[: ends[-1]].astype("<i4"), np.diff(ends, prepend=0)))
         self._write_columns(columns, len(lengths))
 
     def _mute(self) -> None:
         with contextlib.suppress(Exception):  # it may be closed already
-            self._sink.mute()  # pyarrow writes the end of the file whenever it can
+            self._sink.mute()  # pyarrow would write the end of the file, at the latest when it is deleted
             self._writer.close()
 
 
 class _Columnar(Format):
-    """One file a shard, of groups of documents."""
+    """A format of one file a shard, with documents in groups."""
 
     has_rows = True
 
     limits: tuple[int, int]
-    """At most so many documents and tokens in a group."""
+    """The most documents and tokens in a group."""
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
         """int32."""
@@ -194,15 +196,17 @@ class _ParquetWriter(_Writer):
 
 
 class Parquet(_Columnar):
-    """pyarrow and ``datasets`` read it. A text without tokens is an empty list. No metadata: every version of
-    ``datasets`` finds the column's type. Packed with zstd, without a dictionary: half the time of a dictionary's, for
-    files of about the same size."""
+    """Parquet for pyarrow and ``datasets``. A text without tokens is an empty list.
+
+    It has no metadata, because every version of ``datasets`` infers the column's type. Compressed with zstd without a
+    dictionary: half the time, about the same size.
+    """
 
     name = "parquet"
     _writer = _ParquetWriter
 
     def __init__(self, rows: int = 1 << 20, tokens: int = 1 << 23) -> None:
-        """At most these in a row group, which is what memory holds."""
+        """The limits of a row group, which is kept in memory."""
         self.limits = rows, tokens
 
 
@@ -223,17 +227,17 @@ class _ArrowWriter(_Writer):
 
 
 class Arrow(_Columnar):
-    """A stream file, as the ``ArrowWriter`` of ``datasets`` 4 and later writes it. A text without tokens is an empty
-    list.
+    """An Arrow stream file, like that of the ``ArrowWriter`` of ``datasets`` 4 and later. A text without tokens is an
+    empty list.
 
-    ``datasets.Dataset.from_file(path)`` maps it, and knows the column as ``List(Value("int32"))`` from the schema's
-    metadata; ``pyarrow.ipc.open_stream`` reads it as well.
+    ``datasets.Dataset.from_file(path)`` maps it, with the feature ``List(Value("int32"))`` from the schema's metadata.
+    ``pyarrow.ipc.open_stream`` reads it, too.
     """
 
     name = "arrow"
     _writer = _ArrowWriter
 
     def __init__(self, rows: int = 1000, tokens: int = 1 << 24) -> None:
-        """At most these in a record batch. `rows` is as ``datasets`` has it; it has no limit to the tokens, which are
-        what memory holds, so its bytes are others where 1000 documents have more than that."""
+        """The limits of a record batch, which is kept in memory. `rows` is the default of ``datasets``, which has no
+        limit of tokens: its batches differ where 1000 documents exceed `tokens`."""
         self.limits = rows, tokens

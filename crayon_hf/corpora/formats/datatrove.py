@@ -1,8 +1,8 @@
-"""datatrove: ``.ds``, the tokens, ``.ds.index``, where each document ends, and ``.ds.metadata``, a few words.
+"""datatrove: ``.ds``, the tokens, ``.ds.index``, the ends of the documents, and ``.ds.metadata``, a text.
 
-As ``TokenizedFile`` of ``datatrove/pipeline/tokens/tokenizer.py`` writes them: the index is uint64, in tokens; the
-metadata is three lines, the tokenizer and the bytes of a token, the number of tokens, and that number for people.
-With sequences the index has the ends of the pieces in them, from which the reader makes positions.
+The layout is that of ``TokenizedFile`` in ``datatrove/pipeline/tokens/tokenizer.py``. The index is uint64, in tokens.
+The metadata has three lines: the tokenizer and the bytes of a token; the number of tokens; that number abbreviated.
+With packed sequences the index has the ends of their pieces, from which the reader makes positions.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class _Writer(ShardWriter):
 
 
 class Datatrove(Format):
-    """A text without tokens is an empty document; with an end of document, one of that token alone."""
+    """A text without tokens is an empty document, or with `append_eos` a document of that token alone."""
 
     name = "datatrove"
     _writer = _Writer
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """uint16 to 65536 tokens, else uint32."""
+        """uint16 up to 65536 tokens, else uint32."""
         return np.dtype("<u2" if vocabulary.size <= 1 << 16 else "<u4")
 
     def files(self, prefix: str) -> list[str]:
@@ -45,10 +45,10 @@ class Datatrove(Format):
 
 
 def for_people(tokens: int) -> str:
-    """A number of tokens in three digits and a prefix, as ``humanize.metric(tokens, unit="T")`` says it, below 1e30."""
+    """A number of tokens below 1e30 in three digits and a prefix, like ``humanize.metric(tokens, unit="T")``."""
     exponent = math.floor(math.log10(tokens)) if tokens else 0
     scaled = tokens / 10 ** (exponent - exponent % 3)
-    if round(scaled, 2 - exponent % 3) >= 10 ** (exponent % 3 + 1):  # 999.9 is rounded to one digit more
+    if round(scaled, 2 - exponent % 3) >= 10 ** (exponent % 3 + 1):  # rounding gives one digit more, as for 999.9
         exponent += 1
         if exponent % 3 == 0:
             scaled /= 1000

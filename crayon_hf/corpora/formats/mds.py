@@ -1,18 +1,19 @@
 """MosaicML Streaming: a directory of ``shard.NNNNN.mds`` and their ``index.json``, one sample for each document.
 
-The column is that of LLM Foundry, ``tokens`` as ``ndarray:int32``; bytes are those of ``streaming``'s ``MDSWriter``
-with its defaults. A shard of it is, little-endian::
+The column is LLM Foundry's, ``tokens`` as ``ndarray:int32``. The bytes are those of ``streaming``'s ``MDSWriter`` with
+its defaults. A shard file has, little-endian:
 
-    uint32 n                   samples
-    uint32[n + 1]              byte of the file where each begins, and where the last one ends
-    JSON                       how it was written
-    of each sample:
-        uint32                 bytes of what follows
-        uint8                  4 * axes + 0, 1 or 2: the length is uint8, uint16 or uint32
-        the length             tokens
-        int32[]                the tokens
+- ``uint32 n``: the number of samples
+- ``uint32[n + 1]``: byte of the file where each sample begins, and where the last one ends
+- JSON: the writer's settings
+- ``n`` samples:
 
-``MDSWriter`` refuses an array without elements. A text without tokens is one here: ``StreamingDataset`` reads it.
+    - ``uint32``: bytes of the rest of the sample
+    - ``uint8``: 4 * axes + 0, 1 or 2 for a length of type uint8, uint16 or uint32
+    - the length, in tokens
+    - ``int32[]``: the tokens
+
+``MDSWriter`` refuses an empty array. A text without tokens becomes one here, which ``StreamingDataset`` reads.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ _CONFIG: dict[str, Any] = {
 
 
 class _Writer(ShardWriter):
-    """Holds the samples of one file, of `size_limit` at most or one larger document."""
+    """Holds the samples of one file, up to `size_limit` bytes or one larger document."""
 
     _longest = ((1 << 32) - (1 << 12)) // 4
-    """The offsets in a file are uint32."""
+    """The limit of the uint32 offsets in a file."""
     _takes_any = False
-    """The next document goes in whatever its size."""
+    """Whether the next document is accepted whatever its size."""
 
     def _begin(self) -> None:
-        """The files are made when they are full."""
+        """Start without files: each is created when its samples are complete."""
         assert isinstance(self._format, Mds)
         self._size_limit = self._format.size_limit
         self._config: dict[str, Any] = {**_CONFIG, "size_limit": self._size_limit}
@@ -61,13 +62,13 @@ class _Writer(ShardWriter):
         self._reset()
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4: its place among the offsets
+        ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4 bytes for its offset
         done = 0
         while done < len(lengths):
             before = int(counted[done - 1]) if done else 0
             fit = int(np.searchsorted(counted[done:], before + self._size_limit - self._size, side="right"))
             if fit == 0 and not self._takes_any:
-                self._flush()  # without a sample where the very first one is too large, as MDSWriter does
+                self._flush()  # an empty file if the very first sample is too large, like MDSWriter
                 continue
             stop = done + max(fit, 1)
             start, end = int(ends[done - 1]) if done else 0, int(ends[stop - 1])
@@ -94,7 +95,7 @@ class _Writer(ShardWriter):
         self._reset()
 
     def _write_file(self, name: str, pieces: Iterable[Any]) -> int:
-        """Its bytes."""
+        """Write a file and return its size in bytes."""
         output = self._output(os.path.join(self.prefix, name))
         for piece in pieces:
             output.write(piece)
@@ -113,14 +114,14 @@ class _Writer(ShardWriter):
         try:
             super()._place()
         except BaseException:
-            with contextlib.suppress(OSError):  # it has files that were there
+            with contextlib.suppress(OSError):  # the directory has earlier files
                 os.rmdir(self.prefix)
             raise
         sync_directory(os.path.dirname(self.prefix) or ".")
 
 
 class Mds(Format):
-    """One directory for each prefix, and one ``index.json`` over all of them (`merge`)."""
+    """A directory for each shard, and one ``index.json`` over all of them (`merge`)."""
 
     name = "mds"
     has_rows = True
@@ -128,7 +129,7 @@ class Mds(Format):
     _writer = _Writer
 
     def __init__(self, size_limit: int = 1 << 26) -> None:
-        """Bytes of a file, as ``MDSWriter`` has it; one document alone may be larger."""
+        """`size_limit` is that of a file in bytes, as for ``MDSWriter``. A file of one document may be larger."""
         self.size_limit = size_limit
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
@@ -143,7 +144,7 @@ class Mds(Format):
         return [*filter(is_there, [os.path.join(prefix, INDEX)]), *itertools.takewhile(is_there, files)]
 
     def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
-        """``index.json``, as ``streaming.base.util.merge_index`` writes it: ``StreamingDataset(local=directory)``."""
+        """Write ``index.json`` like ``streaming.base.util.merge_index``, for ``StreamingDataset(local=directory)``."""
         merged = []
         for name in shards:
             with open(os.path.join(directory, name, INDEX), "rb") as file:
@@ -166,7 +167,7 @@ def _sizes(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _encode(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """Samples one after the other."""
+    """Serialize consecutive samples."""
     sizes = _sizes(lengths)
     starts = np.cumsum(sizes) - sizes
     data = np.empty(int(sizes.sum()), np.uint8)

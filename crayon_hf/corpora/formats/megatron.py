@@ -1,15 +1,15 @@
-"""Megatron-LM: ``.bin``, the tokens, and ``.idx``, where each document is. Every document is one sequence.
+"""Megatron-LM: ``.bin``, the tokens, and ``.idx``, the places of the documents. Every document is one sequence.
 
-The layout is that of ``megatron/core/datasets/indexed_dataset.py``, what becomes of a text that of
-``tools/preprocess_data.py`` without ``--split-sentences``. All little-endian::
+The layout is that of ``megatron/core/datasets/indexed_dataset.py``. Texts are treated as by
+``tools/preprocess_data.py`` without ``--split-sentences``. The index, little-endian:
 
-    b"MMIDIDX\\0\\0"             9 bytes
-    uint64                     version, 1
-    uint8                      dtype of the tokens: 8 is uint16, 4 is int32
-    uint64 s, uint64 d         sequences; documents + 1
-    int32[s]                   tokens of each sequence
-    int64[s]                   byte of the .bin where each sequence begins
-    int64[d]                   sequences before each document, and all of them
+- ``b"MMIDIDX\\0\\0"``: 9 bytes
+- ``uint64``: version, 1
+- ``uint8``: dtype of the tokens, 8 for uint16, 4 for int32
+- ``uint64 s``, ``uint64 d``: sequences; documents + 1
+- ``int32[s]``: tokens of each sequence
+- ``int64[s]``: byte of the .bin where each sequence begins
+- ``int64[d]``: sequences before each document, and all of them
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
 from crayon_hf.corpora.formats.output import Spool
 
 _CODES = {2: 8, 4: 4}
-"""Of the dtype, by the bytes of a token."""
+"""The code of the dtype, by the bytes of a token."""
 
 
 class _Writer(ShardWriter):
@@ -63,7 +63,7 @@ class _Writer(ShardWriter):
 
 
 class Megatron(Format):
-    """A text without tokens is a document without a sequence, and gets no end of document."""
+    """A text without tokens is a document without a sequence, and gets no end-of-text token."""
 
     name = "megatron"
     _writer = _Writer

@@ -1,9 +1,9 @@
-"""NumPy: ``.npy``, the tokens of all documents, and ``.row_splits.npy``, where each begins and the last one ends. And
-bare tokens: ``.bin`` is for ``np.memmap(path, dtype, "r")``, as nanoGPT and OLMo read theirs, with the same row splits.
+"""NumPy arrays: ``.npy``, the tokens of all documents, and ``.row_splits.npy``, the edges of the documents.
 
-``np.load(path, mmap_mode="r")`` opens both without reading them. They are what ``np.save`` writes of the arrays.
-Sequences make an array of two axes, (sequences, tokens), and the row splits are those of the pieces of documents in all
-of them.
+Bare arrays: ``.bin`` with the same row splits, for ``np.memmap(path, dtype, "r")``, like those of nanoGPT and OLMo.
+
+``np.load(path, mmap_mode="r")`` maps the ``.npy`` files, which have the bytes of ``np.save``. Packed sequences give an
+array of shape (sequences, tokens), with the row splits of all pieces of documents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crayon_hf.corpora.formats.output import Output
 
 
 class _Writer(ShardWriter):
-    """Tokens one after the other, with numpy's header or bare, and the row splits beside them."""
+    """Writes the tokens, with or without numpy's header, and the row splits."""
 
     _pieces = 0
 
@@ -45,16 +45,16 @@ class _Writer(ShardWriter):
 
 
 class Arrays(Format):
-    """uint16 or uint32, by the largest id; document i is ``tokens[row_splits[i] : row_splits[i + 1]]``."""
+    """uint16 or uint32, by the largest id. Document i is ``tokens[row_splits[i] : row_splits[i + 1]]``."""
 
     _writer = _Writer
 
     def __init__(self, name: str) -> None:
-        """``npy``, or ``bin``: its files do not say which dtype it is."""
+        """`name` is ``npy``, or ``bin``, whose files do not record their dtype."""
         self.name = name
 
     def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
-        """uint16 where every id fits, else uint32."""
+        """uint16 if every id fits, else uint32."""
         return unsigned(vocabulary)
 
     def files(self, prefix: str) -> list[str]:
@@ -70,7 +70,7 @@ def _header(descr: str, shape: tuple[int, ...]) -> bytes:
 
 
 def _count(output: Output, descr: str, shape: tuple[int, ...]) -> None:
-    """Put the shape into the header; numpy leaves room for any number in front."""
+    """Update the shape in the header, whose padding leaves room for any number of rows."""
     header = _header(descr, shape)
     assert len(header) == len(_header(descr, (0, *shape[1:])))
     output.overwrite_start(header)

@@ -1,8 +1,7 @@
-"""Files that are made in a directory with a temporary name until they are whole, which is known as left over when its
-process is gone.
+"""Files that are written under temporary names until they are complete, and removed as leftovers if their writer died.
 
-A temporary name is one of `crayon_hf.util.files`, with an ending of its own. Whoever writes in such a directory holds a
-lock on it (`flock`), which ends with the process, so a leftover is told from one that another process fills.
+A temporary name is one of `crayon_hf.util.files` with the suffix `ENDING`. A writer keeps its temporary directory
+locked (`flock`). The lock ends with the process, which tells leftovers from directories in use.
 """
 
 from __future__ import annotations
@@ -25,12 +24,14 @@ if TYPE_CHECKING:
 
 ENDING = ".crayon-tmp"
 _GATHERED = 1 << 20
-"""Smaller pieces are written together, in bytes."""
+"""Bytes of the write buffer."""
 
 
 def remove_leftovers(directory: str, final: str | None = None) -> list[str]:
-    """Remove what has a temporary name and no process any more; the paths, sorted. `final`: only what was made for
-    files that begin with this name."""
+    """Remove temporary directories whose writers have died. Returns their paths, sorted.
+
+    With `final`, only directories for this final name are removed.
+    """
     removed = []
     for name in sorted(os.listdir(directory)):
         found, path = final_name(name, ENDING), os.path.join(directory, name)
@@ -44,17 +45,17 @@ def remove_leftovers(directory: str, final: str | None = None) -> list[str]:
 
 
 def _lock(descriptor: int) -> bool:
-    """False when another process has it. Windows locks bytes, which nobody else could read then: there is no lock, and
-    what has a temporary name counts as left over."""
+    """Lock a directory; False if another process has locked it. On Windows directories cannot be locked, so every
+    temporary directory counts as a leftover."""
     return os.name == "nt" or try_lock(descriptor)
 
 
 @contextlib.contextmanager
 def _taken(path: str) -> Iterator[bool]:
-    """Whether nobody holds what is there; for so long it is held by us, or its writer could come in between."""
+    """Whether the directory has no writer. It stays locked within the context, so that none can take it meanwhile."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:  # its process has just ended
+    except FileNotFoundError:  # its writer has just finished
         yield False
         return
     except OSError:
@@ -68,7 +69,7 @@ def _taken(path: str) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def named(path: str) -> Iterator[None]:
-    """An error of the system names the file that it is about, by its own name."""
+    """Make system errors name the final file instead of the temporary one."""
     try:
         yield
     except OSError as error:
@@ -78,18 +79,18 @@ def named(path: str) -> Iterator[None]:
 
 
 class Workplace:
-    """A directory with a temporary name, beside what is made in it."""
+    """A directory with a temporary name, beside the files that are written in it."""
 
     def __init__(self, path: str) -> None:
-        """`path` is what its files are called later, or what their names begin with."""
+        """`path` is the final name of its files, or the start of their names."""
         self._descriptor: int | None = None
         while True:
             self.path = temporary_path(path, ENDING)
             with named(path):
                 os.mkdir(self.path)
-            if os.name == "nt":  # directories are not opened there
+            if os.name == "nt":  # directories cannot be opened there
                 return
-            with contextlib.suppress(FileNotFoundError):  # between the two steps another process may take it
+            with contextlib.suppress(FileNotFoundError):  # another process may remove it between the two steps
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
                 if _lock(descriptor) and os.path.isdir(self.path):
                     self._descriptor = descriptor
@@ -100,7 +101,7 @@ class Workplace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Remove it."""
+        """Remove the directory."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
@@ -108,22 +109,22 @@ class Workplace:
 
 
 class Output:
-    """One new file, written from its start to its end in a workplace; `place` gives it its name.
+    """A new file, written sequentially in a workplace. `place` gives it its final name.
 
-    Every OSError names the file by what it is to be called.
+    Every OSError names the final file.
     """
 
     def __init__(self, path: str, workplace: str) -> None:
-        """`path` is the name that it will have; an existing file of that name stays until `place`."""
+        """`path` is the final name. An existing file of that name stays until `place`."""
         self.path = path
         self.size = 0
-        """Bytes so far."""
+        """Bytes written so far."""
         self._temporary = os.path.join(workplace, os.path.basename(path))
         with named(path):
             self._file = open(self._temporary, "xb", _GATHERED)  # noqa: SIM115
 
     def write(self, data: Any) -> int:
-        """Any buffer of bytes, numpy arrays too; all of it is written or the error says why not. How many bytes."""
+        """Write a whole buffer of bytes, or a numpy array. Returns the number of bytes."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         with named(self.path):
             self._file.write(view)
@@ -131,33 +132,33 @@ class Output:
         return len(view)
 
     def overwrite_start(self, data: bytes) -> None:
-        """Put `data` over the first bytes of the file."""
+        """Overwrite the first bytes of the file with `data`."""
         with named(self.path):
             self._file.seek(0)
             self._file.write(data)
             self._file.seek(0, os.SEEK_END)
 
     def sync(self) -> None:
-        """Everything written reaches the disk, and the file is closed; then this does nothing."""
+        """Sync the file to disk and close it. Idempotent."""
         if not self._file.closed:
             with named(self.path), self._file:
                 self._file.flush()
                 os.fsync(self._file.fileno())
 
     def is_there_already(self) -> bool:
-        """Whether the file of this name has these bytes, after `sync`."""
+        """Whether the final file exists with the same bytes. Call it after `sync`."""
         try:
             return not os.path.islink(self.path) and filecmp.cmp(self._temporary, self.path, shallow=False)
         except OSError:
             return False
 
     def place(self) -> None:
-        """Give the file its name, after `sync`."""
+        """Rename the file to its final name, replacing any other. Call it after `sync`."""
         with named(self.path):
             os.replace(self._temporary, self.path)
 
     def place_new(self) -> bool:
-        """`place`, unless there is a file of that name: False then."""
+        """Like `place`, but False if a file of that name exists."""
         with named(self.path):
             try:
                 os.link(self._temporary, self.path)
@@ -170,13 +171,13 @@ class Output:
         return True
 
     def close(self) -> None:
-        """Whatever became of it."""
+        """Close the file, written completely or not."""
         with contextlib.suppress(OSError):
             self._file.close()
 
 
 def write_whole(path: str, parts: Iterable[Any], is_new: bool = False) -> bool:
-    """Write a file that appears whole, durably. With `is_new` a file that is there stays: False then."""
+    """Write a file atomically and durably. With `is_new`, False if the file exists; it is not replaced."""
     with Workplace(path) as workplace, contextlib.closing(Output(path, workplace.path)) as output:
         for part in parts:
             output.write(part)
@@ -191,10 +192,10 @@ def write_whole(path: str, parts: Iterable[Any], is_new: bool = False) -> bool:
 
 
 class Spool:
-    """Numbers of one dtype that wait on the disk, in a file without a name: a killed process leaves nothing."""
+    """Numbers of one dtype, kept in an unnamed temporary file, of which a killed process leaves nothing."""
 
     def __init__(self, path: str, dtype: npt.DTypeLike) -> None:
-        """In the directory of `path`, which the errors name."""
+        """Use the directory of `path`, which errors name."""
         self.count = 0
         self._path, self._dtype = path, np.dtype(dtype)
         directory, name = os.path.split(path)
@@ -202,13 +203,13 @@ class Spool:
             self._file = tempfile.TemporaryFile(dir=directory or ".", prefix=f".{name}.", suffix=ENDING)  # noqa: SIM115
 
     def append(self, numbers: npt.NDArray[Any]) -> None:
-        """Numbers of the spool's dtype, at the end."""
+        """Append numbers of the spool's dtype."""
         self.count += len(numbers)
         with named(self._path):
             self._file.write(numbers.astype(self._dtype, copy=False).view("u1").data)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[npt.NDArray[np.int64]]:
-        """All numbers from the first on, `size` at a time, as int64."""
+        """Yield all numbers in order, `size` at a time, as int64."""
         with named(self._path):
             self._file.seek(0)
             while data := self._file.read(size * self._dtype.itemsize):
@@ -216,12 +217,12 @@ class Spool:
             self._file.seek(0, os.SEEK_END)
 
     def mapped(self) -> npt.NDArray[Any]:
-        """All numbers, where they are on the disk."""
+        """All numbers, memory-mapped."""
         with named(self._path):
             self._file.flush()
             return np.asarray(np.memmap(self._file, self._dtype, "r")) if self.count else np.zeros(0, self._dtype)
 
     def close(self) -> None:
-        """Give the space back."""
+        """Delete the temporary file."""
         with contextlib.suppress(OSError):
             self._file.close()

@@ -1,1 +1,1 @@
-"""The job: documents in, files of token ids out, one shard or a directory of them, resumable at any moment."""
+"""The job: documents in, files of token ids out, in one shard or a directory of shards. It can resume at any point."""

@@ -1,10 +1,11 @@
-"""Which pieces of documents share a sequence: best-fit decreasing, as in Ding et al. 2024, "Fewer Truncations Improve
-Language Modeling" (arXiv:2404.10830).
+"""Best-fit decreasing packing of pieces into sequences, as in Ding et al. 2024, "Fewer Truncations Improve Language
+Modeling" (arXiv:2404.10830).
 
-Pieces are placed by decreasing length, equal ones in their order. Each goes where the least room is left that it fits
-into, of several such sequences into the one that has had that room longest; where it fits into none, a new one begins.
-So the result is that of placing pieces one by one. They are placed by whole lengths instead: where a piece has
-found its best fit, the next ones of its length fit best into the same sequence, until it has no room for another.
+Pieces are placed by decreasing length, equal ones in order. A piece goes into the fullest sequence with enough room; of
+several equal ones, into the one that has had this room longest. If none fits, it begins a new sequence.
+
+Runs of pieces with one length are placed at once, with the same result. The best fit of a piece stays the best fit of
+the next ones until its room is too small.
 """
 
 from __future__ import annotations
@@ -17,17 +18,22 @@ import numpy.typing as npt
 
 
 def best_fit(lengths: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(pieces, splits): sequence i has the pieces ``pieces[splits[i] : splits[i + 1]]``, by their numbers, in order.
+    """Pack pieces into sequences.
 
-    `lengths` are those of the pieces, from 1 to `room`, which is how many tokens a sequence has.
+    Args:
+        lengths: Tokens of each piece, from 1 to `room`.
+        room: Tokens of a sequence.
+
+    Returns:
+        (pieces, splits): sequence i has the pieces ``pieces[splits[i] : splits[i + 1]]``, as indices into `lengths`.
     """
     by_length = np.argsort(-lengths, kind="stable")
     descending = lengths[by_length]
     sequence_of = np.empty(len(lengths), np.int64)
     sequences_with: dict[int, list[int]] = {}
-    """By the room that is left, the one that has had it longest first."""
+    """Sequences by the room left, the one that has had it longest first."""
     rooms = 0
-    """Bit n is set where there are sequences with room for n: the lowest bit from a length on is the best fit."""
+    """Bit n is set if some sequence has room for n tokens. The lowest set bit from a length on is the best fit."""
     count = 0
     runs: Any = np.flatnonzero(np.diff(descending, prepend=0)).tolist()
     for first, end in pairwise([*runs, len(lengths)]):

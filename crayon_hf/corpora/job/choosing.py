@@ -1,11 +1,10 @@
-"""Which documents a job writes: by the text alone, or, where duplicates are left out, after all of them were hashed.
+"""Choose which documents a job writes: by each text alone, or, for deduplication, after all were hashed.
 
-A text has 128 bits of BLAKE2b. The first 64 say on which side of ``held_out`` it is, the others whether it is in the
-part of a source that is taken. So the same text is always on the same side, in whatever file and order.
+A text has 128 bits of BLAKE2b. The first 64 decide its side of ``held_out``, the others whether a partly read source
+includes it. So equal texts are always on the same side, whatever their file and order.
 
-Duplicates take two passes over the inputs. In the first each task writes the hashes of its documents; then `choose`
-says of each document of each task whether it is the first of its text, in the order of the tasks. Layout beside the
-output ``OUT/NAME``::
+Deduplication reads the inputs twice. First each task writes the hashes of its documents. Then `choose` marks each
+document that is the first of its text, in the order of the tasks. Layout beside the output ``OUT/NAME``::
 
     OUT/_crayon/NAME.hashes  16 bytes a document; uint64 documents of each file; uint64 files
     OUT/_crayon/NAME.chosen  one byte a document: TAKEN, DUPLICATE, OTHER_SIDE or NOT_CHOSEN
@@ -35,14 +34,14 @@ _PART = 1 << 25
 
 
 def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """(documents, 2), of ``data[begins[i]:ends[i]]``."""
+    """Hashes of the documents ``data[begins[i]:ends[i]]``, of shape (documents, 2)."""
     view, spans = memoryview(data), zip(begins.tolist(), ends.tolist(), strict=True)
     digests = b"".join([blake2b(view[begin:end], digest_size=16).digest() for begin, end in spans])
     return np.frombuffer(digests, "<u8").reshape(-1, 2)
 
 
 def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> npt.NDArray[np.uint8]:
-    """TAKEN, OTHER_SIDE or NOT_CHOSEN, of a file of which `share` is taken."""
+    """TAKEN, OTHER_SIDE or NOT_CHOSEN for each document of a file that is read up to `share`."""
     codes = np.zeros(len(hashes), np.uint8)
     if options.held_out is not None:
         is_held_out = hashes[:, 0] < np.uint64(options.held_out * 2.0**64)
@@ -54,17 +53,17 @@ def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> n
 
 
 class Choice:
-    """Of the documents of one task, in their order."""
+    """The choice among the documents of one task, in order."""
 
     def __init__(self, path: str, options: Options) -> None:
-        """`path` is the state's without its ending."""
+        """`path` is that of the state without its suffix."""
         self._options, self._next = options, 0
         self._chosen = None if not options.deduplicate else _chosen(path)
 
     def codes(
         self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], file: InputFile
     ) -> npt.NDArray[np.uint8] | None:
-        """Of the next documents, which are one file's. None: all are taken."""
+        """Codes of the next documents, all of one file. None: all are taken."""
         first, self._next = self._next, self._next + len(begins)
         if self._chosen is not None:
             return self._chosen[first : self._next]
@@ -81,17 +80,17 @@ def _chosen(path: str) -> npt.NDArray[np.uint8]:
 
 
 def has_hashes(path: str) -> bool:
-    """Whether the first pass over a task is done."""
+    """Whether the first pass over a task is finished."""
     return storage.of(path).is_there(f"{path}.hashes")
 
 
 def is_chosen(path: str) -> bool:
-    """Whether it is known which documents of a task are taken."""
+    """Whether the documents of a task are chosen already."""
     return storage.of(path).is_there(f"{path}.chosen")
 
 
 class Hashes:
-    """The hashes of a task's documents, file by file, in a file that is there when all are in it."""
+    """The hashes of a task's documents, file by file. The file appears when it is complete."""
 
     def __init__(self, path: str, files: int) -> None:
         self._path = f"{path}.hashes"
@@ -99,27 +98,27 @@ class Hashes:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
 
     def add(self, file: int, hashes: npt.NDArray[np.uint64]) -> None:
-        """Of documents of the file with this number."""
+        """Add the hashes of documents of the file with this index."""
         self._counts[file] += len(hashes)
         self._file.write(hashes.astype("<u8", copy=False).tobytes())
 
     def finish(self) -> None:
-        """Put the file in its place."""
+        """Write the file."""
         self._file.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
         self._file.seek(0)
         parts = iter(lambda: self._file.read(_COPIED), b"")
         storage.of(self._path).place(self._path, parts)
 
     def close(self) -> None:
-        """Whatever became of it."""
+        """Delete the temporary file, finished or not."""
         self._file.close()
 
 
 def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -> None:
-    """Say of each document of tasks (their states' paths without endings, and their files) whether it is taken.
+    """Mark each document of tasks as taken or not. A task is the path of its state without suffix, and its files.
 
-    Of one text the first document is; a file that is read again has the same one again. Memory: 45 bytes for each of
-    at most 2**25 documents, and 1 byte for each of all.
+    The first document of a text is taken; if a file is read again, the same one is taken again. Memory: 45 bytes for
+    each of at most 2**25 documents, and 1 byte for every document.
     """
     numbers: dict[str, int] = {}
     read = []
@@ -148,11 +147,11 @@ def _compare(read: list[Any], part: int, parts: int) -> None:
         places = np.flatnonzero((codes == TAKEN) & (hashes[:, 0] % np.uint64(parts) == part))
         starts = np.cumsum(counts) - counts
         file = np.searchsorted(starts, places, side="right") - 1
-        # Files without documents begin where the next one does; the last of those is the document's.
+        # A file without documents shares its start with the next; the last of these has the document.
         found.append((hashes[places], (ids[file] << 40) + places - starts[file], places))
     hashes = np.concatenate([each[0] for each in found])
     document = np.concatenate([each[1] for each in found])
-    order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable: equal texts in their order
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable: equal texts keep their order
     ordered = hashes[order]
     is_first = np.ones(len(order), bool)
     is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -166,7 +165,7 @@ def _compare(read: list[Any], part: int, parts: int) -> None:
 
 
 def _read(path: str, files: int) -> tuple[Any, npt.NDArray[np.int64]]:
-    """(hashes, documents of each file)."""
+    """The hashes, and the number of documents of each file."""
     place = storage.of(path)
     size = place.size(path)
     if size < 0:

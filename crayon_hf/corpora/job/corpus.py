@@ -1,4 +1,4 @@
-"""`tokenize_corpus`: many files to a directory of token files, on all cores, again and again until it is done."""
+"""`tokenize_corpus`: tokenize many files into a directory of token files, on all cores, resumable after a failure."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ Runner = Callable[
     [Sequence[Task], Work, Callable[[Task, Counts], None]],
     Iterable[tuple[Task, "ShardSummary | Failure | Exception"]],
 ]
-"""What does tasks: `do_task` for each, anywhere, in any order. It may tell how far a task is, and gives what came of
-each one; what it has not given when it ends is not done."""
+"""Runs tasks: calls `do_task` for each, anywhere, in any order. It may report progress, and yields each task's result.
+A task without a result has failed."""
 
 
 def tokenize_corpus(
@@ -60,32 +60,37 @@ def tokenize_corpus(
     runner: Runner | None = None,
     **options: Unpack[CorpusOptions],
 ) -> Summary:
-    """Tokenize files into a directory: see `tokenize_shard`, which does each task, for the arguments that it has, too.
+    """Tokenize files into a directory.
 
-    Files are taken in order, small ones together; each such task gives ``OUT/00000`` and so on. At the end there is
-    ``OUT/manifest.json``. A call that ended early, by an error or a kill, is made again and goes on; the bytes in the
-    end are those of a call that nothing happened to. A call for what is done does nothing. The same call may run twice
-    at once, on several machines: both end with the same files.
+    Files are processed in order. Small files share a task, and each task writes ``OUT/00000`` and so on.
+    ``OUT/manifest.json`` comes last. After an error or a kill the same call resumes, and the bytes do not depend on
+    interruptions. A call for a finished job returns at once. The same call may run several times at once, also on
+    several machines: all end with the same files.
+
+    Arguments that are not listed here are those of `tokenize_shard`.
 
     Args:
-        inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read. Or a mixture:
+        inputs: Files, directories, patterns or fsspec addresses; files in `output` are not read. Or a mixture:
             ``{"web": {"inputs": ["web/"], "proportion": 0.7}, "code": {...}}``, which is shuffled.
         output: A directory: new, empty, or this job's.
-        group_bytes: As many files go together as have no more bytes than that, as stored.
-        workers: Processes, at most one a task; without it one for each two cores, for packed files one for each core.
-            One means this process itself.
-        threads: Of each worker, to encode with; without it the cores are divided among the workers.
-        shuffle: The order of the files, too, is ``numpy.random.default_rng(seed).permutation``.
-        deduplicate: Of documents with the same text in all inputs the first one is taken. Inputs are read twice.
-        held_out: A share of the documents that goes to ``OUT/held-out``, by the hash of each text.
-        overwrite: Begin anew, and remove what another job of ours wrote there. Files of others are never removed.
+        group_bytes: The limit of a task with several files, in stored bytes.
+        workers: Processes, at most one a task. By default one for two cores, and one for each core if inputs are
+            compressed. 1 means the calling process.
+        threads: Encoding threads of each worker. By default the workers share the cores.
+        shuffle: Also read the files in the order of ``numpy.random.default_rng(seed).permutation``.
+        deduplicate: Of equal documents in all inputs keep the first. The inputs are read twice.
+        held_out: The share of documents that goes to ``OUT/held-out``, by the hash of each text.
+        overwrite: Begin anew, and remove the files of an earlier job. Files of other programs are never removed.
         progress: Called after every batch, in this thread or another.
-        runner: Does the tasks instead of processes of this machine.
+        runner: Runs the tasks, instead of processes of this machine.
+
+    Returns:
+        The summary of the job, with `held_out` that of the documents held out.
 
     Raises:
-        JobError: The directory is another job's or has other files; or tasks failed, and the others were done.
+        JobError: The directory is another job's or has other files. Or tasks failed, after the others were finished.
         BadRecordError: A bad record, with `bad_records` "stop"; the other workers were stopped.
-        CorpusError: An input is not there.
+        CorpusError: An input does not exist.
 
     docs/corpora.md has examples.
     """
@@ -110,7 +115,7 @@ def tokenize_corpus(
     if how.held_out is not None:
         directory = Directory(os.path.join(place, HELD_OUT))
         aside = how._replace(is_held_out=True)
-        if how.mixture is not None:  # nothing is held out twice
+        if how.mixture is not None:  # a repeated source gives its held-out documents once
             aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in how.mixture))
         sides.append(_Job(directory, job.files, work._replace(options=aside), group_bytes, progress))
 
@@ -121,7 +126,7 @@ def tokenize_corpus(
 
 
 class _Job:
-    """One call."""
+    """One call of `tokenize_corpus`, for the directory itself or for its held-out part."""
 
     def __init__(self, directory: Directory, inputs: Any, work: Work, group_bytes: int, report: Report | None) -> None:
         self._directory, self._work, self._report = directory, work, report
@@ -129,7 +134,7 @@ class _Job:
         options = self._options
         self._storage = storage.of(directory.path)
         directory.check()
-        encoding = plan_encoding(work, 1)  # what is wrong with the tokenizer is said at once
+        encoding = plan_encoding(work, 1)  # reports errors of the tokenizer before any work
         self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
         if options.remainder == "pad":
             self._facts["pad_id"] = encoding.pad_id
@@ -151,12 +156,14 @@ class _Job:
         try:
             return self._begin(overwrite) or self._do_all(runner)
         finally:
-            with contextlib.suppress(OSError):  # there may be an error to tell already
+            with contextlib.suppress(OSError):  # an earlier error matters more
                 self._storage.remove_leftovers(directory.path)
 
     def _do_all(self, runner: Runner) -> Summary:
-        """Do what is left; the summary, also where another process has done it meanwhile: then it has removed what is
-        needed to go on, so whatever went wrong here says nothing."""
+        """Run the remaining tasks and return the summary.
+
+        If another process finishes the job meanwhile, it removes the state. Errors caused by that are ignored.
+        """
         try:
             self._do(runner)
             return self._finish()
@@ -168,13 +175,13 @@ class _Job:
             return summary
 
     def _begin(self, overwrite: bool) -> Summary | None:
-        """Have the directory be this job's; the summary of one that is done."""
+        """Make the directory this job's. Returns the summary if the job is finished already."""
         directory = self._directory
         while True:
             before = None if overwrite else directory.job()
-            done = None if overwrite else directory.manifest()  # the job file goes after it was written
+            done = None if overwrite else directory.manifest()  # after the job file, which a job removes last
             if done is not None and (summary := self._found(done)) is not None:
-                directory.settle()  # only what was needed to go on is there still
+                directory.settle()  # only leftover state files remain
                 return summary
             if before is not None and done is None:
                 if self._goes_on(before):
@@ -188,14 +195,14 @@ class _Job:
             except JobError:
                 if not is_new or (directory.job() is None and directory.manifest() is None):
                     raise
-                continue  # a process has begun at the same time
-            if (other := directory.job()) is not None:  # of a process that began at the same time
+                continue  # another process began at the same time
+            if (other := directory.job()) is not None:  # another process began at the same time
                 refuse(directory.path, other, self._request)
             overwrite = False
 
     def _found(self, done: dict[str, Any]) -> Summary | None:
-        """The summary of this job, which is done. None for another one that has not one shard: nothing is lost then.
-        JobError for another one."""
+        """The summary of this job, if `done` is its manifest. None if it is another job's without shards, which may be
+        replaced. Raises JobError for any other job."""
         before = {**done["settings"], "tokenizer": done["tokenizer"]}
         before["inputs"] = [file for task in done["tasks"] for file in task["inputs"]]
         now = {**self._request, "inputs": [list(file[:2]) for task in self._tasks for file in task.files]}
@@ -203,21 +210,21 @@ class _Job:
         if not shards and differences(before, now):
             return None
         refuse(self._directory.path, before, now)
-        self._must_be_whole(shards, "--overwrite (overwrite=True) makes everything anew")
+        self._must_be_whole(shards, "--overwrite (overwrite=True) writes everything anew")
         return self._summary(done, True)
 
     def _must_be_whole(self, shards: list[dict[str, Any]], hint: str) -> None:
-        """JobError where a file of a shard is gone or has another size."""
+        """Raise JobError if a file of a shard is missing or has another size."""
         wholes = self._storage.map(lambda shard: is_whole(self._directory.path, [shard]), shards)
         for shard, is_there in zip(shards, wholes, strict=True):
             if not is_there:
                 path = os.path.join(self._directory.path, shard["name"])
-                raise JobError(f"{path} was done, and is gone or has changed: {hint}")
+                raise JobError(f"{path} was finished, but is missing or has changed: {hint}")
 
-    # -- what is there
+    # -- existing files
 
     def _begin_anew(self, clear: bool) -> bool:
-        """Whatever can be known to fail does so before anything is removed. False if another process has begun."""
+        """Begin in this directory; False if another process has. Foreseeable errors are raised before any removal."""
         directory, options = self._directory, self._options
         ours = set(directory.belongings()) if clear else set()
         outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
@@ -234,16 +241,16 @@ class _Job:
         return directory.begin(self._request)
 
     def _try(self) -> None:
-        """Read the beginning of the first file: a column that is not there is noticed."""
+        """Read the start of the first file, to notice a missing column."""
         reading = self._options.reading(min(self._work.batch_bytes, _TRIED_BYTES), 1)
         documents: Any = read_documents(self._tasks[0].files[0], reading)
         with contextlib.closing(documents):
             next(documents, None)
 
     def _goes_on(self, before: dict[str, Any]) -> bool:
-        """Whether this is the job that has begun; then it has that one's spelling of names from now on.
+        """Whether this request resumes `before`. If so, take over the names as spelled there.
 
-        An input that has changed is read anew, where that makes no other task and nothing of its own is finished.
+        A changed input is accepted if the tasks keep their files and its own task has no finished shard.
         """
         if not are_same_files(before["inputs"], self._request["inputs"]):
             return False
@@ -257,7 +264,7 @@ class _Job:
         ]:
             return False
         changed = [task for was, task in zip(then, tasks, strict=True) if was != task]
-        if changed and self._options.deduplicate:  # what is left out elsewhere depends on it
+        if changed and self._options.deduplicate:  # other tasks' duplicates depend on it
             return False
         states = [(task, self._state(task)) for task in changed]
         if any(state is not None and state.shards for _, state in states):
@@ -273,8 +280,8 @@ class _Job:
     # -- tasks
 
     def _do(self, runner: Runner) -> None:
-        """Do the tasks that are left. Where duplicates are left out a task has to be done twice: it hashes its
-        documents, and when all are hashed it is known which ones are taken."""
+        """Run the remaining tasks. Deduplication runs each task twice: first to hash its documents, then, when all are
+        hashed and chosen, to write them."""
         left = []
         states = list(self._storage.map(self._state, self._tasks))
         finished = self._storage.map(self._is_finished, states)
@@ -292,7 +299,7 @@ class _Job:
                 choosing.choose([(state_path(task.output), task.files) for task in self._tasks], self._options)
 
     def _run_tasks(self, left: Sequence[Task], runner: Runner) -> list[Task]:
-        """Do some tasks; those that are hashed. Errors as `raise_for`."""
+        """Run tasks and return the ones that only hashed. Raises the errors of `raise_for`."""
         failures, has_result, hashed = [], set(), []
         self._tell()
         for task, result in runner(left, self._work, self._progress):
@@ -344,7 +351,7 @@ class _Job:
         if total.bad_records:
             directory.place_file(BAD_RECORDS, self._bad_records())
         settings = {key: value for key, value in self._request.items() if key not in ("inputs", "tokenizer")}
-        written = {  # no times, no machine
+        written = {  # neither times nor the machine, so that repeated jobs write the same bytes
             "schema": SCHEMA,
             "settings": settings,
             "tokenizer": self._request["tokenizer"],
@@ -358,11 +365,11 @@ class _Job:
         return self._summary(written, False)
 
     def _must_be_ours(self, shards: list[dict[str, Any]]) -> None:
-        """JobError where another process has begun anew in the directory meanwhile."""
+        """Raise JobError if another process has begun anew in the directory."""
         if (now := self._directory.job()) is None:
             raise JobError(f"{self._directory.path}: another process has removed this job")
         refuse(self._directory.path, now, self._request)
-        self._must_be_whole(shards, "has another process begun anew in the directory? The same command goes on")
+        self._must_be_whole(shards, "has another process begun anew here? Run the same command again to continue")
 
     def _bad_records(self) -> Iterator[bytes]:
         for task in self._tasks:
@@ -393,11 +400,11 @@ class _Job:
 
 
 def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]:
-    """The input files, but for those in the output directory."""
+    """The input files outside the output directory."""
     inside = os.path.join(os.path.realpath(directory), "")
     found = inputs_of(inputs, format)
     if not found:
-        raise ValueError("there are no inputs: give a file, a directory, a pattern or an address")
+        raise ValueError("no inputs found: give a file, a directory, a pattern or an address")
     files = [file for file in found if not os.path.realpath(file.address).startswith(inside)]
     if not files:
         raise CorpusError(f"all inputs are in the output directory {directory}")

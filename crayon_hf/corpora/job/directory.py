@@ -1,14 +1,14 @@
-"""The output directory of a job: whose it is, what is in it, and how it becomes another job's.
+"""The output directory of a job: its owner, its files, and its reuse by another job.
 
-Layout::
+Layout:
 
-    OUT/00000.bin ...                   token files, as the format has them
-    OUT/manifest.json                   what they are; it is there when all of them are
-    OUT/held-out/                       such a directory of its own, with what was held out
-    OUT/bad-records.jsonl               bad records, if there were any
-    OUT/_crayon/job.json                what was asked for, while the job is not done
-    OUT/_crayon/removing.json           what is being removed, while it is
-    OUT/_crayon/00000.json ...          states of tasks (`crayon_hf.corpora.job.state`)
+- ``OUT/00000.bin`` ...: token files of the format
+- ``OUT/manifest.json``: describes the token files; written last
+- ``OUT/held-out/``: a directory of the same layout for held-out documents
+- ``OUT/bad-records.jsonl``: bad records, if any
+- ``OUT/_crayon/job.json``: the request, while the job is not finished
+- ``OUT/_crayon/removing.json``: the files of a removal that is not finished
+- ``OUT/_crayon/00000.json`` ...: states of tasks (`crayon_hf.corpora.job.state`)
 """
 
 from __future__ import annotations
@@ -40,20 +40,21 @@ MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
 
 
 class Directory:
-    """An output directory, of a job or to become one's. Several processes may do the same job in it at once.
+    """The output directory of a job. Several processes may run the same job in it at once.
 
-    The job file is created where there is none, and says whose directory it is. Everything that the job writes then has
-    the same bytes, whichever process writes it. The manifest comes last, and the job file goes after it."""
+    The job file claims the directory; it is created only if none exists. From then on every file has the same bytes,
+    whichever process writes it. The manifest comes last, and the job file is removed after it.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.place = os.path.join(path, PLACE)
         self._storage = storage.of(path)
 
-    # -- whose it is
+    # -- ownership
 
     def check(self) -> None:
-        """JobError for a directory with files that are not a job's."""
+        """Raise JobError if the directory has files of other programs."""
         if self._has(_JOB) or self._has(_REMOVING) or self.manifest() is not None:
             return
         try:
@@ -63,13 +64,13 @@ class Directory:
         except NotADirectoryError:
             raise JobError(f"{self.path} is not a directory: give another output") from None
         if not there <= {PLACE} or not all(_is_ours(name) for name in self._inside()):
-            if self._has(_JOB):  # a process has just begun
+            if self._has(_JOB):  # another process has just begun
                 return
             names = ", ".join(sorted(there)[:3])
-            raise JobError(f"{self.path} has files of others ({names}): give an empty or a new directory")
+            raise JobError(f"{self.path} has files of other programs ({names}): give an empty or a new directory")
 
     def manifest(self) -> dict[str, Any] | None:
-        """What is said of a job that is done. JobError where that is no whole manifest."""
+        """The manifest of a finished job, or None. Raises JobError if it is damaged."""
         path = os.path.join(self.path, MANIFEST)
         found = self._read(path)
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
@@ -84,7 +85,7 @@ class Directory:
         return found
 
     def job(self) -> dict[str, Any] | None:
-        """What was asked for, while it is not done."""
+        """The request of an unfinished job, or None."""
         path = os.path.join(self.place, _JOB)
         found = self._read(path)
         if found is None and not self._storage.is_there(path):
@@ -94,7 +95,7 @@ class Directory:
         return dict(found)
 
     def states(self) -> dict[str, State]:
-        """Of the tasks that have begun, by their names; without those that are damaged."""
+        """The states of tasks by name, except damaged ones."""
         found = {}
         names = [name for name in sorted(self._inside()) if re.fullmatch(r"\d{5,}\.json", name)]
         for name, state in zip(names, self._storage.map(self._state, names), strict=True):
@@ -105,13 +106,13 @@ class Directory:
     def _state(self, name: str) -> State | None:
         try:
             return load(os.path.join(self.place, name))
-        except StoreError:  # it may be there
+        except StoreError:  # the store failed; the state may exist
             raise
         except JobError:
             return None
 
     def belongings(self) -> list[str]:
-        """The files in it that are ours, as they are to be removed."""
+        """The token files of the job, in the order of their removal."""
         done = self.manifest()
         if done is not None:
             lists = [BAD_RECORDS] if done["counts"]["bad_records"] else []
@@ -120,7 +121,7 @@ class Directory:
             return []
         states = self.states()
         files: list[str] = []
-        if states and all(state.done for state in states.values()):  # then these may be there already
+        if states and all(state.done for state in states.values()):  # then these may exist already
             format = FORMATS[next(iter(states.values())).request["format"]]
             files += [BAD_RECORDS] if any(state.counts.bad_records for state in states.values()) else []
             files += format.merged_files
@@ -130,34 +131,34 @@ class Directory:
 
     @property
     def is_settled(self) -> bool:
-        """True when no file of a job at work is there."""
+        """Whether no files of an unfinished job are left."""
         if self._storage.lists_all:
             return not self._has("")
         return not self._has(_JOB) and not any(map(_is_left, self._storage.names(self.place)))
 
-    # -- changing it
+    # -- changes
 
     def tidy_up(self) -> None:
-        """Finish a removal that was killed, and remove what killed processes left."""
+        """Finish an interrupted removal, and remove the leftovers of killed processes."""
         self.check()
         if self._has(_REMOVING):
             self._remove()
         self._storage.remove_leftovers(self.path)
 
     def begin(self, request: dict[str, Any]) -> bool:
-        """From now on it is this job's; False if another process has begun here."""
+        """Claim the directory for a request; False if another process has claimed it."""
         try:
             self._storage.make(self.place)
             return self._storage.create(os.path.join(self.place, _JOB), json.dumps(request).encode())
-        except FileNotFoundError:  # a process that did the same job has just tidied up
+        except FileNotFoundError:  # another process of the same job has just tidied up
             return False
 
     def go_on(self, request: dict[str, Any]) -> None:
-        """Replace the job file by that of a job that goes on from it."""
+        """Replace the job file by the request of a job that resumes it."""
         self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
 
     def clear(self) -> None:
-        """Remove what a job of ours wrote. Once it has begun, the next process in the directory ends it."""
+        """Remove the files of the earlier job. If this is killed, the next process in the directory finishes it."""
         names = self.belongings()
         if names or self._has(_JOB):
             self._storage.make(self.place)
@@ -165,21 +166,21 @@ class Directory:
             self._remove()
 
     def clear_held_out(self) -> None:
-        """Remove what an older job of this directory held out."""
+        """Remove the held-out files of an earlier job."""
         aside = Directory(os.path.join(self.path, HELD_OUT))
         if aside.manifest() is None and aside.job() is None:
             return
         aside.tidy_up()
         aside.clear()
-        with contextlib.suppress(OSError):  # it has files of other programs
+        with contextlib.suppress(OSError):  # the directory has files of other programs
             self._storage.drop(aside.path)
 
     def place_file(self, name: str, parts: Iterable[bytes]) -> None:
-        """Write a file of the directory, which is there whole or not at all."""
+        """Write a file of the directory atomically."""
         self._storage.place(os.path.join(self.path, name), parts)
 
     def settle(self) -> None:
-        """The job is done and its manifest in place: remove what was needed to go on, `job.json` last."""
+        """Remove the state of a finished job, `job.json` last. The manifest exists already."""
         self._storage.remove_leftovers(self.path)
         self._storage.end_uploads(self.path)
         self._tidy()
@@ -199,11 +200,11 @@ class Directory:
         self._storage.remove(os.path.join(self.place, name) for name in self._inside() if _is_left(name))
         self._storage.remove([os.path.join(self.place, _JOB)])
         self._storage.remove(last)
-        with contextlib.suppress(OSError):  # it has files of other programs, or of a process that does the same job
+        with contextlib.suppress(OSError):  # it has files of other programs, or of another process of this job
             self._storage.drop(self.place)
 
     def _inside(self) -> Iterable[str]:
-        """What is beside the output, for a store with all that may be: what the job that has begun writes there."""
+        """The names in ``_crayon``. In a store that cannot list, all names that the current job may write there."""
         try:
             names = self._storage.names(self.place)
         except (FileNotFoundError, NotADirectoryError):
@@ -220,7 +221,7 @@ class Directory:
         return self._storage.is_there(os.path.join(self.place, name) if name else self.place)
 
     def _read(self, path: str) -> Any:
-        """The JSON in a file; None where there is none."""
+        """The JSON of a file; None if it does not exist."""
         try:
             return json.loads(self._storage.read(path) or b"")
         except ValueError:
@@ -228,12 +229,12 @@ class Directory:
 
 
 def _is_left(name: str) -> bool:
-    """Whether a file beside the output is one of a job that is not done, or was not tidied up."""
+    """Whether a file in ``_crayon`` is the state of an unfinished job, or a leftover."""
     return bool(_OURS.fullmatch(name))
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file beside the output may be there before there is a job file."""
+    """Whether a file in ``_crayon`` may exist before the job file does."""
     return name in (_JOB, _REMOVING) or final_name(name, ENDING) in (_JOB, _REMOVING)
 
 
@@ -242,7 +243,7 @@ def _is_job(found: Any) -> bool:
 
 
 def _listed(manifest: dict[str, Any]) -> list[str]:
-    """The files that a manifest lists. ValueError and the like for one that no job writes."""
+    """The token files that a manifest lists. Raises ValueError, KeyError or TypeError for a forged list."""
     format = manifest["settings"]["format"]
     merged = [file["name"] for file in manifest["merged"]]
     if not set(merged) <= set(FORMATS[format].merged_files):

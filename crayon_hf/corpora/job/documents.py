@@ -1,4 +1,4 @@
-"""The documents of a task: read from its files, encoded in batches, and in another order where that is asked for."""
+"""The documents of a task: read from its files, encoded in batches, and shuffled if asked for."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from crayon_hf.text_readers.files import read_documents
 
 _BUNDLE_BYTES = 1 << 20
 _BUNDLE = 256
-"""Small batches are encoded together: so many at most, of so many bytes."""
+"""Limits of small batches that are encoded together: their number, and with `_BUNDLE_BYTES` their bytes."""
 _BATCH_TOKENS = 1 << 20
 _BATCH_DOCUMENTS = 1 << 16
 
 
 class Batch(NamedTuple):
-    """Documents of one file."""
+    """A batch of documents of one file."""
 
     file: int
-    """Its number among those of the task."""
+    """The file's index in the task."""
     documents: Documents
-    """Their `size` counts all files so far."""
+    """Their `size` includes the earlier files."""
 
 
 def read_batches(files: Sequence[InputFile], reading: Reading) -> Iterator[Batch]:
-    """All documents, and all bad records."""
+    """Read all documents and bad records."""
     before = 0
     for number, file in enumerate(files):
         for documents in read_documents(file, reading):
             yield Batch(number, documents._replace(size=before + documents.size))
-            del documents  # its memory may be wanted for the next one
+            del documents  # frees its memory for the next batch
         before += max(file.size, 0)
 
 
 def bundles(batches: Iterable[Batch], batch_bytes: int) -> Iterator[list[Batch]]:
-    """Batches, and several small ones together: there may be a file to each. What was read before an error is given."""
+    """Gather small batches, as of many small files, into lists. Batches read before an error are yielded first."""
     gathered: list[Batch] = []
     size, enough = 0, min(batch_bytes, _BUNDLE_BYTES)
     try:
@@ -64,19 +64,19 @@ def bundles(batches: Iterable[Batch], batch_bytes: int) -> Iterator[list[Batch]]
 
 
 class Encoded(NamedTuple):
-    """The documents of some batches that are taken."""
+    """The encoded documents of some batches, except those left out."""
 
     ids: npt.NDArray[Any]
     splits: npt.NDArray[np.int64]
     bad: list[BadRecord]
     counts: Counts
-    """Of these; `input_bytes` counts all files so far."""
+    """Counts of these documents, but `input_bytes` includes earlier files."""
 
 
 def encoded(
     batches: Sequence[Batch], files: Sequence[InputFile], choice: choosing.Choice, encoder: DocumentEncoder
 ) -> Encoded:
-    """Batches of these files, encoded in one call."""
+    """Encode batches of `files` in one call."""
     parts, left_out = [], np.zeros(4, np.int64)
     for number, (data, begins, ends, *_) in batches:
         codes = choice.codes(data, begins, ends, files[number])
@@ -98,25 +98,25 @@ def encoded(
 
 
 class Shuffler:
-    """Documents that wait on the disk, their ids one after the other and where each ends, for another order.
+    """Documents kept on disk, as their ids in sequence and the end of each, to be read in random order.
 
-    Memory: nothing while they are written; 16 bytes a document while they are read in another order.
+    Uses no memory while they are written, and 16 bytes a document while they are read.
     """
 
     def __init__(self, directory: str, dtype: np.dtype[Any]) -> None:
-        """On the disk of `directory`."""
+        """Use the disk of `directory`."""
         self._tokens = Spool(os.path.join(directory, "tokens"), dtype)
         self._ends = Spool(os.path.join(directory, "ends"), "<i8")
 
     def write(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64]) -> None:
-        """Documents."""
+        """Append documents."""
         self._ends.append(splits[1:] - splits[0] + self._tokens.count)
         self._tokens.append(ids)
 
     def shuffled(self, seed: int) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
-        """(ids, row_splits) of batches of documents.
+        """Yield batches of documents as (ids, row_splits).
 
-        The order is ``numpy.random.default_rng(seed).permutation(documents)``, as datatrove has it.
+        The order is ``numpy.random.default_rng(seed).permutation(documents)``, like datatrove's.
         """
         ends = np.concatenate([np.zeros(0, np.int64), *self._ends.blocks()])
         tokens = self._tokens.mapped()
@@ -133,6 +133,6 @@ class Shuffler:
             order = order[count:]
 
     def close(self) -> None:
-        """Give the space back."""
+        """Delete the files."""
         self._tokens.close()
         self._ends.close()

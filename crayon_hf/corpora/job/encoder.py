@@ -1,4 +1,4 @@
-"""The tokenizer of a job: what it is, to the digit, and documents to ids with it."""
+"""The tokenizer of a job, its exact identity, and the encoding of documents with it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 _NATIVE = ("int32", "uint16", "uint32")
 _SLICE = 4 << 20
-"""A delegated tokenizer gets its texts by so many bytes: its library makes objects of every token."""
+"""Bytes of text that a delegated tokenizer gets at a time, because its library makes objects of every token."""
 
 
 class JobTokenizer(NamedTuple):
-    """A tokenizer that is open, and what tells it from every other."""
+    """An open tokenizer and its identity."""
 
     tokenizer: Tokenizer
     name: str
-    """What it was opened by; "" for an object."""
+    """The name or path that it was opened by; "" for an object."""
     digest: str
-    """SHA-256 (hex) of all that its ids depend on."""
+    """SHA-256 (hex) of everything that its ids depend on."""
     size: int
-    """Tokens, added ones too."""
+    """The number of tokens, including added ones."""
     largest_id: int
 
 
 def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
-    """Open a tokenizer by its name or path, or take one as it is.
+    """Open a tokenizer by its name or path, or wrap an open one.
 
-    UnsupportedError for one with components that are written in Python: nothing says what they do.
+    Raises:
+        UnsupportedError: It has components written in Python, whose behaviour has no digest.
     """
     if isinstance(tokenizer, str):
         opened, name = open_tokenizer(tokenizer), tokenizer
@@ -54,7 +55,7 @@ def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
 
 
 class Work(NamedTuple):
-    """What all tasks of a job have in common."""
+    """The settings that all tasks of a job share."""
 
     tokenizer: JobTokenizer
     options: Options
@@ -62,23 +63,24 @@ class Work(NamedTuple):
 
 
 class Encoding(NamedTuple):
-    """How the documents of a job become ids: planned once for any number of tasks."""
+    """The prepared encoder of a job, for any number of tasks."""
 
     work: Work
     threads: int
     encoder: DocumentEncoder
     settings: ShardSettings
-    """What the format's writers are told."""
+    """The settings of the format's writers."""
     pad_id: int | None
-    """What fills sequences up, where that is asked for."""
+    """The id that pads sequences, if asked for."""
 
 
 def plan_encoding(work: Work, threads: int) -> Encoding:
-    """What a job encodes with.
+    """Prepare the encoder of a job.
 
-    JobError where it is not known which token ends a document or fills a sequence up, FormatError for a vocabulary
-    that is too large. ValueError where the special tokens around a text end with that token already: it would be there
-    twice.
+    Raises:
+        JobError: The end-of-text or padding token is not known.
+        FormatError: The vocabulary is too large for the format.
+        ValueError: `append_eos` would repeat a token, because the special tokens around a text end with it.
     """
     tokenizer, options, _ = work
     opened, format = tokenizer.tokenizer, FORMATS[options.format]
@@ -98,32 +100,31 @@ def plan_encoding(work: Work, threads: int) -> Encoding:
 
 
 class Sent(NamedTuple):
-    """What all tasks of a job have in common, on its way to other processes."""
+    """The settings that all tasks of a job share, in a form to send to other processes."""
 
     label: distribute.Label | None
-    """None: the tokenizer is opened by its name."""
+    """None if the tokenizer is opened by its name."""
     work: Work
-    """Without the tokenizer."""
+    """The work without its tokenizer."""
 
     @classmethod
     def of(cls, work: Work) -> tuple[Sent, distribute.Parcel]:
-        """It, and the tokenizer's parcel."""
+        """The settings, and the tokenizer's parcel."""
         label, parcel = distribute.pack(work.tokenizer.tokenizer)
         return cls(label, _with(work, None)), parcel
 
     @classmethod
     def here(cls, work: Work) -> tuple[Sent, distribute.Parcel | None]:
-        """The same for processes of this machine."""
+        """The same for processes of this machine, which can open a tokenizer by its name."""
         return (cls(None, _with(work, None)), None) if work.tokenizer.name else cls.of(work)
 
     def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
-        """`plan_encoding` once in a process, which gets one task after the other; `fetch` gives the parcel where it is
-        needed."""
+        """`plan_encoding`, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
         if self.label is not None:
             return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
         tokenizer = job_tokenizer(self.work.tokenizer.name)
         if tokenizer.digest != self.work.tokenizer.digest:
-            raise JobError(f"the tokenizer {tokenizer.name!r} was replaced while the job began: start it again")
+            raise JobError(f"the tokenizer {tokenizer.name!r} changed while the job started: start it again")
         return plan_encoding(self.work._replace(tokenizer=tokenizer), threads)
 
 
@@ -135,7 +136,7 @@ def _with(work: Work, tokenizer: Any) -> Work:
 
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
-    """Whether the special tokens around a text end with this one."""
+    """Whether the special tokens around a text end with this id."""
     begins, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
     plain, special = (
         DocumentEncoder(tokenizer, dtype, (), True, special, 1).encode(b"a", begins, ends)[0].tolist()
@@ -145,7 +146,7 @@ def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
 
 
 class DocumentEncoder:
-    """Documents to ids of one dtype. Any thread may use it; they wait for each other, as each takes all threads."""
+    """Encodes documents to ids of one dtype. Threads may share it; their calls run one by one, each on all threads."""
 
     def __init__(
         self,
@@ -156,7 +157,7 @@ class DocumentEncoder:
         add_special_tokens: bool,
         threads: int,
     ) -> None:
-        """`suffix` follows every document; with `suffix_empty` False not one that has no token."""
+        """`suffix` follows every document, with `suffix_empty` False only documents that have tokens."""
         self._engine: Any = tokenizer._current_engine()
         self._as_text = bool(tokenizer.encode_special_tokens)
         self.dtype = dtype
@@ -167,7 +168,7 @@ class DocumentEncoder:
     def encode(
         self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """(ids, row_splits): document i is ``data[begins[i]:ends[i]]``, and its ids are between two splits."""
+        """Encode the documents ``data[begins[i]:ends[i]]``. Returns (ids, row_splits)."""
         with self._turn:
             if not isinstance(self._engine, _core.Engine):
                 return self._delegated(memoryview(data), begins, ends)

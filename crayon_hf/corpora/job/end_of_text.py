@@ -1,4 +1,4 @@
-"""Which token of a tokenizer says that a document ends, and which one fills a sequence up."""
+"""Find the end-of-text token and the padding token of a tokenizer."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ KNOWN = (
     "[EOS]",
     "<\uff5cend\u2581of\u2581sentence\uff5c>",
 )
-"""What published vocabularies call it: GPT-2 and Qwen, Llama 2 and T5, Llama 3, Gemma, BERT's successors, DeepSeek."""
+"""End-of-text tokens of published vocabularies: GPT-2 and Qwen, Llama 2 and T5, Llama 3, Gemma, BERT's successors,
+DeepSeek."""
 
 _CONFIGS = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
-    """The id of `token`; without one, of the token that the files beside the tokenizer name, else of a known name.
+    """The id of `token`, or of the token that files beside the tokenizer name, or of a known end-of-text token.
 
-    `name` is what the tokenizer was opened by, where that is a path. JobError when there is none, or more than one.
+    `name` is the path that the tokenizer was opened from, if any.
+
+    Raises:
+        JobError: None of these is in the vocabulary, or several known tokens are.
     """
     if token is None:
         token = _configured(name, "eos_token")
@@ -45,8 +49,8 @@ def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
 
 
 def find_pad(tokenizer: Tokenizer, name: str | None, options: Options) -> int:
-    """The id of the option's token; without one, of the padding token that the files beside the tokenizer name, else
-    of the end of text, as trainers do without a padding token. JobError when there is none."""
+    """The id of the `pad_token` option, or of the padding token that files beside the tokenizer name, or else of the
+    end of text, which trainers use, too. Raises JobError if none is found."""
     token = options.pad_token
     if token is None:
         token = _configured(name, "pad_token")
@@ -85,8 +89,8 @@ def _known(tokenizer: Tokenizer) -> int:
         return next(iter(found.values()))
     if not found:
         raise JobError(
-            "the end-of-text token is unknown: there is no eos_token beside the tokenizer, and none of the "
-            "usual names in its vocabulary: name it with --eos TOKEN (eos=)"
+            "the end-of-text token is unknown: no file beside the tokenizer has an eos_token, and none of the "
+            "usual names is in its vocabulary: name it with --eos TOKEN (eos=)"
         )
     raise JobError(
         f"the end-of-text token is ambiguous: the tokenizer has {joined(found)}: name it with --eos TOKEN (eos=)"

@@ -1,4 +1,4 @@
-"""What went wrong with a task, as it goes from a worker to its job, and what the job makes of it."""
+"""Failures of tasks, which workers send to their job, and the error that the job raises for them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from crayon_hf.util.wording import plural
 TO_CONTINUE = "run it again to continue; finished work is kept"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _PASSING = ("full", "died", "error")
-"""Kinds behind which the same command may succeed. An input that cannot be read, or lacks a column, fails again."""
+"""Failures that may pass when the command is run again. An unreadable input, or a missing column, fails again."""
 
 
 class Failure(NamedTuple):
-    """Of one task."""
+    """The failure of one task."""
 
     kind: str
     """``bad-record``, ``full``, ``format``, ``credentials``, ``input``, ``died``, ``stopped`` or ``error``."""
@@ -32,12 +32,12 @@ class Failure(NamedTuple):
 
     @property
     def stops_all(self) -> bool:
-        """Whether the other tasks are given up, too: because that was asked for, or since they would fail likewise."""
+        """Whether the other tasks are stopped, because the user asked for it or they would fail likewise."""
         return self.kind in ("bad-record", "full", "format", "credentials")
 
 
 def failure_of(error: BaseException) -> Failure:
-    """An error of `run_shard`."""
+    """The failure for an error of `run_shard`."""
     if isinstance(error, BadRecordError):
         return Failure("bad-record", str(error))
     if isinstance(error, FormatError):
@@ -55,7 +55,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def death(task: str, code: int) -> Failure:
-    """A worker that ended with a task in its hands; `code` as `subprocess` has it."""
+    """The failure of a task whose worker died with `code`, an exit status of `subprocess`."""
     if code >= 0:
         return Failure("died", f"task {task}: its worker ended with exit code {code}")
     try:
@@ -67,8 +67,8 @@ def death(task: str, code: int) -> Failure:
 
 
 def raise_for(failures: Sequence[Failure], undone: int, tasks: int) -> None:
-    """BadRecordError or StoreCredentialsError where that is all, else JobError with the reasons; nothing without
-    failures."""
+    """Raise an error for `failures`, if any: BadRecordError or StoreCredentialsError if all are of that kind, else
+    JobError with the reasons."""
     if not failures:
         return
     reasons = list(dict.fromkeys(failure.message for failure in failures))

@@ -1,4 +1,4 @@
-"""What was asked for, and whether what is asked for now goes on from there."""
+"""The request of a job, and whether a new request may resume an earlier one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from crayon_hf.util.wording import plural
 
 
 def gone(path: str) -> JobError:
-    """The error for a file of a job that was there: only another process removes one."""
+    """The error for a job's missing file, which only another process can have removed."""
     return JobError(f"{path} is gone: another process has done the job, or begun anew")
 
 
 def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobTokenizer) -> dict[str, Any]:
-    """What was asked for, as JSON values: all that the bytes of the output depend on."""
+    """The request as JSON values: all that the bytes of the output depend on."""
     return {
         **options._asdict(),
         "mixture": None if options.mixture is None else [list(source) for source in options.mixture],
@@ -30,11 +30,10 @@ def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobToken
 
 
 def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What of the second request cannot go on from the first, a line each.
+    """The reasons why the second request cannot resume the first, a line each.
 
-    Paths may be spelled otherwise, and so may the tokenizer's name, but for datatrove, which writes it down. After
-    "stop" nothing that is done has a bad record in it: neither what becomes of them nor a larger limit of documents
-    makes a difference.
+    Other spellings of paths and, except for datatrove, which stores it, of the tokenizer's name are accepted. After
+    "stop", finished shards have no bad records, so another `bad_records` or a larger `max_document_bytes` is accepted.
     """
     lines = []
     for key in sorted(before.keys() | now.keys()):
@@ -58,9 +57,9 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def continued(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """The second request with the first one's spelling of names, so that the bytes are the same when it goes on.
+    """The second request with the first one's spelling of names, so that a resumed job writes the same bytes.
 
-    They have the same inputs, as far as addresses go.
+    Both must have the same input addresses.
     """
     inputs = [[was[0], *is_now[1:]] for was, is_now in zip(before["inputs"], now["inputs"], strict=True)]
     tokenizer = now["tokenizer"]
@@ -70,11 +69,11 @@ def continued(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse(where: str, before: dict[str, Any], now: dict[str, Any]) -> None:
-    """JobError when the second request does not go on from the first."""
+    """Raise JobError if the second request cannot resume the first."""
     if lines := differences(before, now):
         more = f" (and {len(lines) - 5} more)" if len(lines) > 5 else ""
         raise JobError(
-            f"{where} is of another job: {'; '.join(lines[:5])}{more}: give the same command, another output, or "
+            f"{where} belongs to another job: {'; '.join(lines[:5])}{more}: give the same command, another output, or "
             "--overwrite (overwrite=True)"
         )
 
@@ -87,16 +86,16 @@ def are_same_files(was: Sequence[Any], is_now: Sequence[Any]) -> bool:
 
 
 def changed_inputs(was: Sequence[Any], is_now: Sequence[Any]) -> list[str]:
-    """What differs between two lists of inputs, a line each."""
+    """The differences between two lists of inputs, a line each."""
     before, now = ({_place(file[0]): file for file in files} for files in (was, is_now))
-    lines = [f"{before[name][0]} is not among the inputs any more" for name in before if name not in now]
+    lines = [f"{before[name][0]} is no longer among the inputs" for name in before if name not in now]
     lines += [f"{now[name][0]} is new among the inputs" for name in now if name not in before]
     for name in before:
         if name in now and before[name][1:] != now[name][1:]:
             old, new = before[name][1], now[name][1]
             sizes = f"{plural(old, 'byte')} then, {new:,} now" if old != new else "same size"
             lines.append(f"{before[name][0]} has changed ({sizes})")
-    return lines or ([] if are_same_files(was, is_now) else ["the inputs have another order"])
+    return lines or ([] if are_same_files(was, is_now) else ["the order of the inputs has changed"])
 
 
 def _place(address: str) -> str:
@@ -104,7 +103,7 @@ def _place(address: str) -> str:
 
 
 def _said(value: Any) -> str:
-    """A setting as people say it."""
+    """A setting in words."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "not given" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Sources that are mixed: how often each is read, in which order, and which of its files go into which task.
+"""Mix sources: how often each is read, in which order, and which of its files go into which task.
 
-The words are those of MosaicML's streams: a source has a `repeat`, how many times it is read, also 0.5 or 2.5, or all
-of them have a `proportion`, the share of each in what is read, which is as many bytes as all sources have together.
+The terms are those of MosaicML's streams. A source has a `repeat`, the number of times it is read, such as 0.5 or 2.5.
+Or all have a `proportion`, their share of the bytes read, which in total are those of all sources.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util import validation
 
 _MOST = 1000.0
-"""Times that a source may be read."""
+"""The largest `repeat`."""
 
 
 class Source(NamedTuple):
-    """One of a mixture, whose files follow those of the sources before it."""
+    """A source of a mixture. Its files follow those of the sources before it."""
 
     name: str
     files: int
@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 
 def read_mixture(path: str) -> dict[str, Any]:
-    """The mixture in a file of JSON. ValueError where there is none."""
+    """Read a mixture from a JSON file. Raises ValueError if it has none."""
     try:
         with open(path, "rb") as file:
             mixture = json.loads(file.read())
@@ -46,21 +46,23 @@ def read_mixture(path: str) -> dict[str, Any]:
 def sources_of(
     mixture: Mapping[str, Any], find: Callable[[list[Any]], list[InputFile]]
 ) -> tuple[list[InputFile], tuple[Source, ...]]:
-    """The files of all sources, each once, and the sources. `find` gives the files of a source's inputs.
+    """The files of all sources, each once, and the sources. `find` returns the files of a source's inputs.
 
-    ValueError for what is no mixture, CorpusError for a file whose size nobody says.
+    Raises:
+        ValueError: `mixture` is not valid.
+        CorpusError: The size of a file is not known.
     """
     if not mixture:
-        raise ValueError("the mixture has no source")
+        raise ValueError("the mixture is empty: expected at least one source")
     weighed = [name for name, source in mixture.items() if _checked(name, source).get("proportion") is not None]
     if weighed and len(weighed) < len(mixture):
         other = next(name for name in mixture if name not in weighed)
-        raise ValueError(f"mixture: {weighed[0]!r} has a proportion and {other!r} has none: give all of them one")
+        raise ValueError(f"mixture: {weighed[0]!r} has a proportion and {other!r} has none: give one to all sources")
     found = {name: find(_listed(source["inputs"])) for name, source in mixture.items()}
     for name, files in found.items():
         for file in files:
             if file.size < 0:
-                raise CorpusError(f"{file.address}, of {name!r} of the mixture, does not say its size: copy it first")
+                raise CorpusError(f"{file.address} of source {name!r} has no known size: copy it to this machine first")
     sizes = {name: sum(file.size for file in files) for name, files in found.items()}
     total, weights = sum(sizes.values()), sum(mixture[name]["proportion"] for name in weighed)
     sources = []
@@ -78,10 +80,10 @@ def sources_of(
 
 
 def mixed(files: Sequence[InputFile], sources: Sequence[Source], group_bytes: int, seed: int) -> list[list[InputFile]]:
-    """The files of each task, of about `group_bytes`: of every source as much as of the whole, as far as files allow.
+    """Deal the files to tasks of about `group_bytes`, each with the same mix of sources as far as whole files allow.
 
-    A source's files come in another order each time that it is read, by ``numpy.random.default_rng((seed, source,
-    time))``. Where a part of the last time is read, it is that part of the documents of every file.
+    Each pass over a source has its own order of files, by ``numpy.random.default_rng((seed, source, pass))``. A partial
+    last pass takes that share of the documents of every file.
     """
     dealt: list[tuple[float, InputFile]] = []
     total, first = 0.0, 0

@@ -1,4 +1,4 @@
-"""What a job over a corpus is asked for: what decides the bytes of its output, and what decides only its speed."""
+"""Options of a corpus job. Some decide the bytes of its output, others only its speed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_DOCUMENT_BYTES: int = Reading._field_defaults["max_document_bytes"]
 
 
 class ShardOptions(TypedDict, total=False):
-    """The arguments of `tokenize_shard` that the bytes of the output depend on, but for the format."""
+    """The arguments of `tokenize_shard`, except the format, that the bytes of the output depend on."""
 
     column: str
     template: str | None
@@ -40,13 +40,13 @@ class ShardOptions(TypedDict, total=False):
 
 
 class CorpusOptions(ShardOptions, total=False):
-    """Those of `tokenize_corpus`."""
+    """The same of `tokenize_corpus`."""
 
     held_out: float | None
 
 
 class Options(NamedTuple):
-    """Besides inputs and tokenizer, all that the bytes of the output depend on. See `tokenize_shard`."""
+    """All that the bytes of the output depend on besides inputs and tokenizer. See `tokenize_shard`."""
 
     format: str = "megatron"
     input_format: str | None = None
@@ -68,19 +68,19 @@ class Options(NamedTuple):
     deduplicate: bool = False
     held_out: float | None = None
     is_held_out: bool = False
-    """The other side of `held_out`: what the job in ``OUT/held-out`` has."""
+    """Whether this job writes the other side of `held_out`, in ``OUT/held-out``."""
     mixture: tuple[tuple[str, int, float], ...] | None = None
-    """`Source`s of `crayon_hf.corpora.job.mixture`."""
+    """The fields of `Source`s of `crayon_hf.corpora.job.mixture`."""
 
     @classmethod
     def of(cls, function: str, format: str, given: Mapping[str, Any], known: frozenset[str]) -> Options:
-        """The checked options that a function was `given`; TypeError for a name that it does not know."""
+        """The checked options `given` to a function. Raises TypeError for a name that is not `known`."""
         for name in sorted(given.keys() - known):
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
         return cls(format, **given).checked()
 
     def checked(self) -> Options:
-        """The same, of plain Python types. TypeError, ValueError or OverflowError for what makes no sense."""
+        """The same as plain Python types. Raises TypeError, ValueError or OverflowError for invalid ones."""
         _one_of(self.format, "format", tuple(FORMATS))
         if self.input_format is not None:
             _one_of(self.input_format, "input_format", INPUT_FORMATS)
@@ -88,7 +88,7 @@ class Options(NamedTuple):
             if getattr(self, name) is not None:
                 _text(getattr(self, name), name)
         if self.separator == "":
-            raise ValueError("separator is empty: without one a file is one document")
+            raise ValueError("separator is empty: leave it out for one document a file")
         most, seed = self.max_tokens_per_shard, validation.unsigned(self.seed, "seed", 64)
         checked = self._replace(
             column=_text(self.column, "column"),
@@ -105,11 +105,11 @@ class Options(NamedTuple):
         return checked._packing_checked()
 
     def _packing_checked(self) -> Options:
-        """With the packing and the remainder that are meant where they are not said."""
+        """With the default packing and remainder filled in."""
         if self.sequence_length is None:
             for name in ("packing", "remainder", "pad_token"):
                 if getattr(self, name) is not None:
-                    raise ValueError(f"{name} is for sequences of one length: give that length as well")
+                    raise ValueError(f"{name} needs a sequence length: give sequence_length as well")
             return self
         length, limit = positive(self.sequence_length, "sequence_length"), self.max_tokens_per_shard
         if not 2 <= length <= MAX_SEQUENCE_LENGTH:
@@ -125,18 +125,18 @@ class Options(NamedTuple):
         if remainder == "keep" and not has_rows:
             raise ValueError(
                 f"remainder is 'keep', and readers of the format {self.format} count {length} tokens for each "
-                "sequence: pad, or drop"
+                "sequence: use 'pad' or 'drop'"
             )
         if remainder == "drop" and packing == "best-fit":
-            raise ValueError("remainder is 'drop', and with best-fit nearly every sequence is short: keep, or pad")
+            raise ValueError("remainder is 'drop', and with best-fit most sequences are short: use 'keep' or 'pad'")
         if self.pad_token is not None:
             if remainder != "pad":
-                raise ValueError(f"pad_token is for the remainder 'pad', and it is {remainder!r}")
+                raise ValueError(f"pad_token is for the remainder 'pad', not {remainder!r}")
             _text(self.pad_token, "pad_token")
         return self._replace(sequence_length=length, packing=packing, remainder=remainder)
 
     def reading(self, batch_bytes: int, threads: int) -> Reading:
-        """How the inputs are read."""
+        """The settings for reading the inputs."""
         return Reading(
             format=self.input_format,
             column=self.column,
@@ -150,7 +150,7 @@ class Options(NamedTuple):
 
 
 def positive(value: Any, name: str) -> int:
-    """An integer from 1 on."""
+    """Check that an argument is an integer from 1 on."""
     number = validation.unsigned(value, name, 62)
     if number == 0:
         raise ValueError(f"{name} is 0, expected at least 1")
@@ -161,7 +161,7 @@ def _share(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name} is {validation.kind(value)}, expected float")
     if not 0 < value < 1:
-        raise ValueError(f"{name} is {value}, expected a share between 0 and 1, as 0.005")
+        raise ValueError(f"{name} is {value}, expected a share between 0 and 1, such as 0.005")
     return float(value)
 
 

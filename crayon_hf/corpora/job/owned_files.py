@@ -1,4 +1,4 @@
-"""Which files of a directory are a job's own, as its manifest or its states list them: those that it may remove."""
+"""The files of a directory that belong to a job, according to its manifest or states. A job removes no others."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from crayon_hf.errors import JobError
 
 
 def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
-    """The files of shards, relative to their directory, each shard's the one that readers look for first.
+    """The files of shards, relative to their directory. The file that readers look for first comes last in its shard.
 
-    What lists them may be damaged or forged, and they are to be removed. So ValueError for a shard that is not of
-    `outputs` (a regular expression), or a file that is not of its shard.
+    The list may be damaged or forged, and its files may be removed.
+
+    Raises:
+        ValueError: A shard is not one of `outputs` (a regular expression), or a file is not its shard's.
     """
     files: list[str] = []
     for shard in shards:
@@ -29,14 +31,17 @@ def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[
             place, _, rest = file["name"].rpartition("/")
             is_within = place == name and _is_plain(rest) and expected == [name]  # a format that is a directory
             if file["name"] not in expected and not is_within:
-                raise ValueError(f"{file['name']!r} is no file of {name}")
+                raise ValueError(f"{file['name']!r} is not a file of {name}")
         files += [file["name"] for file in reversed(shard["files"])]
     return files
 
 
 def remove_listed(directory: str, names: Sequence[str]) -> None:
-    """Remove files of a directory, durably, and directories in it that are empty then. JobError for names that are
-    not plain ones, or one of a directory that is a link; then nothing was removed."""
+    """Remove files of a directory, durably, and subdirectories that become empty.
+
+    Raises:
+        JobError: A name is not plain, or its subdirectory is a link. Nothing was removed.
+    """
     for name in names:
         if not all(_is_plain(part) for part in name.split("/")) or name.count("/") > 1:
             raise JobError(f"{directory}: {name!r} is not a file that a job writes; nothing was removed")
@@ -44,7 +49,7 @@ def remove_listed(directory: str, names: Sequence[str]) -> None:
 
 
 def taken(directory: str, format: str, outputs: Collection[str], is_limited: bool) -> Iterator[str]:
-    """The files of shards of `outputs` (names in the directory) that are there, relative to it, whoever's they are."""
+    """The existing files, of any program, with the names of shards of `outputs`, relative to the directory."""
     endings = "|".join(re.escape(path[1:]) for path in FORMATS[format].files("x"))
     number = r"_\d{5,}" if is_limited else ""
     pattern = re.compile(rf"(?P<output>.+?){number}(?:{endings})", re.DOTALL)
@@ -56,14 +61,14 @@ def taken(directory: str, format: str, outputs: Collection[str], is_limited: boo
         match = pattern.fullmatch(name)
         if match and match["output"] in outputs:
             inside = storage.of(directory).inside(os.path.join(directory, name))
-            if inside is not None:  # an empty one is nobody's loss
+            if inside is not None:  # an empty directory is not reported
                 yield from (f"{name}/{one}" for one in sorted(inside))
             else:
                 yield name
 
 
 def refuse_taken(directory: str, names: Iterable[str]) -> None:
-    """JobError where there is one."""
+    """Raise JobError for the first of `names`, if any."""
     for name in names:
         raise taken_error(os.path.join(directory, name))
 

@@ -1,9 +1,9 @@
-"""Documents to sequences of one length, in bounded memory, whatever the calls that the documents come in.
+"""Pack documents into sequences of one length, in bounded memory.
 
-`Concatenated` puts documents one after the other and cuts. `BestFit` gathers documents up to a number of tokens, cuts
-those that are longer than a sequence, and puts the pieces together (`crayon_hf.corpora.job.best_fit`).
+`Concatenated` joins documents and cuts. `BestFit` gathers a window of documents, cuts those longer than a sequence, and
+combines the pieces (`crayon_hf.corpora.job.best_fit`). The result does not depend on how calls divide the documents.
 
-Both stand before `Shards`, and have its `write` and `finish`.
+Both wrap `Shards` and have its `write` and `finish`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from crayon_hf.corpora.job.encoder import Encoding
 from crayon_hf.corpora.job.shards import Sequences, Shards
 
 WINDOW = 1 << 23
-"""Tokens, about, among which the best fit is looked for; 32 sequences where they are longer."""
+"""Approximate tokens in the window of `BestFit`; 32 sequences if that is more."""
 _AT_ONCE = 1 << 20
-"""Tokens, about, that are put together at a time."""
+"""Approximate tokens that are written at a time."""
 
 
 def packed(shards: Shards, encoding: Encoding) -> Shards | Concatenated | BestFit:
-    """What documents are written to: `shards` themselves where nothing is packed."""
+    """The target to write documents to: `shards` itself without packing."""
     options = encoding.work.options
     if options.sequence_length is None:
         return shards
@@ -33,14 +33,13 @@ def packed(shards: Shards, encoding: Encoding) -> Shards | Concatenated | BestFi
 
 
 class _Packer:
-    """Writes sequences to `shards`. What becomes of those that are too short is said by `remainder`: "drop", "keep"
-    or "pad"."""
+    """Writes sequences to `shards`. `remainder` tells how to treat short ones: "drop", "keep" or "pad"."""
 
     def __init__(self, shards: Shards, length: int, remainder: str, pad_id: int | None) -> None:
         self._shards, self._length, self._remainder, self._pad_id = shards, length, remainder, pad_id
 
     def _emit(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        """Sequences, of which short ones are kept or padded."""
+        """Write sequences; short ones are kept, or padded."""
         sequences = Sequences(pieces, np.zeros(len(splits) - 1, np.int64))
         if self._remainder == "pad" and len(splits) > 1 and int(np.diff(splits).min()) < self._length:
             ids, splits, sequences = _padded(ids, splits, pieces, self._length, self._pad_id)
@@ -48,13 +47,13 @@ class _Packer:
 
 
 class Concatenated(_Packer):
-    """Documents one after the other, cut where a sequence is full; the last one of all may be short."""
+    """Joins documents and cuts at each full sequence. Only the last one may be short."""
 
     _waiting: tuple[npt.NDArray[Any], npt.NDArray[np.int64]] | None = None
-    """What begins a sequence: less than one; and where its pieces begin and end."""
+    """The start of the next sequence: its ids, and the edges of its pieces."""
 
     def write(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64]) -> None:
-        """Documents."""
+        """Append documents."""
         ids, pieces = ids[int(splits[0]) : int(splits[-1])], splits - splits[0]
         if self._waiting is not None:
             early, before = self._waiting
@@ -67,7 +66,7 @@ class Concatenated(_Packer):
             self._waiting = ids[end:].copy(), np.union1d(pieces[pieces > end] - end, [0])
 
     def finish(self) -> None:
-        """There is no document left."""
+        """Write the last sequence, after the last document."""
         if self._waiting is not None and self._remainder != "drop":
             ids, pieces = self._waiting
             self._emit(ids, np.array([0, len(ids)], np.int64), pieces)
@@ -75,7 +74,7 @@ class Concatenated(_Packer):
 
 
 class BestFit(_Packer):
-    """Within a window of documents each piece goes where it fits best. Only what is longer than a sequence is cut."""
+    """Puts each piece of a window of documents where it fits best. Only documents longer than a sequence are cut."""
 
     def __init__(self, shards: Shards, length: int, remainder: str, pad_id: int | None) -> None:
         super().__init__(shards, length, remainder, pad_id)
@@ -85,11 +84,11 @@ class BestFit(_Packer):
         self._tokens = 0
 
     def write(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64]) -> None:
-        """Documents."""
+        """Append documents."""
         first, count = 0, len(splits) - 1
         while first < count:
             room = int(splits[first]) + self._window - self._tokens
-            last = min(int(splits.searchsorted(room)), count)  # with the document that fills the window
+            last = min(int(splits.searchsorted(room)), count)  # including the document that fills the window
             last = max(last, first + 1)
             self._ids.append(ids[int(splits[first]) : int(splits[last])])
             self._lengths.append(splits[first + 1 : last + 1] - splits[first:last])
@@ -97,11 +96,11 @@ class BestFit(_Packer):
             first = last
             if self._tokens >= self._window:
                 self._flush()
-        if self._ids:  # the caller may use the array again
+        if self._ids:  # the caller may reuse the array
             self._ids[-1] = self._ids[-1].copy()
 
     def finish(self) -> None:
-        """There is no document left."""
+        """Write the last sequences, after the last document."""
         self._flush()
         self._shards.finish()
 
@@ -128,8 +127,7 @@ class BestFit(_Packer):
 
 
 def _pieces(lengths: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(starts, sizes) of the pieces of documents that lie one after the other: whole ones, or as many of `most` tokens
-    as there are and the rest."""
+    """(starts, sizes) of the pieces of consecutive documents: each is cut into pieces of `most` tokens and a rest."""
     counts = -(-lengths // most)
     of = np.repeat(np.arange(len(lengths)), counts)
     number = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -139,7 +137,7 @@ def _pieces(lengths: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.i
 def _padded(
     ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64], length: int, pad_id: Any
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], Sequences]:
-    """Sequences that all have `length` tokens; what was put behind one is a piece."""
+    """Pad all sequences to `length` tokens. The padding of a sequence is a piece."""
     lengths = splits[1:] - splits[:-1]
     padding = length - lengths
     filled = np.full((len(lengths), length), pad_id, ids.dtype)

@@ -1,4 +1,4 @@
-"""Which input files go together: the tasks of a job, each of which becomes one output name."""
+"""Plan a job: group the input files into tasks, each of which writes one output name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ GROUP_BYTES = 64 << 20
 
 
 class Task(NamedTuple):
-    """Some files, in order."""
+    """Some input files, in order, and their output."""
 
     name: str
-    """Its number, ``00003``."""
+    """The number of the task, such as ``00003``."""
     files: tuple[InputFile, ...]
     output: str
-    """The prefix of what it writes, as `tokenize_shard` takes it."""
+    """The prefix of its token files, as for `tokenize_shard`."""
 
     @property
     def bytes(self) -> int:
-        """Of the files, as stored."""
+        """Stored bytes of the files."""
         return sum(max(file.size, 0) for file in self.files)
 
 
 def plan(request: dict[str, Any], directory: str) -> list[Task]:
-    """The tasks of a job, by what was asked for (`crayon_hf.corpora.job.job_spec`): files in order, whole, as many
-    together as have no more than ``group_bytes``.
+    """The tasks of a request (`crayon_hf.corpora.job.job_spec`): whole files in order, up to ``group_bytes`` a task.
 
-    With ``shuffle`` the files are first put in the order of ``numpy.random.default_rng(seed).permutation``. A file
-    whose size nobody knows goes alone. With a ``mixture`` (values of `Source`) every task has files of all sources:
-    `mixed`.
+    A file of unknown size has a task of its own. ``shuffle`` first puts the files in the order of
+    ``numpy.random.default_rng(seed).permutation``. With a ``mixture`` (values of `Source`) every task has files of all
+    sources, see `mixed`.
     """
     files = [InputFile(*file) for file in request["inputs"]]
     group_bytes, seed, mixture = request["group_bytes"], request["seed"], request.get("mixture")

@@ -1,4 +1,4 @@
-"""The tasks of a job on this machine: in threads of this process, or in several processes, which run `main`."""
+"""The tasks of a job on this machine, in threads of this process or in several processes, which run `main`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning
 from crayon_hf.text_readers.documents import format_of
 
 TRIES = 2
-"""How often a task is begun whose worker dies; its finished shards stay."""
+"""How often a task is tried whose worker dies. Its finished shards are kept."""
 
 START = "import sys; sys.path[:] = sys.argv[1:]; from crayon_hf.corpora.job.pool import main; main(sys.stdin.buffer)"
-"""What the interpreter of a process is given to run, with the path to import from as its arguments."""
+"""The program of a worker process; its arguments are the import path."""
 AT_ONCE = 2
-"""Tasks of a process: while the files of one are brought to the disk, the next one is read."""
+"""Tasks that a process runs at a time: it reads one while it syncs the files of the other to disk."""
 _EVERY = 0.1
-"""Seconds between two reports of how far a task is."""
+"""Seconds between two progress reports of a task."""
 
 Told = tuple[Task, "Counts | ShardSummary | Failure"]
 
@@ -50,11 +50,14 @@ def run_here(
     workers: int | None,
     threads: int | None,
 ) -> list[tuple[Task, ShardSummary | Failure]]:
-    """What came of each task. After a failure that stops all, tasks that have nothing left to read are done, and no
-    others; after an error here none is."""
+    """Run the tasks and return their results.
+
+    After a failure that stops the job, tasks that have read all their input finish and the others are dropped. After
+    an error in this process, all tasks are stopped.
+    """
     available = _core.usable_cores()
     addresses = (address for task in tasks for address in (task.output, *(file.address for file in task.files)))
-    in_memory = any(address.startswith("memory:") for address in addresses)  # of this process
+    in_memory = any(address.startswith("memory:") for address in addresses)  # which other processes cannot see
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
@@ -82,13 +85,13 @@ def run_here(
 
 
 def _workers(tasks: Sequence[Task], cores: int) -> int:
-    """One thread unpacks most files, so packed ones get a process for each core; else two cores share the reading."""
+    """A process for each core if inputs are compressed, which one thread unpacks; otherwise one for two cores."""
     packed = any(format_of(file.address)[1] for task in tasks for file in task.files)
     return cores if packed else (cores + 1) // 2
 
 
 class _Threads:
-    """Tasks in this process."""
+    """Tasks in threads of this process."""
 
     def __init__(self, tasks: Sequence[Task], encoding: Encoding) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
@@ -98,7 +101,7 @@ class _Threads:
         self._futures: list[Future[None]] = [self._pool.submit(self._do, task) for task in tasks]
 
     def _do(self, task: Task) -> None:
-        self._gate.acquire()  # tasks share the cores: the next one begins when the last one has nothing left to read
+        self._gate.acquire()  # tasks share the cores: the next begins when this one has read its input
         has_read = functools.cache(self._gate.release)
         in_turn = taking_turns(self._is_over.is_set, has_read)
         what = do_task(task, self._encoding, lambda counts: self.told.put((task, counts)), in_turn)
@@ -106,21 +109,18 @@ class _Threads:
         self.told.put((task, what))
 
     def give_up(self) -> int:
-        """Let no task read on; how many will never be told of."""
+        """Stop the tasks that are still reading. Returns how many tasks will never report."""
         self._is_over.set()
         return sum(future.cancel() for future in self._futures)
 
     def end(self) -> None:
-        """Stop the tasks, and wait until they have ended. An interrupt waits for that, too: no thread writes after
-        the call has ended."""
+        """Stop the tasks and wait for their end, even after an interrupt: no thread may write once the call returns."""
         interrupt: BaseException | None = None
         self._stop.set()
         while True:
             try:
                 running = [future for future in self._futures if not future.cancel()]
-                while not all(
-                    future.done() for future in running
-                ):  # a wait that is interrupted may raise another error
+                while not all(future.done() for future in running):  # an interrupted wait may raise another error
                     time.sleep(0.02)
                 self._pool.shutdown()
                 break
@@ -131,7 +131,7 @@ class _Threads:
 
 
 class _Processes:
-    """Tasks in processes. A thread for each gives it tasks, hears it, and begins another one if it dies."""
+    """Tasks in processes. A thread for each process sends it tasks, receives reports, and replaces it if it dies."""
 
     def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel | None, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
@@ -145,7 +145,7 @@ class _Processes:
             self._pool.submit(self._serve)
 
     def give_up(self) -> int:
-        """Let no task read on; how many will never be told of."""
+        """Stop the tasks that are still reading. Returns how many tasks will never report."""
         with self._lock:
             dropped = len(self._waiting)
             self._waiting.clear()
@@ -155,7 +155,7 @@ class _Processes:
         return dropped
 
     def end(self) -> None:
-        """Kill the processes, whatever they do: that is what the order of effects is for."""
+        """Kill the processes. Their files stay valid: writes are ordered so that a kill at any time is safe."""
         with self._lock:
             self._is_over = True
             for process in self._processes:
@@ -163,7 +163,7 @@ class _Processes:
         self._pool.shutdown()
 
     def _serve(self) -> None:
-        """Have one process after the other do tasks, until none is left."""
+        """Run tasks in one process after another until none are left."""
         in_hand: dict[str, Task] = {}
         try:
             while (process := self._begin()) is not None:
@@ -185,7 +185,7 @@ class _Processes:
                 with self._lock:
                     self._processes.discard(process)
                     self._died(in_hand, process.returncode)
-        except Exception as error:  # a process that cannot be made
+        except Exception as error:  # the process did not start
             with self._lock:
                 left = [*in_hand.values(), *self._waiting]
                 self._waiting.clear()
@@ -193,19 +193,19 @@ class _Processes:
                 self.told.put((task, failure_of(error)))
 
     def _begin(self) -> subprocess.Popen[bytes] | None:
-        """A new process; None where there is nothing to do."""
+        """Start a process; None if no tasks are left."""
         with self._lock:
             if self._is_over or not self._waiting:
                 return None
             command = [sys.executable, "-I", "-c", START, *sys.path]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._write(process, self._setup)
-        with self._lock:  # only now, so that nothing goes there before what it begins with
+        with self._lock:  # only now, so that `give_up` writes nothing to it before its setup
             self._processes.add(process)
         return process
 
     def _give(self, process: subprocess.Popen[bytes], in_hand: dict[str, Task]) -> None:
-        """Give it a task. One that a process died of is done alone: another one may have nothing to do with it."""
+        """Send a task. A task that a process died of runs alone, so that it cannot take another one with it."""
         with self._lock:
             if not self._waiting or self._is_over:
                 return
@@ -218,13 +218,13 @@ class _Processes:
         self._write(process, pickle.dumps(task))
 
     def _died(self, in_hand: dict[str, Task], code: int) -> None:
-        """Begin again what a process had in hand, or say that it died of it."""
+        """Retry the tasks of a dead process, or report their failure."""
         for task in reversed(in_hand.values()):
             failure = death(task.name, code)
             if self._is_over:
                 continue
             if self._tries[task.name] < TRIES and not self._given_up:
-                print(f"crayon-hf: warning: {failure.message}; it is begun again", file=sys.stderr)
+                print(f"crayon-hf: warning: {failure.message}; trying again", file=sys.stderr)
                 self._waiting.appendleft(task)
             else:
                 self.told.put((task, failure))
@@ -232,36 +232,35 @@ class _Processes:
 
     def _write(self, process: subprocess.Popen[bytes], data: bytes) -> None:
         assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, and nothing goes there any more
+        with contextlib.suppress(BrokenPipeError, ValueError):  # the process has ended
             process.stdin.write(data)
             process.stdin.flush()
 
     def _hear(self, process: subprocess.Popen[bytes]) -> Any:
-        """What it tells next; None when it has ended."""
+        """The next report of the process; None when it has ended."""
         try:
             return pickle.load(process.stdout)  # type: ignore[arg-type]
-        except (EOFError, pickle.UnpicklingError):  # the half of one that it had time for
+        except (EOFError, pickle.UnpicklingError):  # the process died within a report
             return None
 
 
 def _shield() -> None:
-    """An interrupt from a terminal is a matter of who started us, and not of the processes that this thread begins, in
-    which it stays blocked."""
+    """Block SIGINT in the processes that this thread starts: the parent handles interrupts."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def main(messages: Any) -> NoReturn:
-    """A process that does tasks: it gets them as pickles on standard input, and tells of them on standard output.
+    """Run a worker process: it receives tasks as pickles on standard input and reports on standard output.
 
-    It ends when its input does, that is, when the process that started it ends, in whatever way. `messages`: what
-    to encode with, then tasks; None where no task may read on.
+    `messages` begins with the encoder and the number of threads; tasks follow. None stops tasks that are still reading.
+    The process exits when its input ends, which happens however its parent ends.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where a thread cannot block it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block it
     events = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is not an event
+    os.dup2(2, 1)  # the prints of libraries must not mix with reports
     for category in (AmbiguousNameWarning, DelegatedWarning):
-        warnings.simplefilter("ignore", category)  # the process that started this one has said it
+        warnings.simplefilter("ignore", category)  # the parent has shown it
     telling, is_over = threading.Lock(), threading.Event()
 
     def tell(name: str, what: Any) -> None:

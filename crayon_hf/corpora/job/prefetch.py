@@ -1,4 +1,4 @@
-"""Reading, encoding and writing at the same time: each one batch ahead of the next."""
+"""Read, encode and write at the same time, each one batch ahead of the next."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Read = TypeVar("Read")
 Encoded = TypeVar("Encoded")
 
 _PATIENCE = 2.0
-"""Seconds. A reader that waits for a disk or a network longer than that is left behind; it writes nothing."""
+"""Seconds to wait for the reader at the end. A reader blocked by a disk or network for longer is abandoned."""
 _LOOKED = 0.2
-"""Seconds between two looks whether the work is given up, while nothing is read."""
+"""Seconds between two checks for a stop while nothing is read."""
 
 
 def overlap(
@@ -24,14 +24,15 @@ def overlap(
     encode: Callable[[Read], Encoded],
     write: Callable[[Encoded], None],
 ) -> None:
-    """Give `write` what `encode` makes of all that `read` gives, in order; the first error of the three is raised.
+    """Pass all that `read` yields through `encode` to `write`, in order. Raises the first error of the three.
 
-    What was read before an error is written. `encode` runs in the calling thread. At most four batches are about: being
-    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more.
+    Batches read before an error are written. `encode` runs in the calling thread. At most four batches exist at once:
+    read, waiting, encoded, written. After the return or an error, `write` is not called again.
 
-    Stopped: The work of this thread was stopped (`crayon_hf.corpora.storage.stopping`).
+    Raises:
+        Stopped: The work of this thread was stopped (`crayon_hf.corpora.storage.stopping`).
     """
-    batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, is the end
+    batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, comes last
     may_wait = threading.Semaphore(1)  # one batch in `batches`
     is_over = False
 
@@ -44,7 +45,7 @@ def overlap(
                     if is_over:
                         return
                     batches.put((batch,))
-                    del batch  # its memory may be wanted for the next one
+                    del batch  # frees its memory for the next batch
             finally:
                 close = getattr(read_batches, "close", None)
                 if close is not None:
@@ -56,7 +57,7 @@ def overlap(
     reader = threading.Thread(target=reading, name="crayon-reading", daemon=True)
     with stopping.helpers(1, "crayon-writing") as writer:
         written: Future[None] = writer.submit(lambda: None)
-        written.result()  # its thread is there, and is waited for whatever interrupts us
+        written.result()  # starts its thread, which every exit then waits for
         reader.start()
         try:
             while isinstance(batch := _next(batches), tuple):

@@ -1,4 +1,4 @@
-"""How far a job is: one line on standard error, for whoever watches a terminal, and now and then for a log."""
+"""The progress of a job: one updated line on a terminal, occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ _WIDTH = 24
 
 
 class JobProgress(NamedTuple):
-    """A moment of a job."""
+    """The state of a job at one moment."""
 
     counts: Counts
-    """All that is done, by earlier runs, too."""
+    """All finished work, including that of earlier runs."""
     before: Counts
-    """What earlier runs did."""
+    """The work of earlier runs."""
     input_bytes: int
-    """Of all inputs, as stored; 0: nobody knows."""
+    """Stored bytes of all inputs; 0 if not known."""
     seconds: float
     """Since this run began."""
 
     @property
     def megabytes_per_second(self) -> float:
-        """Of text, by this run."""
+        """Megabytes of text a second in this run."""
         return (self.counts.text_bytes - self.before.text_bytes) / 1e6 / self.seconds if self.seconds else 0.0
 
     @property
     def eta(self) -> float | None:
-        """Seconds that are left, if it goes on as so far; None: nobody knows."""
+        """Seconds left at the average speed of this run; None if not known."""
         read = self.counts.input_bytes - self.before.input_bytes
         if read <= 0 or not self.input_bytes:
             return None
         return max(0, self.input_bytes - self.counts.input_bytes) * self.seconds / read
 
     def line(self, width: int = _WIDTH) -> str:
-        """For people."""
+        """The line to show, with a bar of `width` characters."""
         counts, eta = self.counts, self.eta
         share = min(1.0, counts.input_bytes / self.input_bytes) if self.input_bytes else 0.0
         bar = f"[{'#' * int(share * width):<{width}}] " if width else ""
@@ -53,7 +53,7 @@ Report = Callable[[JobProgress], None]
 
 
 class Bar:
-    """A line that is written over on a terminal or in a notebook; elsewhere a line every ten seconds."""
+    """Shows progress: a line that is overwritten on a terminal or in a notebook, elsewhere a line every ten seconds."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._shown = Progress(stream, leave=True)
@@ -62,5 +62,5 @@ class Bar:
         self._shown(progress.line() if self._shown.is_live else progress.line(0).strip())
 
     def end(self) -> None:
-        """Leave the line."""
+        """Keep the last line."""
         self._shown.end()

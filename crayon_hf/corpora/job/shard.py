@@ -1,4 +1,4 @@
-"""`tokenize_shard`: some input files to the token files of one output name, as a function of its arguments alone."""
+"""`tokenize_shard`: tokenize some input files into the token files of one output name."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[Counts], None]
-"""Called after every batch with what was read so far."""
+"""Called after every batch with the counts so far."""
 InTurn = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 class ShardSummary(NamedTuple):
-    """What `tokenize_shard` did, or found done."""
+    """The result of `tokenize_shard`."""
 
     output: str
     shards: tuple[dict[str, Any], ...]
-    """Of each its ``name``, ``documents``, ``tokens`` and ``files``; of each file its ``name`` and ``bytes``. With
-    packing ``sequences`` and ``padding`` (tokens) instead of ``documents``."""
+    """For each shard its ``name``, ``documents``, ``tokens`` and ``files``; for each file its ``name`` and ``bytes``.
+    With packing, ``sequences`` and ``padding`` (tokens) replace ``documents``."""
     counts: Counts
     bad_records_file: str | None
-    """Where the bad records are listed, as JSON lines of ``file``, ``line`` (``row``, ``document``) and ``reason``."""
+    """The list of bad records: JSON lines of ``file``, ``line`` (``row``, ``document``) and ``reason``."""
     is_hashed: bool = False
-    """It was the first of two passes; nothing is written yet."""
+    """Whether this was the first of two passes, which writes no token files."""
 
     def as_json(self) -> dict[str, Any]:
-        """As values for `json.dumps`."""
+        """The summary as values for `json.dumps`."""
         return {**self._asdict(), "shards": list(self.shards), "counts": self.counts._asdict()}
 
 
@@ -75,44 +75,50 @@ def tokenize_shard(
 ) -> ShardSummary:
     """Tokenize the documents of some files, in order, into token files.
 
-    The bytes of the files depend on the inputs, the tokenizer, the format and the options, and on nothing else: not on
-    `batch_bytes` or `threads`, and not on how often the call was killed and made again. Calls for one output may work
-    at once, and write the same bytes. Memory: some eight batches of text and ids, and the longest document. No
-    document, no file.
+    The bytes of the token files depend only on the inputs, the tokenizer, the format and the options. They do not
+    depend on `batch_bytes`, `threads` or interruptions. Several calls for one output may run at once; they write the
+    same bytes. Memory: about eight batches of text and ids, and the longest document. Inputs without documents give no
+    token file.
 
     Args:
-        input: Addresses, as `find_inputs` takes them, or files that it found.
-        output: A prefix, ``OUT/00003``: the files are ``OUT/00003.bin`` and so on, as the format has it. The directory
-            is made. What is needed to go on is in ``OUT/_crayon``, and stays there when all is done: the same call
-            again finds it, and does nothing.
+        input: Addresses, as for `find_inputs`, or files that it found.
+        output: A prefix such as ``OUT/00003`` for ``OUT/00003.bin`` and the other files of the format. The directory
+            is created. ``OUT/_crayon`` keeps the state: it resumes an interrupted call, and a repeated call that
+            finds everything finished returns at once.
         format: One of ``FORMATS``: megatron, datatrove, npy, bin, parquet, arrow, mds.
-        tokenizer: The name of a profile or of a tiktoken encoding, a path, or a Tokenizer. Its truncation and padding
-            play no part.
-        column: Which member of a JSON object, or which column, is the text. `template`: ``"{title}: {text}"`` instead.
-        separator: What is between two documents of a text file; without it a file is one document.
-        input_format: One of text, jsonl, parquet, arrow; without it the names' endings say it.
-        append_eos: The tokenizer's end-of-text token follows every document. `eos` names it, where it is not known.
-        add_special_tokens: Documents get the special tokens that the tokenizer puts around a text.
-        bad_records: ``stop``, ``skip`` or ``replace``; the last two are listed.
-        shuffle: Documents are in the order of ``numpy.random.default_rng(seed).permutation``.
-        max_tokens_per_shard: No shard has more, unless it is one document; shards are ``OUT/00003_00000`` and so on.
-        sequence_length: Documents are packed into sequences of so many tokens, by `packing`: ``concat`` puts them one
-            after the other and cuts, ``best-fit`` cuts only documents that are longer, and leaves room. `remainder`
-            says what becomes of shorter sequences: ``drop``, ``keep`` or ``pad``, with `pad_token`.
-        deduplicate: Of documents with the same text in these files the first one is taken. The files are read twice.
-        batch_bytes: Bytes of text that are read and encoded at a time.
-        max_document_bytes: A longer document is a bad record.
-        threads: To encode with; 0: as many as there are cores.
-        overwrite: Begin anew, and remove what an earlier call for this output wrote.
+        tokenizer: A Tokenizer, the name of a profile or of a tiktoken encoding, or a path. Its truncation and padding
+            are ignored.
+        column: The column, or member of a JSON object, that has the text. `template` builds the text of several:
+            ``"{title}: {text}"``.
+        separator: The text between documents of a text file. By default a file is one document.
+        input_format: One of text, jsonl, parquet, arrow; by default the files' suffixes tell.
+        append_eos: Add the end-of-text token to each document. `eos` names it if it is not known.
+        add_special_tokens: Add the special tokens that the tokenizer puts around a text.
+        bad_records: ``stop``, ``skip`` or ``replace``; the last two list them in a file.
+        shuffle: Write the documents in the order of ``numpy.random.default_rng(seed).permutation``.
+        max_tokens_per_shard: The limit of a shard; a longer document is a shard of its own. Shards are named
+            ``OUT/00003_00000`` and so on.
+        sequence_length: Pack documents into sequences of this many tokens, by `packing`: ``concat`` joins all and
+            cuts; ``best-fit`` cuts only documents longer than a sequence, and leaves gaps. `remainder` applies to
+            shorter sequences: ``drop``, ``keep`` or ``pad``, with `pad_token`.
+        deduplicate: Of equal documents in these files keep the first. The files are read twice.
+        batch_bytes: Bytes of text to read and encode at a time.
+        max_document_bytes: Longer documents are bad records.
+        threads: Encoding threads; 0 uses all cores.
+        overwrite: Begin anew, and remove the files of an earlier call for this output.
+        progress: Called after every batch.
+
+    Returns:
+        The shards, their files and the counts.
 
     Raises:
         JobError: The output is another job's, or has files of other programs.
         BadRecordError: A bad record, with `bad_records` "stop".
         CorpusError: A file is damaged.
-        FormatError: The format has no room for the ids, or for a document.
-        OSError: A file cannot be read or written. As after every error the same call goes on, and finished shards stay.
+        FormatError: The format cannot store the ids, or a document.
+        OSError: A file cannot be read or written.
 
-    docs/corpora.md has examples.
+    After any error the same call resumes; finished shards are kept. docs/corpora.md has examples.
     """
     how = Options.of("tokenize_shard", format, options, ShardOptions.__optional_keys__)
     files, opened = inputs_of(input, how.input_format), job_tokenizer(tokenizer)
@@ -129,7 +135,7 @@ def tokenize_shard(
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
-    """Files that were found, and what addresses stand for, in order."""
+    """The input files, in order: given ones, and the matches of addresses."""
     if isinstance(input, (str, os.PathLike, InputFile)):
         input = [input]
     files: list[InputFile] = []
@@ -146,10 +152,10 @@ def run_shard(
     progress: Progress | None = None,
     in_turn: InTurn = iter,
 ) -> ShardSummary:
-    """`tokenize_shard` of arguments that were checked. The batches that it reads go through `in_turn`.
+    """`tokenize_shard` for checked arguments. It reads its batches through `in_turn`.
 
-    Where duplicates are left out, and it is not known which documents those are (`crayon_hf.corpora.job.choosing`), it
-    hashes them, and has to be called again.
+    With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call
+    it again after `choose`.
     """
     directory, name = os.path.split(output)
     if not name:
@@ -159,7 +165,7 @@ def run_shard(
 
 
 class _Shard:
-    """One call."""
+    """One call of `run_shard`."""
 
     def __init__(
         self,
@@ -193,7 +199,7 @@ class _Shard:
         return ShardSummary(self._output, state.shards, state.counts, listed)
 
     def _do(self, state: State) -> State:
-        """Do what is left; the state then."""
+        """Tokenize the remaining documents and return the final state."""
         settings, options = self._encoding.settings, self._options
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(self._storage.workplace(self._directory))
@@ -215,10 +221,10 @@ class _Shard:
             self._storage.end_uploads(self._directory, _names(self._output, state, len(state.shards)))
         return shards.state
 
-    # -- what is there
+    # -- existing files
 
     def _begin(self, overwrite: bool) -> State:
-        """The state to go on from; a new one is on the disk before anything else of the output is."""
+        """The state to resume from. A new one is on disk before any other file of the output."""
         is_damaged = False
         try:
             state = load(self._path)
@@ -245,7 +251,7 @@ class _Shard:
         options, name = self._options, os.path.basename(self._output)
         is_limited = options.max_tokens_per_shard is not None
         ours = [] if state is None else written(self._output, state)
-        if self._storage.lists_all:  # else each file is asked for when it is to be there
+        if self._storage.lists_all:  # else each file is checked when it is written
             there = [one for one in taken(self._directory, options.format, {name}, is_limited) if one not in ours]
             if there and state is None and not is_damaged and load(self._path):  # another process has just begun
                 return self._begin(overwrite)
@@ -260,7 +266,7 @@ class _Shard:
     # -- documents
 
     def _read(self, target: Any, bad: BadRecords) -> Counts:
-        """Read all, encode it, and write it to `target`; what there was."""
+        """Read and encode all documents and write them to `target`. Returns their counts."""
         choice, done = choosing.Choice(self._beside, self._options), Counts()
 
         def encode(batches: list[Batch]) -> Encoded:
@@ -278,7 +284,7 @@ class _Shard:
         return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
     def _hash(self) -> None:
-        """The first pass where duplicates are left out. Bad records are listed in the second one."""
+        """Hash the documents, the first pass of deduplication. Bad records are listed in the second pass."""
         if choosing.has_hashes(self._beside):
             return
 
@@ -294,14 +300,16 @@ class _Shard:
 
 
 def state_path(output: str) -> str:
-    """Where the state of an output is, without its ending."""
+    """The path of an output's state, without its suffix."""
     directory, name = os.path.split(output)
     return os.path.join(directory, PLACE, name)
 
 
 def written(output: str, state: State) -> list[str]:
-    """The files of an output that are its own, relative to its directory: those that its state lists, and those of the
-    shard after the last, which may be there and not be noted yet."""
+    """The token files of an output, relative to its directory.
+
+    These are the files that its state lists, and those of the next shard, which may exist without being listed yet.
+    """
     directory, name = os.path.split(output)
     format, limit = state.request["format"], state.request["max_tokens_per_shard"]
     files = listed(state.shards, format, re.escape(name))
@@ -313,7 +321,7 @@ def written(output: str, state: State) -> list[str]:
 
 
 def forget_shard(output: str, state: State) -> None:
-    """Remove all that was written for an output, the state last."""
+    """Remove all files written for an output, the state last."""
     directory = os.path.dirname(output)
     remove_listed(directory, written(output, state))
     place = storage.of(output)
@@ -325,14 +333,14 @@ def forget_shard(output: str, state: State) -> None:
 
 
 def _names(output: str, state: State, first: int = 0) -> list[str]:
-    """Of the files of all shards from a number on, with those of the one after the last: an attempt may be at it."""
+    """The file names of all shards from `first` on, and of the next one, whose upload may have begun."""
     format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
     prefixes = (prefix_of(output, limit, number) for number in range(first, len(state.shards) + 1))
     return [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)]
 
 
 def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
-    """Whether all files of finished shards are there, as large as they were."""
+    """Whether all files of finished shards exist with their recorded sizes."""
     place = storage.of(directory)
     files = [file for shard in shards for file in shard["files"]]
     sizes = place.map(lambda file: place.size(os.path.join(directory, file["name"])), files)
@@ -342,21 +350,23 @@ def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
 def do_task(
     task: Task, encoding: Encoding, progress: Progress | None = None, in_turn: InTurn = iter
 ) -> ShardSummary | Failure:
-    """Do a task: what threads and processes of this machine, Ray and Spark do. An error is a result, so that it can be
-    read where its class is not known."""
+    """Run a task, in a thread or process of this machine, on Ray or on Spark.
+
+    Errors become results, so that processes without their classes can read them.
+    """
     try:
         stopping.check()
         return run_shard(task.files, task.output, encoding, False, progress, in_turn)
     except stopping.Stopped:
         return Failure("stopped", f"task {task.name} was stopped")
-    except BaseException as error:  # of libraries, too, whose errors are no `Exception`
+    except BaseException as error:  # some libraries raise errors outside `Exception`
         if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
-            raise  # an engine ends its worker by a signal
+            raise  # Ray and Spark end a worker by a signal
         return failure_of(error)
 
 
 def taking_turns(is_over: Callable[[], bool], has_read: Callable[[], object]) -> InTurn:
-    """What stops reading when all `is_over`, and says when a task has nothing left to read."""
+    """Make an `InTurn` that stops reading once `is_over`, and calls `has_read` when a task has read its input."""
 
     def in_turn(batches: Iterator[Any]) -> Iterator[Any]:
         try:

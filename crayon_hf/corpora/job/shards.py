@@ -1,4 +1,4 @@
-"""Ids to the files of one shard after the other, and the state after each."""
+"""Write ids to the files of one shard after another, and the state after each."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ if TYPE_CHECKING:
 
 
 class Sequences(NamedTuple):
-    """What is in sequences."""
+    """The pieces and padding of packed sequences."""
 
     pieces: npt.NDArray[np.int64]
-    """Where each piece of a document (and each padding) begins, and the last one ends."""
+    """Edges of the pieces (parts of documents, and paddings): the start of each, and the end of the last."""
     padding: npt.NDArray[np.int64]
-    """Of each sequence, how many tokens at its end are padding."""
+    """Padding tokens at the end of each sequence."""
 
 
 class Shards:
-    """The files of ``output``; with a limit those of ``output_00000``, ``output_00001``, ... of at most so many tokens.
+    """The files of ``output``, or with a token limit those of ``output_00000``, ``output_00001``, ...
 
-    A document is never cut: one that has more tokens than the limit is a shard of its own. A shard is finished when a
-    document comes that has no room in it, so it does not matter how documents are divided among calls of `write`.
-    Documents come from the first one on; those of shards that are finished already are left out.
+    Documents are never cut: one longer than the limit is a shard of its own. A shard ends at the first document that
+    does not fit, so the shards do not depend on how calls of `write` divide the documents. All documents are passed in;
+    those of shards that were finished earlier are skipped.
     """
 
     def __init__(self, output: str, settings: ShardSettings, state: State, path: str, place: str) -> None:
-        """`state` is that of the file at `path`; its finished shards are there. Files are made in the directory
-        `place`."""
+        """`state` is the contents of `path`, and its finished shards exist. Files are written in `place` first."""
         self.state = state
         self._format, self._settings = FORMATS[state.request["format"]], settings
         self._output, self._limit, self._path, self._place = output, state.request["max_tokens_per_shard"], path, place
@@ -53,7 +52,7 @@ class Shards:
         self._finished = sum(shard[self._rows] for shard in state.shards)
 
     def write(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], sequences: Sequences | None = None) -> None:
-        """Documents, or sequences."""
+        """Append documents, or sequences."""
         count = len(splits) - 1
         first = min(self._finished, count)
         self._finished -= first
@@ -76,25 +75,25 @@ class Shards:
             first = last
 
     def finish(self) -> None:
-        """There is no document left. The state is not replaced yet."""
+        """Finish the last shard, after the last document. The state is not saved yet."""
         if self._finished:
-            raise JobError(f"{self._output}: the inputs have fewer documents than its finished shards")
+            raise JobError(f"{self._output}: the inputs have fewer documents than the finished shards")
         if self._writer is not None:
             self._end_shard()
 
     def save(self, **changes: Any) -> None:
-        """Replace the state, unless another process is further."""
+        """Replace the state, unless another process has finished more shards."""
         self.state = self.state._replace(**changes)
         there = self._theirs()
         if not there.done and len(there.shards) <= len(self.state.shards):
             self._storage.write(self._path, self.state.as_bytes())
 
     def _theirs(self) -> State:
-        """The state in the file, which another process may have written. JobError for that of another job."""
+        """The stored state, which may be another process's. Raises JobError if it belongs to another job."""
         there = load(self._path)
         if there is None:
             raise JobError(
-                f"{self._output}: its state is gone: another process has done the job, or begun anew in its place"
+                f"{self._output}: its state is gone: another process has finished the job, or begun another one there"
             )
         refuse(self._output, there.request, self.state.request)
         return there
@@ -103,12 +102,12 @@ class Shards:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Remove what is not finished."""
+        """Remove an unfinished shard."""
         if self._writer is not None:
             self._writer.abort()
 
     def _fitting(self, splits: npt.NDArray[np.int64], first: int, count: int) -> int:
-        """The end of the documents from `first` on that the open shard has room for."""
+        """The end of the documents from `first` on that fit into the open shard."""
         if self._limit is None:
             return count
         written = (self._writer.tokens, self._writer.documents) if self._writer is not None else (0, 0)
@@ -120,7 +119,7 @@ class Shards:
 
     def _end_shard(self) -> None:
         assert self._writer is not None
-        self._theirs()  # before files appear
+        self._theirs()  # the job must still be ours before files appear
         written = self._writer.finish()
         self._storage.publish(self._place, os.path.dirname(self._output), written)
         shard = {
@@ -135,7 +134,7 @@ class Shards:
 
 
 def prefix_of(output: str, limit: int | None, index: int) -> str:
-    """The prefix of a shard's files, by its number from 0."""
+    """The path prefix of a shard's files; `index` counts from 0."""
     return output if limit is None else f"{output}_{index:05d}"
 
 
@@ -143,23 +142,23 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make 
 
 
 class BadRecords:
-    """The list of bad records, which waits in a file without a name."""
+    """The list of bad records, kept in an unnamed temporary file until it is finished."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(1 << 20)  # noqa: SIM115
 
     def add(self, records: Iterable[BadRecord]) -> None:
-        """Put records after the others."""
+        """Append records."""
         for record in records:
             fields = {"file": record.address, record.what: record.number, "reason": record.reason}
             self._file.write(_as_json(fields).encode("utf-8", "backslashreplace") + b"\n")
 
     def finish(self, path: str) -> None:
-        """Bring them to the disk, if there are any."""
+        """Write the list to `path`, if it has records."""
         if self._file.tell():
             self._file.seek(0)
             storage.of(path).place(path, iter(lambda: self._file.read(1 << 20), b""))
 
     def close(self) -> None:
-        """Give the space back."""
+        """Delete the temporary file."""
         self._file.close()

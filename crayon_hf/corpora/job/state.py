@@ -1,21 +1,20 @@
-"""Which shards of an output are finished: a file that is replaced whole, after what it speaks of is on the disk.
+"""The state of an output: which shards are finished. The file is replaced atomically, after its shards are on disk.
 
-A call that goes on reads all input again, and writes the documents behind those of the finished shards.
+A resumed call reads all input again, and appends the documents that come after the finished shards.
 
 Layout beside the output ``OUT/NAME``::
 
     OUT/_crayon/NAME.json               the state
-    OUT/_crayon/NAME.bad-records.jsonl  one JSON object for each bad record, in order; there when the state is done
-    OUT/_crayon/NAME.hashes, .chosen    without duplicates: `crayon_hf.corpora.job.choosing`
+    OUT/_crayon/NAME.bad-records.jsonl  one JSON object for each bad record, in order; complete when the state is done
+    OUT/_crayon/NAME.hashes, .chosen    for deduplication: `crayon_hf.corpora.job.choosing`
 
-The order of effects: a shard's files are written under temporary names, forced to the disk and renamed, and the
-directory is forced to the disk, too; then the other files that the state names; then the state is replaced. So whatever
-the state says is there. Files that it does not name may be there as well, and are written again, the same bytes.
+Invariant: files that the state names exist and are complete. A shard's files are written under temporary names, synced
+and renamed, and the directory is synced. The other files that the state names follow, and the state is replaced last.
+Files that it does not name may exist, too; they are written again with the same bytes.
 
-Several processes may work on one output at once: the bytes of each file depend on its name and the request alone, and
-each file appears whole. The first state is created only where there is none, so all of them have the same request. A
-state is never replaced by one that says less, and no file is removed before the job's manifest is there: another
-process may be about to read it.
+Several processes may work on one output at once. They have the same request, because a state is created only if none
+exists. The bytes of a file depend only on its name and the request, and files appear atomically. A state is never
+replaced by one with fewer shards. No file is removed before the manifest exists, because another process may read it.
 """
 
 from __future__ import annotations
@@ -34,52 +33,52 @@ SCHEMA = "crayon-hf/shard-state/3"
 
 
 class Counts(NamedTuple):
-    """What was read and written."""
+    """Counts of input read and output written."""
 
     documents: int = 0
     tokens: int = 0
     text_bytes: int = 0
-    """Of the documents, as UTF-8."""
+    """UTF-8 bytes of the documents."""
     input_bytes: int = 0
-    """Of the input files, as they are stored."""
+    """Stored bytes of the input files."""
     bad_records: int = 0
     duplicates: int = 0
-    """Documents that were left out, as their text was there before."""
+    """Documents left out because an earlier one has the same text."""
     held_out: int = 0
-    """Documents of the other side: those held out, and in their directory those that are not."""
+    """Documents of the other side: held-out ones, or in the held-out directory all others."""
     not_chosen: int = 0
-    """Documents of a source of a mixture of which a part was taken, and not these."""
+    """Documents left out because their source of a mixture is read in part."""
 
     def plus(self, other: Counts) -> Counts:
-        """The sums."""
+        """The sum of both."""
         return Counts(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class State(NamedTuple):
-    """All that is known of a shard's input. `shards` are those that are finished, as JSON values."""
+    """The progress of an output. `shards` are the finished ones, as JSON values."""
 
     request: dict[str, Any]
-    """What was asked for; another request does not go on from here."""
+    """The request; another one cannot resume from here."""
     shards: tuple[dict[str, Any], ...] = ()
     counts: Counts = Counts()
-    """When it is done."""
+    """Valid when done."""
     done: bool = False
 
     def as_bytes(self) -> bytes:
-        """The contents of its file."""
+        """The contents of the state file."""
         fields = {"schema": SCHEMA, **self._asdict(), "counts": self.counts._asdict()}
         return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def load(path: str) -> State | None:
-    """The state in a file; None when there is no file. JobError for one that is not ours, or lists what is not."""
+    """Read a state file; None if it does not exist. Raises JobError if it is damaged or lists files of others."""
     data = storage.of(path).read(path)
     if data is None:
         return None
     try:
         fields = json.loads(data)
         if fields.pop("schema") != SCHEMA:
-            raise ValueError("of another version")
+            raise ValueError("another version")
         fields["counts"], fields["shards"] = Counts(**fields["counts"]), tuple(fields["shards"])
         state = State(**fields)
         name = re.escape(os.path.basename(path).removesuffix(".json"))
@@ -87,6 +86,6 @@ def load(path: str) -> State | None:
         return state
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise JobError(
-            f"{path} is not a state file of crayon-hf tokenize ({error}): remove it, and what was written there, "
+            f"{path} is not a state file of crayon-hf tokenize ({error}): remove it and its token files, "
             "or give --overwrite (overwrite=True)"
         ) from error

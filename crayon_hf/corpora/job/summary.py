@@ -1,4 +1,4 @@
-"""What a job did, for people."""
+"""The summary of a job."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from crayon_hf.corpora.job.state import Counts
 from crayon_hf.util.wording import plural
 
 SCHEMA = "crayon-hf/corpus/1"
-"""Of the manifest."""
+"""The schema of the manifest."""
 
 
 class Sequences(NamedTuple):
-    """What documents were packed into."""
+    """Counts of packed sequences."""
 
     sequences: int
     tokens: int
-    """In them, with padding."""
+    """All tokens, including padding."""
     padding: int
-    """Tokens."""
+    """Padding tokens."""
     dropped: int
-    """Tokens of documents that are in no sequence."""
+    """Tokens of documents that no sequence has."""
 
 
 def sequences_of(shards: list[dict[str, Any]], tokens: int, length: int | None) -> Sequences | None:
-    """The sums over shards, for documents of so many tokens. None without packing (`length` is that of a sequence)."""
+    """Sum the counts of shards. None without packing.
+
+    `tokens` are those of all documents, `length` those of a sequence.
+    """
     if length is None:
         return None
     sequences, written, padding = (
@@ -34,7 +37,7 @@ def sequences_of(shards: list[dict[str, Any]], tokens: int, length: int | None) 
 
 
 class Summary(NamedTuple):
-    """The end of a job."""
+    """The result of a job."""
 
     output: str
     format: str
@@ -43,27 +46,27 @@ class Summary(NamedTuple):
     shards: int
     output_bytes: int
     seconds: float
-    """That this run took."""
+    """The duration of this run."""
     tokenized: Counts
-    """What this run did; the rest was done before."""
+    """The work of this run, without that of earlier runs."""
     already_done: bool = False
     sequences: Sequences | None = None
-    """With packing."""
+    """With packing, the counts of sequences."""
     held_out: Summary | None = None
-    """Of the directory with the documents that were held out."""
+    """The summary of the directory of held-out documents."""
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text for each token; None without tokens."""
+        """Bytes of text a token; None without tokens."""
         return self.counts.text_bytes / self.counts.tokens if self.counts.tokens else None
 
     @property
     def megabytes_per_second(self) -> float | None:
-        """Of text, by this run; None when it had nothing to do."""
+        """Megabytes of text a second in this run; None if it had nothing to do."""
         return self.tokenized.text_bytes / 1e6 / self.seconds if self.tokenized.text_bytes and self.seconds else None
 
     def as_json(self) -> dict[str, Any]:
-        """As values for `json.dumps`."""
+        """The summary as values for `json.dumps`."""
         ratio, speed = self.bytes_per_token, self.megabytes_per_second
         return {
             "output": self.output,
@@ -82,7 +85,7 @@ class Summary(NamedTuple):
         }
 
     def lines(self) -> list[str]:
-        """For a terminal."""
+        """The summary as lines for a terminal."""
         counts, ratio, speed = self.counts, self.bytes_per_token, self.megabytes_per_second
         lines = [
             f"{self.output}: {plural(self.shards, 'shard')} ({self.format}), {self.output_bytes / 1e6:,.1f} MB"

@@ -1,1 +1,1 @@
-"""What a corpus of token files is like: counts, lengths, scripts, the tokens it uses, as text, JSON and one page."""
+"""Reports of finished token files as text, JSON and HTML: counts, lengths, scripts, frequent and unused tokens."""

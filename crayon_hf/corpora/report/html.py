@@ -13,9 +13,12 @@ _SCRIPTS, _TOKENS = 30, 50
 
 
 def to_html(report: CorpusReport) -> str:
-    """A report as one page that needs no network. The same report gives the same page; text of the corpus is escaped.
+    """Render a report as one HTML page that loads nothing from the network. Texts of the corpus are escaped.
 
-    docs/corpora.md has an example. MissingExtraError without jinja2.
+    Equal reports give equal pages. docs/corpora.md has an example.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
     """
     left_out = [(said, count(number)) for said, number in report.left_out()]
     sections = (
@@ -23,7 +26,7 @@ def to_html(report: CorpusReport) -> str:
         ("tokens", "Tokens", report.frequent), ("unused", "Never used", True), ("left-out", "Left out", left_out),
         ("repeat", "Repeat", True),
     )  # fmt: skip
-    # The rows of tables with bars: what it is of, its length, what is said of it, and a second number or nothing.
+    # Rows of tables with bars: label, length of the bar, its text, and a second number or "".
     bins = () if report.lengths is None else report.lengths.histogram
     frequent = report.frequent[:_TOKENS]
     return render(

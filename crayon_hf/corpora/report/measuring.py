@@ -1,4 +1,4 @@
-"""The report of a finished directory: its manifest, and one pass over its tokens."""
+"""Measure a finished directory: its manifest, and one pass over its tokens."""
 
 from __future__ import annotations
 
@@ -28,26 +28,32 @@ _REASONS = 20
 
 
 def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | None = None) -> CorpusReport:
-    """What `tokenize_corpus` left in a directory, in whatever format.
+    """Report on a directory that `tokenize_corpus` has finished, in any format.
 
-    `tokenizer` is the one that the directory was made with; without it the manifest's name is opened. Where that is not
-    possible the report has no texts of tokens and no scripts. Memory: some blocks of 2**20 tokens, and a number for
-    each id and each length.
+    Memory: some blocks of 2**20 tokens, and a number for each id and each length.
+
+    Args:
+        directory: A local directory with a manifest.
+        tokenizer: The tokenizer that made it; by default the one that the manifest names. If that cannot be opened,
+            the report has no scripts and no texts of tokens.
+
+    Returns:
+        The report. Its `to_json` and `lines` format it; `crayon_hf.corpora.report.html.to_html` makes a page.
 
     Raises:
-        JobError: There is no manifest, a file is missing or damaged, or `tokenizer` is another one.
+        JobError: The manifest or a file is missing or damaged, or `tokenizer` is another one.
 
     docs/corpora.md has an example.
     """
     path = os.fspath(directory)
     if not is_local(path):
-        raise JobError(f"{path} is no directory of this machine: copy it to one, and report on that")
+        raise JobError(f"{path} is not a local directory: copy it to this machine first")
     manifest = _manifest(path)
     opened = _opened(manifest, tokenizer, path)
     shards = [shard for task in manifest["tasks"] for shard in task["shards"]]
     for shard in shards:
         if not is_whole(path, [shard]):
-            raise JobError(f"{os.path.join(path, shard['name'])} is gone or has changed since it was made")
+            raise JobError(f"{os.path.join(path, shard['name'])} is missing or has changed since it was written")
     totals = _Totals(None if opened is None else opened.tokenizer)
     length = manifest["settings"].get("sequence_length")
     format = manifest["settings"]["format"]
@@ -57,7 +63,7 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
     packed = sequences_of(shards, manifest["counts"]["tokens"], length)
     written = manifest["counts"]["tokens"] if packed is None else packed.tokens
     if totals.tokens != written:
-        raise JobError(f"{path} has {totals.tokens:,} tokens, and its manifest says {written:,}: make it again")
+        raise JobError(f"{path} has {totals.tokens:,} tokens, and its manifest says {written:,}: tokenize it again")
     known = 0 if opened is None else max(opened.tokenizer.get_vocab().values(), default=-1) + 1
     counts = totals.of_ids(known)
     unused = [id for id in (counts == 0).nonzero()[0].tolist() if opened is None or totals.text(id) is not None]
@@ -87,9 +93,9 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
 def _manifest(path: str) -> dict[str, Any]:
     found = Directory(path).manifest()
     if found is None:
-        raise JobError(f"{path} has no {MANIFEST} of crayon-hf tokenize: is it the directory, and is the job done?")
+        raise JobError(f"{path} has no {MANIFEST}: give the directory of a finished crayon-hf tokenize job")
     if found["settings"]["format"] not in FORMATS or "dtype" not in found:
-        raise JobError(f"{os.path.join(path, MANIFEST)} is damaged: make it again with --overwrite (overwrite=True)")
+        raise JobError(f"{os.path.join(path, MANIFEST)} is damaged: tokenize again with --overwrite (overwrite=True)")
     return found
 
 
@@ -100,7 +106,7 @@ def _opened(manifest: dict[str, Any], tokenizer: str | Tokenizer | None, path: s
             return None
         try:
             opened = job_tokenizer(name)
-        except (CrayonError, OSError, ValueError):  # it was elsewhere
+        except (CrayonError, OSError, ValueError):  # the path was another machine's
             return None
         return opened if opened.digest == manifest["tokenizer"]["digest"] else None
     opened = job_tokenizer(tokenizer)
@@ -121,7 +127,7 @@ def _reasons(path: str) -> dict[str, int]:
 
 
 def _has_bytes(tokenizer: Tokenizer) -> bool:
-    """Whether tokens are runs of bytes, so that the text of one means something."""
+    """Whether tokens are byte strings, so that their bytes can be shown."""
     try:
         tokenizer.decode_bytes([0])
     except CrayonError:
@@ -130,7 +136,7 @@ def _has_bytes(tokenizer: Tokenizer) -> bool:
 
 
 class _Totals:
-    """What is counted in one pass."""
+    """Counts of one pass over the tokens."""
 
     def __init__(self, tokenizer: Tokenizer | None) -> None:
         self.tokens = 0
@@ -159,11 +165,11 @@ class _Totals:
             self.code_points += np.bincount(chars, minlength=CODE_POINTS)
 
     def of_ids(self, known: int) -> npt.NDArray[np.int64]:
-        """How often each id is there, of at least `known` ids."""
+        """The count of each id, for at least `known` ids."""
         return np.pad(self._ids, (0, max(0, known - len(self._ids))))
 
     def text(self, id: int) -> str | None:
-        """Of a token; None where there is none, or no tokenizer."""
+        """The text of a token; None if the id has none, or without a tokenizer."""
         if self._tokenizer is None:
             return None
         if id not in self._texts:
@@ -174,7 +180,7 @@ class _Totals:
         return self._texts[id]
 
     def lengths(self, of: str) -> Lengths | None:
-        """None when there is none."""
+        """Statistics of the lengths; None without documents."""
         if not self._lengths:
             return None
         values = np.array(sorted(self._lengths), np.int64)

@@ -1,4 +1,4 @@
-"""What a report of a corpus says, as values, as JSON and as lines for a terminal."""
+"""The report of a corpus, as values, as JSON and as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA = "crayon-hf/corpus-report/1"
 
 @dataclass(frozen=True)
 class Bin:
-    """Of the histogram of lengths, in tokens."""
+    """A bin of the histogram of lengths, from `least` to `most` tokens."""
 
     least: int
     most: int
@@ -23,10 +23,10 @@ class Bin:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of documents, or of what there is of them in sequences."""
+    """Statistics of the tokens of documents, of their pieces in sequences, or of whole sequences."""
 
     of: str
-    """``documents``, ``pieces`` (of documents in sequences, and padding) or ``sequences``."""
+    """``documents``, ``pieces`` (parts of documents in sequences, and paddings) or ``sequences``."""
     count: int
     least: int
     median: int
@@ -35,33 +35,33 @@ class Lengths:
     percentile_99: int
     most: int
     histogram: tuple[Bin, ...]
-    """By powers of two: 0, 1, 2 to 3, 4 to 7, ... from the first that has one to the last."""
+    """Bins by powers of two (0, 1, 2 to 3, 4 to 7, ...), from the first to the last that is not empty."""
 
 
 @dataclass(frozen=True)
 class TokenCount:
-    """A token and how often it is there."""
+    """A token and its count."""
 
     id: int
     text: str | None
-    """None without the tokenizer. Where tokens are bytes, what is no UTF-8 is spelled ``\\xNN``; else the token is as
-    the vocabulary spells it."""
+    """None without the tokenizer. For byte-level tokens the decoded text, with invalid UTF-8 as ``\\xNN``; otherwise
+    the token as in the vocabulary."""
     count: int
 
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """A report; `measuring.make_report` makes it."""
+    """The report of a corpus, made by `measuring.make_report`."""
 
     directory: str
     format: str
     tokenizer: str
     digest: str
-    """SHA-256 of the tokenizer, as the manifest has it."""
+    """SHA-256 of the tokenizer, from the manifest."""
     vocabulary: int
-    """How many ids there are: those of the tokenizer, or without it up to the largest one that is used."""
+    """The number of ids: the tokenizer's, or without it those up to the largest one used."""
     counts: dict[str, int]
-    """As the manifest has them: documents, tokens, text_bytes, bad_records, duplicates, held_out, ..."""
+    """The counts of the manifest: documents, tokens, text_bytes, bad_records, duplicates, held_out, ..."""
     sequences: dict[str, int] | None
     """With packing: sequence_length, sequences, tokens, padding, dropped."""
     shards: int
@@ -69,41 +69,41 @@ class CorpusReport:
     lengths: Lengths | None
     """None without documents."""
     scripts: dict[str, int] | None
-    """Characters of the decoded text by their scripts; None without the tokenizer."""
+    """Characters of the decoded text by script; None without the tokenizer."""
     frequent: tuple[TokenCount, ...]
     never_used: tuple[int, ...]
     unused_texts: tuple[TokenCount, ...]
     """The first of `never_used`, with their texts."""
     bad_reasons: dict[str, int]
-    """Why records were bad, and how many; the most frequent reasons."""
+    """The most frequent reasons for bad records, with their counts."""
     held_out: dict[str, int] | None
-    """Counts of what was held out."""
+    """The counts of the held-out documents."""
 
     @property
     def tokens(self) -> int:
-        """In the files: with padding, and without what was dropped."""
+        """Tokens in the files, including padding."""
         return self.counts["tokens"] if self.sequences is None else self.sequences["tokens"]
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text for each token of the documents."""
+        """Bytes of text a token of the documents."""
         return self.counts["text_bytes"] / self.counts["tokens"] if self.counts["tokens"] else None
 
     @property
     def command(self) -> str:
-        """What makes it again."""
+        """The command that makes this report."""
         import shlex
 
         return shlex.join(["crayon-hf", "corpus-report", self.directory])
 
     def left_out(self) -> list[tuple[str, int]]:
-        """What is not in the files, and how much."""
+        """Descriptions and counts of the records, documents and tokens that the files lack."""
         dropped = 0 if self.sequences is None else self.sequences["dropped"]
         counted = [(said, self.counts.get(name, 0)) for name, said in _LEFT_OUT.items()]
         return [each for each in (*counted, ("tokens in no sequence", dropped)) if each[1]]
 
     def script_rows(self, most: int) -> list[tuple[str, int, str]]:
-        """Scripts, their characters and shares; behind `most` of them the others together."""
+        """Scripts, their characters and shares; all beyond the first `most` share a row."""
         scripts = list((self.scripts or {}).items())
         total, rest = sum(number for _, number in scripts), sum(number for _, number in scripts[most:])
         rows = [(script(name), number) for name, number in scripts[:most]]
@@ -111,7 +111,7 @@ class CorpusReport:
         return [(name, number, share(number, total)) for name, number in rows]
 
     def to_json(self) -> str:
-        """As one object, with a newline at the end."""
+        """The report as one JSON object, with a newline at the end."""
         ratio = self.bytes_per_token
         fields: dict[str, Any] = {
             "schema": SCHEMA,
@@ -121,7 +121,7 @@ class CorpusReport:
         return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
 
     def lines(self, most: int = 10) -> list[str]:
-        """For a terminal, with at most so many rows of a kind."""
+        """The report as lines for a terminal, with at most `most` rows of a kind."""
         counts, ratio = self.counts, self.bytes_per_token
         lines = [
             f"{self.directory}: {plural(self.shards, 'shard')} ({self.format}), {self.output_bytes / 1e6:,.1f} MB",
@@ -164,32 +164,32 @@ _LEFT_OUT = {
     "held_out": "held out",
     "not_chosen": "not chosen from the mixture",
 }
-"""Counts of what is not in the files."""
+"""Counts of the manifest for records and documents that the files lack."""
 
 
 def share(part: int, whole: int) -> str:
-    """Per cent, with two digits behind the point."""
+    """A percentage with two decimals."""
     return "<0.01%" if 0 < part < whole / 20_000 else f"{part / whole:.2%}" if whole else "0.00%"
 
 
 def script(name: str) -> str:
-    """The name of a script, for people."""
+    """A readable name of a script."""
     said = {"Common": "digits, punctuation, spaces (Common)", "Inherited": "marks (Inherited)"}
     return said.get(name, name.replace("_", " "))
 
 
 def span(each: Bin) -> str:
-    """The lengths of a bin."""
+    """The range of lengths of a bin."""
     return count(each.least) if each.least == each.most else f"{count(each.least)} \u2013 {count(each.most)}"
 
 
 def shown(token: TokenCount) -> str:
-    """The text of a token in quotes; nothing where it is not known."""
+    """The text of a token in quotes; "" if it is not known."""
     return "" if token.text is None else f"\u201c{visible(token.text)}\u201d"
 
 
 def spread(lengths: Lengths) -> str:
-    """Least, median and so on, in a line."""
+    """The statistics of lengths in a line."""
     return (
         f"median {count(lengths.median)}, mean {lengths.mean:,.1f}, from {count(lengths.least)} to "
         f"{count(lengths.most)}; 90% have at most {count(lengths.percentile_90)}, 99% {count(lengths.percentile_99)}"

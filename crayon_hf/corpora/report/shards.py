@@ -1,4 +1,4 @@
-"""The documents of finished token files, format by format, in blocks of bounded size."""
+"""Read the documents of finished token files of any format, in blocks of bounded size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.errors import JobError
 from crayon_hf.util.extras import needed
 
 _TOKENS = 1 << 20
-"""In a block, about, or one longer document."""
+"""Approximate tokens of a block. A longer document is a block of its own."""
 _ROWS = 1 << 16
 
 
@@ -23,26 +23,26 @@ class Block(NamedTuple):
 
     ids: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64]
-    """Of the documents in it, or of their pieces, where the files tell them; else of the sequences."""
+    """Lengths of the documents, or of their pieces if the files record them, otherwise of the sequences."""
 
 
 def blocks_of(format: str, prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    """All of one shard. JobError for files that are not what they are said to be."""
+    """Read a shard. Raises JobError if its files are damaged."""
     try:
         yield from _READERS[format](prefix, dtype, is_packed)
     except (OSError, ValueError, KeyError, IndexError) as error:
-        raise JobError(f"{prefix} cannot be read ({type(error).__name__}: {error}): make it again") from error
+        raise JobError(f"{prefix} cannot be read ({type(error).__name__}: {error}): tokenize it again") from error
 
 
 def _flat(tokens: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Iterator[Block]:
-    """Documents one after the other; `ends` in tokens."""
+    """Blocks of consecutive documents; `ends` has the end of each, in tokens."""
     first = begin = 0
     while first < len(ends):
         last = int(np.searchsorted(ends[first : first + _ROWS], begin + _TOKENS, side="right")) + first
         last = max(last, first + 1)
         stop = int(ends[last - 1])
         if stop > len(tokens):
-            raise ValueError(f"{len(tokens)} tokens, and a document that ends at {stop}")
+            raise ValueError(f"{len(tokens)} tokens, but a document ends at {stop}")
         yield Block(tokens[begin:stop], np.diff(ends[first:last].astype(np.int64), prepend=begin))
         first, begin = last, stop
 
@@ -68,7 +68,7 @@ def _megatron(prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
     with open(f"{prefix}.idx", "rb") as file:
         head = file.read(34)
     if head[:9] != b"MMIDIDX\0\0" or len(head) < 34:
-        raise ValueError("no index of Megatron-LM")
+        raise ValueError("not an index of Megatron-LM")
     sequences, documents = (int.from_bytes(head[i : i + 8], "little") for i in (18, 26))
     lengths = np.fromfile(f"{prefix}.idx", "<i4", sequences, offset=34)
     edges = np.fromfile(f"{prefix}.idx", "<i8", documents, offset=34 + 12 * sequences)

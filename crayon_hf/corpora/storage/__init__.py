@@ -1,7 +1,7 @@
-"""Where the files of a job are: a directory of this machine, or keys of an object store that begin alike.
+"""Storage of a job's files: a local directory, or a prefix of an object store.
 
-A job names its files by paths, ``OUT/_crayon/job.json``, and `of` tells what reads and writes there. Both promise the
-same: a file is there whole or not at all, and what was written is there after a crash.
+A job names its files by paths such as ``OUT/_crayon/job.json``; `of` returns the storage of a path. Every storage
+guarantees that files appear atomically, and that they survive a crash once written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from crayon_hf.text_readers.addresses import is_local, local_path
 
 
 def of(path: str) -> Storage:
-    """The storage that a path, or an address of fsspec, is in."""
+    """The storage of a path or fsspec address."""
     if is_local(path):
         return LOCAL
     from crayon_hf.corpora.storage.store import store_of
@@ -20,11 +20,11 @@ def of(path: str) -> Storage:
 
 
 def normal(output: str) -> str:
-    """An output as the names of its files begin: ``s3://bucket/tokens`` for ``s3://bucket/tokens/``."""
+    """An output as a prefix of file names: ``s3://bucket/tokens`` for ``s3://bucket/tokens/``."""
     if is_local(output):
         return local_path(output)
     if "::" in output:
-        raise ValueError(f"output is {output!r}: an address in an address cannot be written to")
+        raise ValueError(f"output is {output!r}: chained addresses are not writable: give one address")
     return output.rstrip("/")
 
 

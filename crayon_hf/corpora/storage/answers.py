@@ -1,6 +1,6 @@
-"""What a store answers when it does not do what it was asked to: whether to ask again, and what to tell the user.
+"""Handle failed requests to a store: whether to retry, and how to report the failure.
 
-Each driver has errors of its own. They agree on HTTP's status and on the names of errors in the stores' protocols.
+Each driver has its own errors. All have HTTP's status, or the error names of the stores' protocols.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 TRIES = 10
 _TRIES_OF_NOWHERE = 3
 _FIRST, _LONGEST = 0.1, 20.0
-"""Seconds before the second try, doubled before each next one; and at most. Chance decides how much of it is waited, so
-that many processes that were sent away together do not come back together."""
+"""Seconds before the second try, doubled for each next one, and their maximum. The actual wait is a random part of it,
+so that many rejected processes do not return at the same moment."""
 _ENOUGH = 300.0
-"""Seconds. The drivers wait, too: after that, no new try."""
+"""Seconds after which no new try begins. The drivers retry as well."""
 
 _EXPIRED = (
     "ExpiredToken",
@@ -42,22 +42,22 @@ _EXPIRED = (
     "CredentialUnavailableError",
     "LocalTokenNotFoundError",
 )
-"""Names of errors, of S3's, Google's, Azure's and the Hub's."""
+"""Errors of S3, Google, Azure and the Hub about credentials."""
 _AGAIN = ("RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "OperationAborted", "ServerBusy")
 _BUSY = (errno.EBUSY, errno.EAGAIN, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED,
          errno.EPIPE, errno.EHOSTUNREACH, errno.ENETUNREACH, getattr(errno, "EREMOTEIO", errno.EBUSY))  # fmt: skip
 
 
 def patiently(address: str, call: Callable[[], Result], writes: bool = False) -> Result:
-    """What `call` returns. It is called again where that may help, so doing it twice has to be harmless.
+    """Call `call` and return its result, with retries for passing failures. `call` must be idempotent.
 
-    With `writes` nothing has to be there: that something is not may be the answer to the last step of an upload, whose
-    first answer was lost. After some tries it means that the bucket is not there.
+    `writes` is for calls that need no existing object. For them "not found" is retried: the answer to a finished
+    upload's last step may have been lost. If it persists, the bucket is missing.
 
     Raises:
-        FileNotFoundError, FileExistsError: As `call`.
-        Stopped: The work of this thread was stopped, and the first call failed.
-        StoreCredentialsError: The credentials have expired, or there are none.
+        FileNotFoundError, FileExistsError: As raised by `call`.
+        Stopped: The work of this thread was stopped, and a call had failed.
+        StoreCredentialsError: The credentials are missing or have expired.
         StoreError: The store refuses, or does not answer.
     """
     import tenacity
@@ -73,7 +73,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
                 raise FileNotFoundError(errno.ENOENT, "not there", address) from error
             if kind == "credentials":
                 raise StoreCredentialsError(
-                    f"{address}: the store does not take the credentials ({_said(error)}): renew them, then run it "
+                    f"{address}: the store rejects the credentials ({_said(error)}): renew them, then run it "
                     "again to continue"
                 ) from error
             if kind == "refused":
@@ -96,7 +96,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
         last, tries = error.last_attempt.exception(), error.last_attempt.attempt_number
     assert isinstance(last, _Again)
     if _kind(last.error) == "gone":
-        raise StoreError(f"{address}: there is no such bucket or container ({_said(last.error)})") from last.error
+        raise StoreError(f"{address}: bucket or container not found ({_said(last.error)})") from last.error
     raise StoreError(
         f"{address}: {tries} tries failed, the last one with: {_said(last.error)}: run it again to continue; finished "
         "work is kept"
@@ -104,7 +104,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
 
 
 class _Again(Exception):
-    """An answer after which it may help to ask again."""
+    """A failure that a retry may pass."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -112,7 +112,7 @@ class _Again(Exception):
 
 
 def _kind(error: Exception) -> str:
-    """``again``, ``gone``, ``credentials`` or ``refused``."""
+    """Classify an error: ``again``, ``gone``, ``credentials`` or ``refused``."""
     chain = list(_causes(error))
     names = {type(one).__name__ for one in chain} | {code for one in chain for code in _codes(one)}
     if names & set(_EXPIRED):
@@ -142,13 +142,13 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while id(error) not in seen:
         seen.add(id(error))
         yield error
-        if error.__cause__ is None:  # the context may be an error that has nothing to do with this one
+        if error.__cause__ is None:  # `__context__` may be unrelated
             return
         error = error.__cause__
 
 
 def _codes(error: BaseException) -> Iterator[str]:
-    """Names of the error, as the protocol has them."""
+    """The protocol's names of an error."""
     response: Any = getattr(error, "response", None)
     if isinstance(response, dict):  # botocore
         yield str(response.get("Error", {}).get("Code", ""))
@@ -158,7 +158,7 @@ def _codes(error: BaseException) -> Iterator[str]:
 
 
 def _status(error: BaseException) -> int:
-    """HTTP's; 0 where there is none."""
+    """The HTTP status of an error; 0 without one."""
     response: Any = getattr(error, "response", None)
     found: Any = None
     if isinstance(response, dict):  # botocore

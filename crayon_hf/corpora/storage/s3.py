@@ -1,7 +1,7 @@
-"""What S3 is asked by requests of its own, where s3fs would make several.
+"""Direct S3 requests, where s3fs would need several.
 
-And uploads in parts that were begun and not ended: S3 keeps the parts, hidden and paid for, until somebody aborts them.
-Google and Azure throw them away after a week, and charge nothing.
+They also abort unfinished multipart uploads, whose parts S3 keeps, hidden and billed, until they are aborted. Google
+and Azure delete such parts after a week, free of charge.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _OURS = re.compile(r"\d{5,}(_\d{5,})?[./].+|_crayon/.+|(manifest|index)\.json|ba
 
 
 def is_s3(system: Any) -> bool:
-    """Whether it is s3fs's."""
+    """Whether the file system is s3fs's."""
     return hasattr(system, "call_s3")
 
 
 def read(system: Any, path: str) -> bytes:
-    """An object, whole, by one request. FileNotFoundError when there is none."""
+    """Read a whole object in one request. Raises FileNotFoundError."""
     from fsspec.asyn import sync
 
     bucket, key, _ = system.split_path(path)
@@ -38,16 +38,16 @@ def read(system: Any, path: str) -> bytes:
 
 
 def size(system: Any, path: str) -> int:
-    """Bytes of an object, by one request: s3fs itself would look for a directory of that name, too.
+    """Bytes of an object, in one request. (s3fs would also look for a directory of that name.)
 
-    FileNotFoundError when there is none.
+    Raises FileNotFoundError.
     """
     bucket, key, _ = system.split_path(path)
     return int(system.call_s3("head_object", Bucket=bucket, Key=key)["ContentLength"])
 
 
 def abort(system: Any, directory: str, names: Collection[str] | None = None) -> None:
-    """Abort those of a job's files in a directory; `names`: only those of these, or of what is in one of these."""
+    """Abort unfinished uploads of a job's files to a directory, or only those to `names` or inside one of them."""
     if not is_s3(system):
         return
     bucket, inside, _ = system.split_path(directory)
@@ -57,18 +57,18 @@ def abort(system: Any, directory: str, names: Collection[str] | None = None) -> 
         wanted = _OURS.fullmatch(name) if names is None else name in names or name.partition("/")[0] in names
         if wanted:
             arguments = {"Bucket": bucket, "Key": key, "UploadId": upload}
-            with contextlib.suppress(FileNotFoundError):  # it has ended
+            with contextlib.suppress(FileNotFoundError):  # the upload has ended
                 patiently(directory, partial(system.call_s3, "abort_multipart_upload", **arguments))
 
 
 def _unfinished(system: Any, directory: str, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """Key and number of each."""
+    """Yield the key and upload id of each unfinished upload."""
     after: dict[str, str] = {}
     while True:
         arguments = {"Bucket": bucket, "Prefix": prefix, **after}
         try:
             page = patiently(directory, partial(system.call_s3, "list_multipart_uploads", **arguments))
-        except FileNotFoundError:  # no bucket: the first write says so
+        except FileNotFoundError:  # the bucket is missing, which the first write reports
             return
         for upload in page.get("Uploads", []):
             yield upload["Key"], upload["UploadId"]

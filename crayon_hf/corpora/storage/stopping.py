@@ -19,7 +19,7 @@ _here = _Here()
 
 
 def stop_at(stop: threading.Event | None) -> None:
-    """From now on `stop` ends the work of this thread."""
+    """Let `stop` end the work of this thread."""
     _here.stop = stop
 
 

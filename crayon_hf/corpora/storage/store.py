@@ -1,8 +1,7 @@
-"""An object store, by the file system that fsspec has for it: s3fs, gcsfs, adlfs, huggingface_hub, ...
+"""Object stores through fsspec's file systems: s3fs, gcsfs, adlfs, huggingface_hub, ...
 
-A file is one object. A store shows it when its last byte has arrived, and replaces it at once, so there are no
-temporary names. Files are made on a disk of this machine first. Nothing depends on a listing: what is there is asked
-for by name.
+A file is one object. Stores publish and replace objects atomically, so temporary names are not needed. Files are
+written to a local disk first. Listings may be stale, so the code asks for each object by its name.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ _DRIVERS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "
 """The extra that has the driver of a protocol."""
 _PART = 16 << 20
 _PARTS_AT_ONCE = 4
-"""Bytes of a part of a large file, and how many are in memory; a file of less than two parts goes in one piece."""
+"""Bytes of a part of a multipart upload, and parts in memory at a time. Files under two parts are uploaded whole."""
 _MOST_PARTS = 10_000
 _AT_ONCE = 16
-"""Small requests at a time."""
+"""Small requests that run at a time."""
 _CONFIRMED = 100
-"""So many names of a listing are asked for one by one, in case it lags."""
+"""Listings of up to this many names are confirmed one by one, because they may lag."""
 
 
 def store_of(address: str) -> Store:
-    """The store that an address is in. MissingExtraError without its driver."""
+    """The store of an address. Raises MissingExtraError without its driver."""
     return _store(address.partition("://")[0], os.getpid())
 
 
 @functools.lru_cache(maxsize=8)
 def _store(protocol: str, process: int) -> Store:
-    """One of a kind in a process: a driver's threads do not outlive a fork."""
+    """One store of each protocol in a process, because the threads of a driver do not survive a fork."""
     with needed(f"{protocol}://", "corpora"):
         import fsspec
     extra = _DRIVERS.get(protocol)
@@ -57,7 +56,7 @@ def _store(protocol: str, process: int) -> Store:
 
 
 class Store(Storage):
-    """Objects of one kind of store. Every request is made again where that may help."""
+    """Objects of one kind of store. Requests that fail are retried."""
 
     lists_all = False
 
@@ -79,8 +78,8 @@ class Store(Storage):
         patiently(path, lambda: self.system.pipe_file(path, data), writes=True)
 
     def create(self, path: str, data: bytes) -> bool:
-        """By a request that fails where there is an object (``If-None-Match: *``). The object is read again, because an
-        answer may be lost, and a server may ignore the condition."""
+        """Create an object with ``If-None-Match: *``, which fails if it exists. The object is read afterwards, because
+        answers may be lost and servers may ignore the condition."""
         path = _key(path)
         try:
             patiently(path, lambda: self.system.pipe_file(path, data, mode="create"), writes=True)
@@ -91,14 +90,14 @@ class Store(Storage):
         except StoreError as error:
             found = self.read(path)
             if found is None and isinstance(error.__cause__, (TypeError, ValueError, NotImplementedError)):
-                self.write(path, data)  # a driver without such a request
-            elif found is None:  # else a driver that has no error of its own for an object that is there
+                self.write(path, data)  # the driver has no conditional write
+            elif found is None:  # otherwise the object exists, for which the driver has no error of its own
                 raise
         return self.read(path) == data
 
     def put(self, path: str, source: str) -> None:
-        """Upload a file of this machine: large ones in parts, which readers do not see until all are there, and between
-        which the work of this thread may be stopped."""
+        """Upload a local file. Large ones go in parts, which become visible together. Stopping this thread's work ends
+        the upload between two parts."""
         path = _key(path)
         size = os.path.getsize(source)
         part = _PART if size <= _PART * _MOST_PARTS else size // _MOST_PARTS + (1 << 20) >> 20 << 20
@@ -160,10 +159,10 @@ class Store(Storage):
         self.remove(f"{directory}/{name}" for name in names)
 
     def make(self, directory: str) -> None:
-        """A bucket is its owner's to make."""
+        """Do nothing: buckets are created by their owners, and directories need no creation."""
 
     def drop(self, directory: str) -> None:
-        """It is gone with its last object."""
+        """Do nothing: a directory disappears with its last object."""
 
     def remove_leftovers(self, directory: str) -> None:
         _remove_scratch()
@@ -186,7 +185,7 @@ class Store(Storage):
     def _fetch(self, directory: str, place: str, name: str) -> None:
         data = self.read(f"{directory}/{name}")
         if data is None:
-            raise JobError(f"{directory}/{name} was done, and is gone: run the same command again")
+            raise JobError(f"{directory}/{name} was finished, but is missing: run the same command again")
         path = os.path.join(place, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
@@ -216,7 +215,7 @@ class Store(Storage):
 
 
 def _parts_sent() -> Any:
-    """A driver calls this after each part that it has sent, in a thread of its own: a stopped upload ends there."""
+    """A callback for drivers, which call it in threads of their own after each part. It ends a stopped upload."""
     from fsspec.callbacks import Callback
 
     stop = stopping.stop_here()
@@ -224,12 +223,12 @@ def _parts_sent() -> Any:
 
 
 def _key(path: str) -> str:
-    """An address whose parts `os.path.join` has put together, whatever this system has between them."""
+    """The address with ``/`` between its parts, where `os.path.join` uses another separator."""
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
 def _remove_scratch() -> str:
-    """Where directories of this machine are made, without what killed processes left there."""
+    """The parent of scratch directories on this machine, after removing those of killed processes."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     shared = os.path.join(tempfile.gettempdir(), f"crayon-hf-{user}")
     os.makedirs(shared, mode=0o700, exist_ok=True)
@@ -239,6 +238,6 @@ def _remove_scratch() -> str:
 
 @contextlib.contextmanager
 def _scratch(output: str) -> Iterator[str]:
-    """A directory of this machine, for a while."""
+    """A temporary local directory."""
     with Workplace(os.path.join(_remove_scratch(), re.sub(r"\W+", "-", output)[-40:])) as workplace:
         yield workplace.path

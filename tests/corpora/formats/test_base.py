@@ -92,7 +92,7 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
     with opened(name, tmp_path / "b" / "x") as writer:
         writer.write(IDS, SPLITS)
         for bad in (largest + 1, -1):
-            with pytest.raises(FormatError, match=rf"b/x: the id {bad} is not one that u?int\d+ holds, which {name}"):
+            with pytest.raises(FormatError, match=rf"b/x: the id {bad} does not fit into u?int\d+, which {name}"):
                 writer.write(np.array([5, bad, 6]), np.array([0, 1, 3], np.int64))
         writer.write(np.array([5, largest + 1]), np.array([1, 1], np.int64))  # outside every document
         writer.finish()
@@ -135,6 +135,6 @@ def test_an_error_of_fsync(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
         assert error.value.errno == errno.EIO
         assert any(str(error.value.filename).startswith(path) for path in FORMATS[name].files(str(tmp_path / "x")))
         for call in (writer.finish, lambda: writer.write(IDS, SPLITS)):
-            with pytest.raises(ValueError, match="writing failed before; abort"):
+            with pytest.raises(ValueError, match="an earlier write failed: abort"):
                 call()
     assert os.listdir(tmp_path) == []

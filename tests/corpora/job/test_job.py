@@ -111,7 +111,7 @@ def test_refused(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     assert summary.counts == fresh.counts
     assert tree(tmp_path / "out") == tree(tmp_path / "fresh")
     (tmp_path / "out" / "00001.npy").unlink()
-    with pytest.raises(JobError, match="00001 was done, and is gone or has changed"):
+    with pytest.raises(JobError, match="00001 was finished, but is missing or has changed"):
         job(data, tmp_path / "out", gpt2_like, "npy")
 
 
@@ -120,7 +120,7 @@ def test_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     out.mkdir()
     (out / "notes.txt").write_bytes(b"mine")
     for overwrite in (False, True):
-        with pytest.raises(JobError, match=r"files of others \(notes\.txt\)"):
+        with pytest.raises(JobError, match=r"files of other programs \(notes\.txt\)"):
             job(inputs, out, gpt2_like, overwrite=overwrite)
     assert tree(out) == {"notes.txt": b"mine"}
     (out / "notes.txt").rename(tmp_path / "notes.txt")
@@ -211,7 +211,7 @@ def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: p
     options: dict[str, Any] = {"group_bytes": 1, "workers": 2, "batch_bytes": 100}
     with pytest.raises(JobError, match=r"1 of 2 tasks not done: task 00000: its worker was killed by SIGKILL"):
         job(tmp_path / "in", tmp_path / "out", gpt2_like, progress=kill, **options)
-    assert capfd.readouterr().err.count("it is begun again") == 1
+    assert capfd.readouterr().err.count("trying again") == 1
     assert rows_of(tmp_path / "out" / "00001") == reference_ids(gpt2_like, ["short"])
     assert not any("crayon-tmp" in name for name in tree(tmp_path / "out"))
     job(tmp_path / "in", tmp_path / "out", gpt2_like, group_bytes=1)

@@ -113,7 +113,7 @@ def test_no_duplicates_and_held_out(sources: dict[str, list[str]], gpt2_like: Pa
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "no source"),
+        ({}, "the mixture is empty"),
         ({"a": "web/"}, "is str"),
         ({"a": {"repeat": 2}}, "no inputs"),
         ({"a": {"inputs": "x", "weight": 2}}, "'weight'"),

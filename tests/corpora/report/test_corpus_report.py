@@ -159,7 +159,7 @@ def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: 
         for name in files:
             data = (out / name).read_bytes()
             (out / name).write_bytes(data[:-1])
-            with pytest.raises(JobError, match="is gone or has changed"):
+            with pytest.raises(JobError, match="is missing or has changed"):
                 make_report(out)
             (out / name).write_bytes(bytes(len(data)))  # as long, all zeros
             if not name.endswith((".bin", ".ds", ".metadata")):  # in these, any bytes are valid tokens

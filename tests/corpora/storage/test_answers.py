@@ -60,7 +60,7 @@ def test_what_is_not_there() -> None:
             patiently("s3://b/k", call)
         assert call.calls == 1
         assert patiently("s3://b/k", Failing(error, 1), writes=True) == 5
-        with pytest.raises(StoreError, match="no such bucket or container"):
+        with pytest.raises(StoreError, match="bucket or container not found"):
             patiently("s3://b/k", Failing(error, 9), writes=True)
 
 

@@ -139,7 +139,7 @@ def test_a_worker_that_is_killed(
 
     proxy.fault = Holding(4, kill)
     job(inputs, "s3://bkt/out", gpt2_like, workers=2)
-    assert capfd.readouterr().err.count("it is begun again") == 2
+    assert capfd.readouterr().err.count("trying again") == 2
     assert bucket.tree("out") == tree(tmp_path / "whole")
 
 

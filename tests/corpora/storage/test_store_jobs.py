@@ -74,7 +74,7 @@ def test_the_bytes_of_a_local_run(
 def test_what_is_refused(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
     bucket.put("out/notes.txt", b"mine")
     for overwrite in (False, True):
-        with pytest.raises(JobError, match=r"s3://bkt/out has files of others \(notes\.txt\)"):
+        with pytest.raises(JobError, match=r"s3://bkt/out has files of other programs \(notes\.txt\)"):
             job(inputs, "s3://bkt/out", gpt2_like, overwrite=overwrite)
     bucket.delete("out/notes.txt")
     job(inputs, "s3://bkt/out", gpt2_like)
@@ -88,11 +88,11 @@ def test_what_is_refused(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bu
     job(inputs, "s3://bkt/out", gpt2_like, overwrite=True)
     assert bucket.tree("out") == was
     bucket.delete("out/00001.bin")
-    with pytest.raises(JobError, match="s3://bkt/out/00001 was done, and is gone or has changed"):
+    with pytest.raises(JobError, match="s3://bkt/out/00001 was finished, but is missing or has changed"):
         job(inputs, "s3://bkt/out", gpt2_like)
-    with pytest.raises(StoreError, match="there is no such bucket"):
+    with pytest.raises(StoreError, match="bucket or container not found"):
         job(inputs, "s3://nowhere/out", gpt2_like)
-    with pytest.raises(ValueError, match="an address in an address"):
+    with pytest.raises(ValueError, match="chained addresses are not writable"):
         job(inputs, "simplecache::s3://bkt/out", gpt2_like)
 
 
