@@ -1,1 +1,1 @@
-"""`split_text` behind the interfaces of other libraries: each module needs its library, and nothing else imports it."""
+"""`split_text` behind the interfaces of other libraries. Each module needs its library and is imported alone."""

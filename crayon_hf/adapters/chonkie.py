@@ -1,4 +1,4 @@
-"""A chunker of Chonkie: `CrayonChunker`."""
+"""`CrayonChunker`: a chunker for Chonkie."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ with needed("crayon_hf.adapters.chonkie", "chonkie"):
 
 @chunker("crayon")
 class CrayonChunker(BaseChunker):
-    """Texts in chunks of at most `chunk_size` tokens: see `Tokenizer.split_text`.
+    """Splits texts into chunks of at most `chunk_size` tokens: see `Tokenizer.split_text`.
 
-    `tokenizer` is a `crayon_hf.Tokenizer`, what `crayon_hf.AutoTokenizer` opened, an encoding of `crayon_hf.tiktoken`,
-    or a name or path. A `chunk_overlap` between 0 and 1 is a part of `chunk_size`. In a pipeline of Chonkie it is
-    ``chunk_with("crayon", tokenizer=...)``, once this module is imported.
+    `tokenizer` is a `crayon_hf.Tokenizer`, one from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or
+    a name or path. A `chunk_overlap` between 0 and 1 is a share of `chunk_size`. In a pipeline of Chonkie it is
+    ``chunk_with("crayon", tokenizer=...)``, after this module is imported.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CrayonChunker(BaseChunker):
         return f"CrayonChunker(chunk_size={self.chunk_size}, chunk_overlap={self.chunk_overlap})"
 
     def chunk(self, text: str) -> list[Chunk]:
-        """All chunks of a text, with their places in it and their numbers of tokens."""
+        """All chunks of a text, with their offsets and numbers of tokens."""
         return [
             Chunk(text=each.text, start_index=each.start, end_index=each.end, token_count=len(each.ids))
             for each in self._settings.splitter.split(text)

@@ -1,4 +1,4 @@
-"""What the adapters have in common: tokenizers by their names, and splitters that can be pickled."""
+"""Shared parts of the adapters: tokenizers by name, and picklable splitters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crayon_hf.budgets.chunks import Splitter
 
 
 def tokenizer_of(tokenizer: Any) -> Any:
-    """A tokenizer by its name (a profile, a path, an encoding of tiktoken, a repository of the Hub), or as it is."""
+    """Open a tokenizer by name (profile, path, tiktoken encoding, Hub repository); others are returned unchanged."""
     if not isinstance(tokenizer, str):
         return tokenizer
     from crayon_hf.formats.names import is_repository
@@ -20,7 +20,7 @@ def tokenizer_of(tokenizer: Any) -> Any:
 
 
 class Settings:
-    """The arguments of a `Splitter`, checked. They are what is copied and pickled; the splitter is made again."""
+    """The checked arguments of a `Splitter`. Copies and pickles have the arguments and make the splitter again."""
 
     def __init__(
         self, tokenizer: Any, max_tokens: int, overlap: int, boundaries: Boundaries, special: bool, strip: bool
@@ -29,7 +29,7 @@ class Settings:
         self.splitter = self.with_room(max_tokens)
 
     def with_room(self, max_tokens: int) -> Splitter:
-        """A splitter into chunks of other sizes. The overlap is as much of the one that was asked for as can be."""
+        """A splitter into chunks of another size, with as much of the overlap as fits."""
         tokenizer, whole, overlap, boundaries, special, strip = self._arguments
         fitting = overlap if max_tokens == whole else min(overlap, max_tokens - 1)
         return Splitter(tokenizer, max_tokens, fitting, boundaries, special, strip)

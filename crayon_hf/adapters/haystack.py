@@ -1,4 +1,4 @@
-"""A splitter component of Haystack: `CrayonDocumentSplitter`."""
+"""`CrayonDocumentSplitter`: a splitter component for Haystack."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ with needed("crayon_hf.adapters.haystack", "haystack"):
 
 @component
 class CrayonDocumentSplitter:
-    """Documents in documents of at most `split_length` tokens: see `Tokenizer.split_text`.
+    """Splits documents into documents of at most `split_length` tokens: see `Tokenizer.split_text`.
 
-    `tokenizer` is a `crayon_hf.Tokenizer`, what `crayon_hf.AutoTokenizer` opened, an encoding of `crayon_hf.tiktoken`,
-    or a name or path, which a pipeline that is written to a file needs. The metadata of chunks are those of Haystack's
-    own splitters: ``source_id``, ``split_id``, ``split_idx_start``, ``page_number``, and ``_split_overlap``.
+    `tokenizer` is a `crayon_hf.Tokenizer`, one from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or
+    a name or path, which a pipeline needs to be written to a file. The metadata of chunks are those of Haystack's own
+    splitters: ``source_id``, ``split_id``, ``split_idx_start``, ``page_number``, and ``_split_overlap``.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CrayonDocumentSplitter:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """The chunks of all documents. ValueError for one without text."""
+        """The chunks of all documents. Raises ValueError for one without text."""
         made = []
         for document in documents:
             if document.content is None:
@@ -55,7 +55,7 @@ class CrayonDocumentSplitter:
         return {"documents": made}
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline writes. ValueError for a tokenizer or for boundaries that have no name."""
+        """The component as values for a pipeline file. Raises ValueError unless tokenizer and boundaries have names."""
         for name in ("tokenizer", "boundaries"):
             value = self._arguments[name]
             named = value if isinstance(value, list) else [value]
@@ -66,7 +66,7 @@ class CrayonDocumentSplitter:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CrayonDocumentSplitter:
-        """What `to_dict` wrote."""
+        """Make a component from the values of `to_dict`."""
         made: CrayonDocumentSplitter = default_from_dict(cls, data)
         return made
 
@@ -88,13 +88,13 @@ class CrayonDocumentSplitter:
 
 
 def _leading_page_breaks(text: str) -> int:
-    """With how many page breaks a text begins; none, if it is nothing else."""
+    """The number of page breaks at the beginning of a text; 0 if it has nothing else."""
     rest = text.lstrip("\f")
     return len(text) - len(rest) if rest else 0
 
 
 def _note_overlap(made: list[Document], before: Chunk | None, chunk: Chunk) -> None:
-    """Say in the last document, and in the one before, what they share."""
+    """Record the overlap in the metadata of the last document and of the one before."""
     made[-1].meta["_split_overlap"] = []
     if before is not None and chunk.start < before.end:
         shared = before.end - chunk.start

@@ -1,4 +1,4 @@
-"""A ``TextSplitter`` of LangChain: `CrayonTextSplitter`."""
+"""`CrayonTextSplitter`: a ``TextSplitter`` for LangChain."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ with needed("crayon_hf.adapters.langchain", "langchain"):
 
 
 class CrayonTextSplitter(TextSplitter):
-    """Texts and documents in chunks of at most `chunk_size` tokens: see `Tokenizer.split_text`.
+    """Splits texts and documents into chunks of at most `chunk_size` tokens: see `Tokenizer.split_text`.
 
-    `tokenizer` is a `crayon_hf.Tokenizer`, what `crayon_hf.AutoTokenizer` opened, an encoding of `crayon_hf.tiktoken`,
-    or a name or path. With `add_start_index` the metadata say where each chunk is in its text, exactly.
+    `tokenizer` is a `crayon_hf.Tokenizer`, one from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or
+    a name or path. With `add_start_index` the metadata have the exact start of each chunk.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CrayonTextSplitter(TextSplitter):
     def from_tiktoken_encoder(
         cls, encoding_name: str = "gpt2", model_name: str | None = None, **kwargs: Any
     ) -> CrayonTextSplitter:
-        """With an encoding of tiktoken; special tokens in a text are ordinary text."""
+        """Use a tiktoken encoding, by its name or that of a model. Special tokens in a text are ordinary text."""
         if model_name is not None:
             with needed("the encoding of a model", "tiktoken"):
                 from tiktoken import encoding_name_for_model
@@ -70,7 +70,7 @@ class CrayonTextSplitter(TextSplitter):
         return [chunk.text for chunk in self._settings.splitter.split(text)]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """A document of each chunk, with the metadata of its text."""
+        """A document for each chunk, with the metadata of its text."""
         documents = []
         for number, text in enumerate(texts):
             for chunk in self._settings.splitter.split(text):

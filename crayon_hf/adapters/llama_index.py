@@ -1,4 +1,4 @@
-"""A ``NodeParser`` of LlamaIndex: `CrayonNodeParser`."""
+"""`CrayonNodeParser`: a ``NodeParser`` for LlamaIndex."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _MODES = (MetadataMode.EMBED, MetadataMode.LLM)
 
 
 class CrayonNodeParser(TextSplitter):
-    """Documents to nodes of at most `chunk_size` tokens: see `Tokenizer.split_text`.
+    """Splits documents into nodes of at most `chunk_size` tokens: see `Tokenizer.split_text`.
 
-    With `include_metadata` a node has no more than that with its metadata as well, as a model of embeddings and a
-    language model get it; ValueError where the metadata alone leave no room. Nodes know where in their document they
-    are, exactly. `tokenizer` is a `crayon_hf.Tokenizer`, what `crayon_hf.AutoTokenizer` opened, an encoding of
-    `crayon_hf.tiktoken`, or a name or path.
+    With `include_metadata` a node's metadata count, too, as embedding and language models get them; ValueError if they
+    leave no room for text. Nodes have their exact place in the document. `tokenizer` is a `crayon_hf.Tokenizer`, one
+    from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or a name or path.
     """
 
     chunk_size: int = Field(default=1024, gt=0)
@@ -67,7 +66,7 @@ class CrayonNodeParser(TextSplitter):
 
     @field_serializer("tokenizer", "boundaries")
     def _written(self, value: Any) -> Any:
-        """Names as they are; of an object what tells it from others, which a cache of LlamaIndex asks for."""
+        """Names unchanged; for other objects an identity, which LlamaIndex's cache needs."""
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, (list, tuple)):
@@ -80,7 +79,7 @@ class CrayonNodeParser(TextSplitter):
 
     @classmethod
     def class_name(cls) -> str:
-        """What ``to_dict`` calls it."""
+        """The name in ``to_dict``."""
         return "CrayonNodeParser"
 
     def split_text(self, text: str) -> list[str]:
@@ -111,7 +110,7 @@ class CrayonNodeParser(TextSplitter):
         return nodes
 
     def _excess(self, source: BaseNode, nodes: list[TextNode]) -> int:
-        """How many tokens more than a chunk may have the largest node has, with its metadata."""
+        """How far the largest node with its metadata exceeds the size of a chunk, in tokens."""
         largest = 0
         for node in nodes:
             whole = node.model_copy(update={"metadata": source.metadata})
@@ -122,7 +121,7 @@ class CrayonNodeParser(TextSplitter):
     def _smaller(self, room: int, source: BaseNode) -> Splitter:
         if room < 1:
             raise ValueError(
-                f"chunk_size is {self.chunk_size}, and the metadata of the document {source.node_id} take all of it: "
+                f"chunk_size is {self.chunk_size}, but the metadata of the document {source.node_id} take all of it: "
                 "give a larger chunk_size, include_metadata=False, or the document's excluded_embed_metadata_keys and "
                 "excluded_llm_metadata_keys"
             )
@@ -132,5 +131,5 @@ class CrayonNodeParser(TextSplitter):
         places = [(node.start_char_idx, node.end_char_idx) for node in nodes if isinstance(node, TextNode)]
         nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
         for node, (start, end) in zip((node for node in nodes if isinstance(node, TextNode)), places, strict=True):
-            node.start_char_idx, node.end_char_idx = start, end  # where it is, not where its text is found first
+            node.start_char_idx, node.end_char_idx = start, end  # the exact place, not the first occurrence of its text
         return nodes

@@ -1,4 +1,4 @@
-"""Text in budgets: counted, cut, split and indexed by tokens, with the tokens of encoding it whole."""
+"""Token budgets: count, truncate, split and index texts by tokens, with the tokens of encoding them whole."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Appender:
     """The tokens of a text that grows and shrinks at its ends, as in chats, streams and editors.
 
     They are those of encoding the whole text, without special tokens, but only changed parts are encoded again. The
-    appender keeps the state of the tokenizer at its creation. One thread at a time may use an appender.
+    appender keeps the state of the tokenizer at its creation. Not thread-safe.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -27,34 +27,34 @@ class Appender:
     __slots__ = ("_appender",)
 
     def __init__(self, tokenizer: Any) -> None:
-        """`tokenizer` is a `Tokenizer`, what `AutoTokenizer` opened, or an encoding of `crayon_hf.tiktoken`."""
+        """`tokenizer` is a `Tokenizer`, one from `AutoTokenizer`, or an encoding of `crayon_hf.tiktoken`."""
         engine, as_text = engine_of(tokenizer)
         self._appender = engine.appender(as_text)
 
     def append(self, text: str) -> int:
-        """Add to the end. Returns how many ids at the beginning are unchanged; `ids_from` gives the others."""
+        """Append text. Returns the number of unchanged ids at the beginning; `ids_from` gives the others."""
         return self._appender.append(_text(text))
 
     def prepend(self, text: str) -> int:
-        """Add to the beginning. Returns how many ids at the end are unchanged."""
+        """Prepend text. Returns the number of unchanged ids at the end."""
         return self._appender.prepend(_text(text))
 
     def pop(self, characters: int) -> int:
-        """Remove characters from the end. Returns how many ids at the beginning are unchanged.
+        """Remove characters from the end. Returns the number of unchanged ids at the beginning.
 
-        ValueError when the text has fewer.
+        Raises ValueError if the text has fewer characters.
         """
         try:
             number = operator.index(characters)
         except TypeError:
             raise TypeError(f"characters is {validation.kind(characters)}, expected int") from None
         if not 0 <= number <= len(self):
-            raise ValueError(f"characters is {number}, expected 0 to {len(self)}: the text has no more")
+            raise ValueError(f"characters is {number}, expected 0 to {len(self)}: the length of the text")
         return self._appender.pop(number)
 
     @property
     def count(self) -> int:
-        """How many tokens the text has."""
+        """The number of tokens."""
         return self._appender.count
 
     @property
@@ -72,7 +72,7 @@ class Appender:
         return self._appender.text
 
     def __len__(self) -> int:
-        """How many characters the text has."""
+        """The number of characters."""
         return self._appender.characters
 
 

@@ -1,8 +1,7 @@
-"""Where a text may be cut: paragraphs, sentences, words, the matches of a pattern, or what a function says.
+"""Boundaries where a text may be cut: paragraphs, sentences, words, matches of a pattern, or offsets of a function.
 
-Sentences and words are those of Unicode (UAX 29) as ICU finds them; it knows the words of Thai, Chinese and Japanese.
-Both end behind every newline, whatever stands around it. So a line is looked at by itself, and only when a cut is
-looked for in it.
+Sentences and words are Unicode's (UAX 29) as ICU finds them, with dictionaries for Thai, Chinese and Japanese. Both end
+after every newline, whatever surrounds it. So each line is analyzed alone, when a cut in it is needed.
 """
 
 from __future__ import annotations
@@ -22,30 +21,32 @@ Boundaries: TypeAlias = "Boundary | Sequence[Boundary] | None"
 
 _LINE_END = r"(?:\r\n|\r(?!\n)|[\n\u2029])"
 _PARAGRAPHS = re.compile(rf"{_LINE_END}(?:[^\S\r\n\u2029]*{_LINE_END})+|\u2029")
-"""The end of a line and empty lines behind it: the next paragraph begins where this ends."""
+"""The end of a line and the empty lines after it. The next paragraph begins at the end of the match."""
 _PARAGRAPHS_OF_LF = re.compile(r"\n(?:[^\S\n]*\n)+")
-"""The same for texts without the other ends of lines, in a seventh of the time: all its matches begin alike."""
+"""The same for texts with only "\\n" as line ends, seven times faster because all matches begin alike."""
 _LINES = re.compile(r"\n")
 
 Level: TypeAlias = "Callable[[str], list[Finder]]"
-"""Finders of one kind of boundaries in a text, the coarsest first."""
+"""Makes the finders of one kind of boundaries in a text, coarsest first."""
 
 _KINDS = ("paragraph", "sentence", "word", "markdown", "json", "code:LANGUAGE")
 
 
 def levels(boundaries: Boundaries) -> list[Level]:
-    """What looks for boundaries, the coarsest first.
+    """The levels of boundaries, coarsest first.
 
     `boundaries` is one of these:
 
-    - ``"paragraph"``, ``"sentence"`` or ``"word"``, each with the finer ones behind it;
-    - ``"markdown"``, ``"json"`` or ``"code:python"`` (any language that tree-sitter has a package of);
-    - a compiled pattern, which cuts behind its matches;
-    - a function of a text that gives offsets in characters;
-    - a list of these, the coarsest first, each of which then stands for itself alone;
+    - ``"paragraph"``, ``"sentence"`` or ``"word"``, each followed by the finer kinds;
+    - ``"markdown"``, ``"json"`` or ``"code:python"`` (any language with a tree-sitter package);
+    - a compiled pattern, which cuts after its matches;
+    - a function of a text that returns offsets in characters;
+    - a list of these, coarsest first, without implied finer kinds;
     - None for no boundaries.
 
-    ValueError or TypeError for anything else; MissingExtraError where a package is missing that finds them.
+    Raises:
+        TypeError, ValueError: `boundaries` is something else.
+        MissingExtraError: The package that finds them is missing.
     """
     if boundaries is None:
         return []
@@ -57,13 +58,13 @@ def levels(boundaries: Boundaries) -> list[Level]:
 
 
 def need_whole_texts(boundaries: Boundaries) -> bool:
-    """Whether these are found in a text as a whole alone."""
+    """Whether these boundaries can be found only in the whole text."""
     every = boundaries if isinstance(boundaries, (list, tuple)) else [boundaries]
     return any(isinstance(each, str) and each not in _OF_TEXTS for each in every)
 
 
 def finders(text: str, boundaries: Boundaries) -> list[Finder]:
-    """Finders of boundaries in a text, the coarsest first: see `levels`.
+    """Finders of boundaries in a text, coarsest first: see `levels`.
 
     >>> [paragraphs] = finders("One.\\n\\nTwo.", ["paragraph"])
     >>> paragraphs.last(0, 8)
@@ -73,7 +74,7 @@ def finders(text: str, boundaries: Boundaries) -> list[Finder]:
 
 
 def _with_finer(name: str) -> list[str | re.Pattern[str]]:
-    """A kind of boundaries, and what is tried where a text between two of them is too long."""
+    """A kind of boundaries, and the kinds to try if the text between two of them is too long."""
     if name in _OF_TEXTS:
         return list(_KINDS[_KINDS.index(name) : len(_OF_TEXTS)])
     return [name, "sentence", "word"] if name == "markdown" else [name, _LINES, "word"]
@@ -82,7 +83,7 @@ def _with_finer(name: str) -> list[str | re.Pattern[str]]:
 def _one(boundary: Any) -> Level:
     if isinstance(boundary, str):
         return _named(boundary)
-    if hasattr(boundary, "finditer"):  # of re, or of the package regex
+    if hasattr(boundary, "finditer"):  # from re, or the package regex
         return lambda text: [Fixed(text, (match.end() for match in boundary.finditer(text)))]
     if callable(boundary):
         return lambda text: [Fixed(text, _said(boundary, text))]
@@ -92,12 +93,12 @@ def _one(boundary: Any) -> Level:
 def _said(function: Callable[[str], Iterable[int]], text: str) -> Iterator[int]:
     places = function(text)
     if not isinstance(places, Iterable):
-        raise TypeError(f"the function of boundaries gave {kind(places)}, expected a list of offsets")
+        raise TypeError(f"the function of boundaries returned {kind(places)}, expected a list of offsets")
     for place in places:
         if not hasattr(place, "__index__"):
-            raise TypeError(f"the function of boundaries gave {kind(place)}, expected offsets, which are int")
+            raise TypeError(f"the function of boundaries returned {kind(place)}, expected int offsets")
         if not 0 <= place <= len(text):
-            raise ValueError(f"the function of boundaries gave {place}, expected 0 to {len(text)}")
+            raise ValueError(f"the function of boundaries returned {place}, expected 0 to {len(text)}")
         yield int(place)
 
 

@@ -1,6 +1,6 @@
-"""Budgets of whole texts: count up to a limit, ask whether a text fits, cut it.
+"""Budgets of whole texts: count tokens up to a limit, check whether a text fits, truncate it.
 
-The functions take whatever `holders.engine_of` knows; they are methods of `Tokenizer`, too.
+The functions accept all tokenizers of `holders.engine_of`. They are methods of `Tokenizer`, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Side = Literal["right", "left"]
 Boundary = Literal["paragraph", "sentence", "word"]
 
 _MOST = 2**62
-"""No text has more tokens, and the engine takes no greater number."""
+"""More than the tokens of any text, and the engine's limit."""
 
 
 @overload
@@ -46,13 +46,16 @@ def count_tokens(
     threads: int = 0,
     limit: int | None = None,
 ) -> int | list[int]:
-    """How many tokens a whole text has, or a list of that for each of many texts.
+    """The number of tokens of a text, or a list of numbers for many texts.
 
-    With a `limit`, a text that has more is not encoded to its end, and its count is ``limit + 1``. Errors in the
-    rest of the text are not found.
+    Args:
+        texts: A text, or many.
+        add_special_tokens: Count the special tokens around a text.
+        threads: Threads for many texts; 0 uses all cores.
+        limit: Stop early: a text with more tokens counts as ``limit + 1``. The rest of it is not checked for errors.
 
     >>> import crayon_hf
-    >>> crayon_hf.budgets.count_tokens(crayon_hf.Tokenizer.from_profile("lite"), "so much to say " * 1000, limit=10)
+    >>> crayon_hf.budgets.count_tokens(crayon_hf.Tokenizer.from_profile("lite"), "Ask, and it shall " * 1000, limit=10)
     11
     """
     engine, as_text = engine_of(tokenizer)
@@ -67,7 +70,7 @@ def count_tokens(
 
 
 def fits(tokenizer: Any, text: str | bytes, max_tokens: int, add_special_tokens: bool = True) -> bool:
-    """Whether a text has at most `max_tokens` tokens. A longer text is not encoded to its end.
+    """Whether a text has at most `max_tokens` tokens. Encoding stops once the answer is known.
 
     docs/budgets.md has examples.
     """
@@ -83,16 +86,23 @@ def truncate_text(
     boundary: Boundary | None = None,
     add_special_tokens: bool = True,
 ) -> str:
-    """The text, cut to at most `max_tokens` tokens.
+    """Truncate a text to at most `max_tokens` tokens.
 
-    `side` is what is cut off: the end, or with "left" the beginning. The rest has whole characters and whole tokens
-    of the text's encoding: the first `max_tokens` (with "left" the last), or fewer if these encode to more by
-    themselves. Special tokens around the text count unless ``add_special_tokens=False``; ValueError if they alone
-    are more than `max_tokens`.
+    Args:
+        text: The text to truncate.
+        max_tokens: The most tokens of the result.
+        side: The side to cut off: "right" keeps the beginning, "left" the end.
+        boundary: Cut at the last boundary of this kind that fits, as `split_text` finds it. A paragraph that is too
+            long is cut between sentences, a sentence between words, a word between tokens.
+        add_special_tokens: Count the special tokens around the text.
 
-    With a `boundary` the cut is the last one of that kind that fits, as `split_text` finds it. A single paragraph
-    that is too long is cut between sentences, a sentence between words, and a word between tokens. Sentences and
-    words need the extra ``chunks``; without it, MissingExtraError.
+    Returns:
+        Whole characters and whole tokens of the text's encoding: its first (with "left" its last) `max_tokens`, or
+        fewer if these have more tokens when encoded alone.
+
+    Raises:
+        ValueError: The special tokens alone exceed `max_tokens`.
+        MissingExtraError: Sentences and words need the extra ``chunks``.
 
     >>> import crayon_hf
     >>> crayon_hf.Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
@@ -116,7 +126,7 @@ def truncate_text(
         find = places.end_at_boundary if side == "right" else places.begin_at_boundary
         try:
             place = find(text, place, boundary, fits)
-        except UnicodeEncodeError as error:  # of ICU, which looks at the whole line
+        except UnicodeEncodeError as error:  # from ICU, which reads the whole line
             raise (validation.refusal(text, False, "text") or error) from None
     return text[:place] if side == "right" else text[place:]
 
@@ -138,7 +148,7 @@ def _fits(engine: AnyEngine, text: str | bytes, most: int, add_special_tokens: b
 
 
 def budget(value: Any, name: str) -> int:
-    """A number of tokens: TypeError for what is no integer, ValueError for a negative one."""
+    """Check a number of tokens. Raises TypeError unless it is an integer, ValueError if it is negative."""
     try:
         number = operator.index(value)
     except TypeError:

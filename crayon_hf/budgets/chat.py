@@ -1,4 +1,4 @@
-"""`Chat`: the tokens of growing conversations, and the last messages that fit a budget."""
+"""`Chat`: the tokens of growing conversations, and the latest messages that fit a budget."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OF_ENCODING = {
 
 
 class Chat:
-    """The token ids of a growing conversation: unchanged turns are not encoded again.
+    """The token ids of a growing conversation. Unchanged turns are not encoded again.
 
-    Every result is that of the tokenizer's ``apply_chat_template`` on the same messages. The template is compiled once,
-    and rendered whole each time, since it may look at any message. The text is encoded from the first character that
-    differs from that of the last call. One thread at a time may use a chat.
+    Every result equals that of the tokenizer's ``apply_chat_template`` on the same messages. The template is compiled
+    once and rendered completely at each call, because it may use any message. The text is encoded from the first
+    character that differs from the last call. Not thread-safe.
 
     >>> chat = crayon_hf.Chat(crayon_hf.AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B-Instruct"))  # doctest: +SKIP
     >>> messages = [{"role": "user", "content": "Which of these is a fruit?"}]  # doctest: +SKIP
@@ -35,12 +35,15 @@ class Chat:
     """
 
     def __init__(self, tokenizer: Any, **options: Any) -> None:
-        """`tokenizer` is what `AutoTokenizer` opened, or a tokenizer of transformers after `install`.
+        """Prepare a chat for a tokenizer.
 
-        `options` are those of ``apply_chat_template`` that say how to render, for every call: ``tools``, ``documents``,
-        ``chat_template``, variables of the template. A call's own options go before them.
+        Args:
+            tokenizer: One from `AutoTokenizer`, or a tokenizer of transformers after `install`.
+            **options: Rendering options of ``apply_chat_template`` for every call: ``tools``, ``documents``,
+                ``chat_template``, variables of the template. The options of a call override them.
 
-        TypeError for a tokenizer without ``apply_chat_template``.
+        Raises:
+            TypeError: The tokenizer has no ``apply_chat_template``, or an option is not about rendering.
         """
         if not callable(getattr(tokenizer, "apply_chat_template", None)):
             raise TypeError(
@@ -63,20 +66,20 @@ class Chat:
     def ids(self, messages: Sequence[Message], **options: Any) -> list[int]:
         """The ids of a conversation: ``apply_chat_template(messages, **options)["input_ids"]``.
 
-        `options` say how to render: ``add_generation_prompt``, ``continue_final_message``, ``tools``...
+        `options` are rendering options: ``add_generation_prompt``, ``continue_final_message``, ``tools``...
         """
         self._set(self.render(messages, **options))
         return self._appender.ids
 
     def count(self, messages: Sequence[Message], **options: Any) -> int:
-        """How many ids a conversation has."""
+        """The number of ids of a conversation."""
         self._set(self.render(messages, **options))
         return self._appender.count
 
     def ids_and_mask(self, messages: Sequence[Message], **options: Any) -> tuple[list[int], list[int]]:
-        """The ids, and for each id 1 if it is from the assistant, else 0.
+        """The ids, and a mask with 1 for each id of the assistant's text, else 0.
 
-        The template must mark what the assistant says with ``{% generation %}``. The whole conversation is encoded.
+        The template must mark the assistant's text with ``{% generation %}``. The whole conversation is encoded.
         """
         asked = {"return_assistant_tokens_mask": True, "return_dict": True, "tokenize": True}
         whole = self._tokenizer.apply_chat_template(messages, **{**self._options, **_rendering(options), **asked})
@@ -91,13 +94,20 @@ class Chat:
         cut: bool = False,
         **options: Any,
     ) -> list[Message]:
-        """The last messages that together have at most `max_tokens` tokens, template, tools and all.
+        """The latest messages that have at most `max_tokens` tokens together, including the template and tools.
 
-        System (developer) messages at the beginning stay. The others begin with a message of the role `start_on`, as
-        most templates need, or with any if that is None. With `cut`, the message before them comes first, with as much
-        of the end of its text as fits; it is a copy.
+        Args:
+            messages: The conversation. System (developer) messages at its beginning are always kept.
+            max_tokens: The budget.
+            start_on: The role that the kept messages begin with, as most templates require; None for any.
+            cut: Put a copy of the message before them first, with as much of the end of its text as fits.
+            **options: As for `ids`.
 
-        A longer window is taken to have more tokens than a shorter one. ValueError when not even the last messages fit.
+        Returns:
+            The kept messages. The search assumes that a longer window has more tokens.
+
+        Raises:
+            ValueError: Even the last messages do not fit, or no message can begin the window.
         """
         most = budget(max_tokens, "max_tokens")
         messages = list(messages)
@@ -128,7 +138,7 @@ class Chat:
     def _with_end_of(
         self, conversation: list[Message], at: int, most: int, options: dict[str, Any]
     ) -> list[Message] | None:
-        """With as much of the end of one message's text as fits; None when nothing of it does."""
+        """The conversation with as much of the end of one message's text as fits; None if none of it does."""
         content = conversation[at].get("content")
         if not isinstance(content, str):
             return None
@@ -137,7 +147,7 @@ class Chat:
             return [*conversation[:at], {**conversation[at], "content": end}, *conversation[at + 1 :]]
 
         around = self._count_to(with_end(""), most, options)
-        for tokens in range(most - around + 2, 0, -1):  # beside its neighbours it may have a token less
+        for tokens in range(most - around + 2, 0, -1):  # with its neighbours it may have a token less
             end = truncate_text(self._tokenizer, content, tokens, "left", add_special_tokens=False)
             if end and self._count_to(with_end(end), most, options) <= most:
                 return with_end(end)
@@ -158,7 +168,7 @@ class Chat:
 
 
 def _rendering(options: dict[str, Any]) -> dict[str, Any]:
-    """TypeError for an option of ``apply_chat_template`` that is about more than the text."""
+    """Return `options`. Raises TypeError for an option of ``apply_chat_template`` that is not about rendering."""
     other = sorted(_OF_ENCODING.intersection(options))
     if other:
         raise TypeError(f"{', '.join(other)}: not an option of Chat; call apply_chat_template with it")
@@ -166,7 +176,7 @@ def _rendering(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _common_prefix(one: str, other: str) -> int:
-    """How many characters two texts begin with alike, by comparing halves of what is left."""
+    """The length of the common prefix of two texts, by binary search."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

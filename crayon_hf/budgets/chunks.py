@@ -1,13 +1,13 @@
-"""Texts cut into chunks of at most so many tokens, at boundaries where there are some.
+"""Split texts into chunks of a limited number of tokens, at boundaries where possible.
 
-A chunk ends at the last boundary of the coarsest kind that it reaches; where it reaches none, the text up to the next
-one is too long, and the next finer kind is asked; in the end a chunk ends with a token. What a chunk repeats of the one
-before begins at the first boundary of the coarsest kind that is close enough and has more behind it than white space.
-It is less where the first new piece of the chunk would not fit beside it: no piece is cut for the sake of what is
-repeated.
+End of a chunk: the last boundary of the coarsest kind within reach. If none is within reach, the next finer kind is
+tried, and finally the end of a token.
 
-With `strip` the chunk's new part begins behind the white space, and all that is counted is without white space at its
-ends. So every chunk has something that the one before has not, and begins behind its beginning.
+Overlap: it begins at the first boundary of the coarsest kind that is close enough, and has more than white space. It is
+shortened if the chunk's first new piece would not fit otherwise: no piece is cut for the sake of the overlap.
+
+With `strip` the new part of a chunk begins after white space, and tokens are counted without white space at its ends.
+So every chunk has text that the one before lacks, and begins after its beginning.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
 
 class Chunk(NamedTuple):
-    """A part of a text, where it is, and its ids.
+    """A chunk of a text: its text, its place, and its ids.
 
     docs/chunking.md has examples.
     """
 
     text: str
     start: int
-    """Where it begins, in characters of the text."""
+    """The start in characters of the whole text."""
     end: int
     byte_start: int
-    """The same in bytes of UTF-8."""
+    """The start in bytes of UTF-8."""
     byte_end: int
     ids: list[int]
 
 
 LEAST_PART, PART_OF_A_TOKEN = 4096, 16
-"""How many characters are indexed at a time, at least, and for each token of a chunk."""
+"""Characters that are indexed at a time: the minimum, and the number for each token of a chunk."""
 _NO_SPACE = re.compile(r"\S")
 
 
 class Splitter:
-    """How texts are split: the arguments of `split_text`, checked."""
+    """The checked arguments of `split_text`."""
 
     def __init__(
         self,
@@ -76,8 +76,8 @@ class Splitter:
         self._strip = strip
 
     def split(self, text: str, what: str = "text") -> list[Chunk]:
-        """All chunks of a text, which errors call `what`."""
-        refused = validation.refusal(text, False, what)  # of all of it, as it is looked at part by part
+        """Split a text. `what` is its name in errors."""
+        refused = validation.refusal(text, False, what)  # checks the whole text, because the index checks parts
         if refused is not None:
             raise refused
         window = self.window(text)
@@ -89,7 +89,7 @@ class Splitter:
         return chunks
 
     def window(self, text: str) -> Window:
-        """A text, or a part of one, that chunks are cut from."""
+        """A text, or a part of one, to cut chunks from."""
         index = NearIndex(self._engine, text, self._as_text, max(LEAST_PART, PART_OF_A_TOKEN * self.room))
         found = [finder for level in self.levels for finder in level(text)]
         return Window(text, index, found, self.room, self.overlap, self._strip)
@@ -102,7 +102,7 @@ class Splitter:
 
 
 class Position(NamedTuple):
-    """Where a chunk is in the whole text."""
+    """The place of a chunk in the whole text."""
 
     start: int = 0
     end: int = 0
@@ -110,7 +110,7 @@ class Position(NamedTuple):
     byte_end: int = 0
 
     def moved(self, text: str, start: int, end: int, base: int = 0) -> Position:
-        """Of the next chunk, ``text[start:end]``; `base` is where `text` begins in the whole text."""
+        """The place of the next chunk, ``text[start:end]``. `base` is the start of `text` in the whole text."""
         before = self.end - base
         start_byte = self.byte_end + _bytes(text[before:start]) - _bytes(text[start:before])
         end_byte = self.byte_end + _bytes(text[before:end])
@@ -118,7 +118,7 @@ class Position(NamedTuple):
 
 
 class Window:
-    """A text with what is known of its tokens and its boundaries."""
+    """A text with an index of its tokens and finders of its boundaries."""
 
     def __init__(
         self, text: str, index: NearIndex, finders: list[Finder], room: int, overlap: int, strip: bool
@@ -131,21 +131,21 @@ class Window:
         self._strip = strip
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """From where to where the chunks are, of the whole text."""
+        """Yield (start, end) of all chunks."""
         start = end = 0
         while self.next_part(end) < len(self.text):
             start, end = self.next_span(start, end)
             yield start, end
 
     def next_part(self, end: int) -> int:
-        """Where what is new in the chunk behind `end` begins."""
+        """The start of the new part of the chunk that follows `end`."""
         if not self._strip:
             return end
         found = _NO_SPACE.search(self.text, end)
         return len(self.text) if found is None else found.start()
 
     def next_span(self, start: int, end: int) -> tuple[int, int]:
-        """The chunk behind the one from `start` to `end`."""
+        """The span of the chunk that follows the one from `start` to `end`."""
         self.index.hold(start)
         new = self.next_part(end)
         reach = self.index.longest(new, self._room)
@@ -165,11 +165,11 @@ class Window:
         return begin, found
 
     def reach(self, start: int) -> int:
-        """How far a chunk that begins here can go, and the white space behind it that would be stripped."""
+        """The furthest end of a chunk that begins at `start`, plus the white space after it that would be stripped."""
         return self.next_part(self.index.longest(start, self._room))
 
     def _end(self, begin: int, done: int, reach: int) -> int | None:
-        """Where a chunk from `begin` ends, behind `done`, where it fits up to `reach`; None where it does not."""
+        """The end of a chunk that begins at `begin`, after `done` and at most `reach`; None if none fits."""
         for finder in self._finders:
             place = finder.last(done, self.next_part(reach))
             while place is not None:
@@ -183,17 +183,17 @@ class Window:
             if end == reach or self.index.count(begin, end) <= self._room:
                 return end
             place = end - 1
-        # Tokens that are the first of the text may be others of it alone; a character is the least that is cut off.
+        # The first tokens of the text may change when it is encoded alone. A character is the smallest cut.
         return done + 1 if self.index.count(begin, done + 1) <= self._room else None
 
     def _stripped(self, end: int) -> int:
-        """The end of a part without the white space before it."""
+        """The end of a part without its trailing white space."""
         while self._strip and self.text[end - 1].isspace():
             end -= 1
         return end
 
     def _first_piece(self, start: int, reach: int) -> int:
-        """The end of the first piece of a chunk that begins at `start` and goes up to `reach` at most."""
+        """The end of the first piece of a chunk that begins at `start` and ends at most at `reach`."""
         for finder in self._finders:
             place = finder.first(start + 1, self.next_part(reach) + 1)
             if place is not None:
@@ -201,7 +201,7 @@ class Window:
         return start + 1
 
     def _begin(self, start: int, end: int, piece: int) -> int:
-        """Where the chunk behind the one from `start` to `end` begins, whose first piece ends at `piece`."""
+        """The start of the chunk after the one from `start` to `end`, if its first piece ends at `piece`."""
         least = max(self.index.longest_before(end, self._overlap), self.index.longest_before(piece, self._room))
         least = max(least, start + 1)
         for finder in self._finders:

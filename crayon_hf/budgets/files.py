@@ -1,7 +1,7 @@
-"""Files cut into chunks, through a window that moves over them.
+"""Split files into chunks, through a moving window.
 
-A window ends anywhere; chunks are cut up to a line's beginning in it, behind which no boundary and no token depends on
-what is not read yet. In a line that is longer than half a window they are cut up to a distance from its end.
+A window ends anywhere. Chunks are cut only up to a line start from which on boundaries and tokens do not depend on text
+beyond the window. In a line longer than half a window, they are cut up to a distance from the window's end.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.file_encoding import open_binary, read_into
 
 WINDOW = 1 << 20
-"""How many bytes are read at a time."""
+"""Bytes that are read at a time."""
 
 _LINE = re.compile(r"\n(?=\S)")
 
 
 def chunks_of(splitter: Splitter, file: Any) -> Iterator[Chunk]:
-    """The chunks of a file, one after the other; it is opened now."""
+    """Iterate over the chunks of a file, which is opened at once."""
     opened, own = open_binary(file)
     return _chunks(splitter, opened, own, WINDOW)
 
@@ -46,26 +46,26 @@ def _chunks(splitter: Splitter, file: Any, own: bool, size: int) -> Iterator[Chu
                 yield splitter.chunk(window, start, end, position)
             if source.ended:
                 return
-            if end == began:  # no chunk is sure: more has to be seen of the text
+            if end == began:  # no chunk is certain: read more
                 size *= 2
             kept = _kept(text, start, size)
             text, base = text[kept:] + source.read(size), base + kept
 
 
 def _sure(text: str, size: int) -> int:
-    """Up to where chunks may be cut, whatever comes behind the text."""
+    """The offset up to which chunks may be cut, whatever text follows."""
     ends = [found.end() for found in _LINE.finditer(text, len(text) // 2)]
     return ends[-1] if ends else len(text) - len(text) // 4
 
 
 def _kept(text: str, start: int, size: int) -> int:
-    """From where on a text is kept for the next window: the line that the last chunk begins in, unless it is long."""
+    """The offset from which text is kept for the next window: the last chunk's line, or its start in a long line."""
     line = text.rfind("\n", max(0, start - size // 4), start) + 1
     return line or start
 
 
 class _Text:
-    """The text of a binary file, some bytes of it at a time."""
+    """The text of a binary file, read in parts."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -74,7 +74,7 @@ class _Text:
         self.ended = False
 
     def read(self, size: int) -> str:
-        """The text of the next `size` bytes, or of fewer at the end. InvalidUtf8Error says which byte is wrong."""
+        """Decode the next `size` bytes, or fewer at the end. Raises InvalidUtf8Error with the offset of the byte."""
         buffer = memoryview(bytearray(size))
         filled = 0
         while filled < size and not self.ended:

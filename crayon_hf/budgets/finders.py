@@ -1,4 +1,4 @@
-"""Finders of boundaries: the last one up to a place, and the first one from a place on."""
+"""Find boundaries: the last one up to a place, or the first one from a place on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Finder(Protocol):
-    """Finds the boundaries of one kind in one text. The beginning and the end of the text are always two of them."""
+    """Finds the boundaries of one kind in one text, which include its beginning and its end."""
 
     def last(self, after: int, until: int) -> int | None:
         """The last boundary that is greater than `after` and at most `until`, or None."""
@@ -19,7 +19,7 @@ class Finder(Protocol):
 
 
 class Fixed:
-    """Boundaries that are all known."""
+    """Boundaries from a list."""
 
     def __init__(self, text: str, places: Iterable[int]) -> None:
         self.places = sorted({0, *places, len(text)})
@@ -34,7 +34,7 @@ class Fixed:
 
 
 class InLines:
-    """Boundaries within lines, found in one line at a time, when it is asked for."""
+    """Boundaries within lines, computed for one line at a time, on demand."""
 
     def __init__(self, text: str, segments: Callable[[str], Iterable[str]]) -> None:
         self._text = text
@@ -64,7 +64,7 @@ class InLines:
         return place in (0, len(self._text)) or self._text[place - 1] == "\n"
 
     def _look(self, place: int) -> list[int]:
-        """All boundaries in the line around a place inside of it, the line's own edges included."""
+        """All boundaries in the line around `place`, including the line's edges."""
         start, end = self._line
         if not start < place < end:
             start = self._text.rfind("\n", 0, place) + 1

@@ -1,4 +1,4 @@
-"""The engine inside a `Tokenizer`, a tokenizer of transformers, or an encoding of `crayon_hf.tiktoken`."""
+"""Get the engine of a `Tokenizer`, a tokenizer of transformers, or an encoding of `crayon_hf.tiktoken`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 def engine_of(tokenizer: Any) -> tuple[AnyEngine, bool]:
     """The engine of a tokenizer, and whether special tokens in a text are ordinary text.
 
-    They are for an encoding of `crayon_hf.tiktoken`, as in its ``encode_ordinary``, and for a tokenizer of transformers
-    with ``split_special_tokens``.
+    They are ordinary text for an encoding of `crayon_hf.tiktoken`, as in its ``encode_ordinary``, and for a tokenizer
+    of transformers with ``split_special_tokens``.
     """
     if hasattr(type(tokenizer), "_current_engine"):
         return tokenizer._current_engine(), tokenizer._special_as_text

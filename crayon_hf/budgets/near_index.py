@@ -1,8 +1,8 @@
-"""The tokens of ranges of a text that lie near each other, at a cost that does not grow with the text.
+"""A token index for nearby ranges of a long text, at a cost that does not grow with the text.
 
-An index answers in microseconds where a text can be cut into parts. Where it cannot, as within a megabyte of one
-letter, each answer takes the text from its place to the end. So the index is one of a part of the text, which moves on
-and grows as far as an answer needs.
+`TokenIndex` answers in microseconds if the text can be cut into parts. Otherwise, as within a megabyte of one letter,
+each answer processes the text from its place to the end. So this index covers a part of the text, which moves and grows
+as answers require.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 
 class NearIndex:
-    """What `TokenIndex` answers, asked from the beginning of a text to its end.
+    """`TokenIndex` for queries that proceed from the beginning of a text to its end.
 
-    The longest ranges are those of a part of the text that goes on behind them for an eighth of its size. Only what
-    stands farther off, in a text that has no place to be cut at in between, could make them others.
+    The longest ranges are computed from a part of the text that continues beyond them by an eighth of its size. They
+    can differ from the exact ones only through text further away, if the text in between cannot be cut.
     """
 
     def __init__(self, engine: Any, text: str, special_as_text: bool, size: int) -> None:
@@ -27,11 +27,11 @@ class NearIndex:
         self._move(0, size)
 
     def hold(self, start: int) -> None:
-        """Say that nothing before `start` is asked for any more."""
+        """Promise that no query will begin before `start`."""
         self._least = start
 
     def count(self, start: int, end: int) -> int:
-        """How many tokens ``text[start:end]`` has."""
+        """The number of tokens of ``text[start:end]``."""
         self._cover(end)
         count: int = self._index.count(start - self._start, end - self._start)
         return count
@@ -54,7 +54,7 @@ class NearIndex:
             self._move(self._least, self._least + max(size, 2 * (end - self._least)))
 
     def longest_before(self, end: int, max_tokens: int) -> int:
-        """The start of the longest range up to `end`, or what is held, if that is behind it."""
+        """The start of the longest range up to `end`, but at least the place that is held."""
         self._cover(end)
         start: int = self._start + self._index.longest_before(end - self._start, max_tokens)
         return max(start, self._least)

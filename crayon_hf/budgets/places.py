@@ -1,4 +1,4 @@
-"""Where a truncated text ends: the last paragraph, sentence or word that fits."""
+"""End a truncated text at the last paragraph, sentence or word that fits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ KINDS = ("paragraph", "sentence", "word")
 
 
 def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """The last boundary of this kind up to `place` before which the text fits, or one of a finer kind."""
+    """The last boundary of this kind, or of a finer one, at most `place`, such that the text before it fits."""
     from crayon_hf.budgets.boundaries import finders
 
     near = text[: _behind(text, place)]
@@ -23,7 +23,7 @@ def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], 
 
 
 def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """The first boundary of this kind from `place` on after which the text fits, or one of a finer kind."""
+    """The first boundary of this kind, or of a finer one, at least `place`, such that the text after it fits."""
     from crayon_hf.budgets.boundaries import finders
 
     base = text.rfind("\n", 0, len(text[:place].rstrip())) + 1
@@ -39,11 +39,11 @@ def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str]
 
 
 def _behind(text: str, place: int) -> int:
-    """How far what stands behind a place can matter: to the end of its line, and of the empty lines behind that."""
+    """The end of the text that can influence boundaries at `place`: its line and the empty lines after that."""
     end = text.find("\n", place)
     if end < 0:
         return len(text)
-    rest = text[end : end + 1000]  # lines are found one by one, and no more of them than there are in such a stretch
+    rest = text[end : end + 1000]  # a limit to the work for long empty stretches
     while rest.isspace() and end < len(text):
         end += len(rest)
         rest = text[end : end + 1000]

@@ -23,24 +23,26 @@ def split_text(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[Chunk]:
-    """Split a text into chunks of at most `max_tokens` tokens, at boundaries.
+    """Split a text into chunks of at most `max_tokens` tokens, at boundaries. Truncation and padding are ignored.
 
-    A chunk is (text, start, end, byte_start, byte_end, ids): the ids are those of encoding its text by itself,
-    the offsets say where it is, in characters and in bytes of UTF-8. Without `overlap` and `strip` the chunks
-    together are the text.
+    Args:
+        text: The text to split.
+        max_tokens: The most tokens of a chunk.
+        overlap: The most tokens that a chunk repeats from the end of the one before, from a boundary on.
+        boundaries: ``"paragraph"``, ``"sentence"`` or ``"word"`` to end chunks there; a unit that is too long is cut
+            at the next finer kind, finally at tokens. Also ``"markdown"``, ``"json"``, ``"code:python"``, a compiled
+            pattern (cuts are after its matches), or a function that returns offsets in a text. Or a list of these,
+            coarsest first, or None for tokens alone.
+        add_special_tokens: Add special tokens around each chunk. They count, and are in its ids.
+        strip: Remove white space at the ends of chunks. Each chunk has text that the one before lacks.
 
-    `boundaries` is ``"paragraph"``, ``"sentence"`` or ``"word"``: a chunk ends at the end of one. One that is too
-    long is cut at the next finer kind, at last at tokens. It can also be ``"markdown"``, ``"json"``,
-    ``"code:python"``, a compiled pattern (cuts are behind its matches), a function that gives offsets in a text, a
-    list of these from the coarsest to the finest, or None: tokens alone.
+    Returns:
+        Chunks (text, start, end, byte_start, byte_end, ids): offsets in characters and in bytes of UTF-8, and the ids
+        of encoding the chunk's text alone. Without `overlap` and `strip` the chunks together are the text.
 
-    With `overlap` a chunk begins with up to so many of the last tokens of the one before, from a boundary on. With
-    `add_special_tokens` the special tokens around a chunk count and are in its ids. With `strip` chunks have no
-    white space at their ends, and each has something that the one before has not. Truncation and padding are
-    ignored.
-
-    ValueError for impossible sizes, and if a single character has more tokens than a chunk. Sentences and words
-    need the extra ``chunks``; without it, MissingExtraError.
+    Raises:
+        ValueError: The sizes are impossible, or a single character has more tokens than a chunk.
+        MissingExtraError: Sentences and words need the extra ``chunks``.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -63,7 +65,7 @@ def split_batch(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[list[Chunk]]:
-    """Split each text of a list, as `split_text` does.
+    """Split each text of a list like `split_text`.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -88,12 +90,18 @@ def split_file(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> Iterator[Chunk]:
-    """The chunks of a file of any size, one after the other, in little memory.
+    """Iterate over the chunks of a file of any size, in bounded memory.
 
-    `file` is a path or a binary file, as for `encode_file`. The chunks are those of `split_text`, except that a
-    line of more than half a megabyte may be cut at other places. Patterns and functions get a window of the file
-    at a time, a megabyte or more, which begins with a line. Markdown, JSON and code are read whole.
-    InvalidUtf8Error says which byte is not UTF-8.
+    The chunks are those of `split_text`, except that a line of more than half a megabyte may be cut at other places.
+    Patterns and functions get a window of the file at a time, a megabyte or more from the start of a line. Markdown,
+    JSON and code are read whole.
+
+    Args:
+        file: A path or a binary file, as for `encode_file`.
+
+    Raises:
+        InvalidUtf8Error: The file is not UTF-8; the message has the offset of the byte.
+        Exception: The errors of `split_text`.
 
     >>> import io
     >>> import crayon_hf

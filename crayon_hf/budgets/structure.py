@@ -1,6 +1,6 @@
-"""Where Markdown and code may be cut: at headings, between blocks, between the nodes of a syntax tree.
+"""Boundaries in Markdown and code: headings, blocks, and nodes of a syntax tree.
 
-Each is parsed whole. What is deeper in it is a finer kind of boundary, so that a text is cut as little deep as can be.
+A text is parsed whole. Deeper elements are finer kinds of boundaries, so cuts are as shallow as possible.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from crayon_hf.util.extras import needed
 _LINE_END = re.compile(r"\r\n|[\n\r]")
 _HEADINGS = 6
 _BODIES = ("body", "consequence")
-"""What grammars call the field of a block that belongs to what is before it."""
+"""The grammars' names of fields that belong to the text before them, as a body to its head."""
 _LEADS = ("attribute_item", "decorator", "modifiers", "template_parameter_list")
-"""What grammars call the nodes that belong to the node behind them."""
+"""The grammars' names of nodes that belong to the next node."""
 _DEEPEST = 16
-"""Nodes of a syntax tree that are deeper count as this deep: each depth is a list of all places up to it."""
+"""Deeper nodes of a syntax tree count as this deep, because each depth has a list of all places up to it."""
 
 
 def markdown() -> Callable[[str], list[Finder]]:
-    """Finders of sections, of larger ones first, then of blocks (paragraphs, lists, tables, fenced code), then of what
-    they are made of (items, rows, lines of code)."""
+    """Finders for Markdown, coarsest first: sections by level, then blocks (paragraphs, lists, tables, fenced code),
+    then their parts (items, rows, lines of code)."""
     with needed("finding the parts of Markdown", "chunks"):
         from markdown_it import MarkdownIt
     parser = MarkdownIt("commonmark").enable("table")
@@ -35,7 +35,7 @@ def markdown() -> Callable[[str], list[Finder]]:
         lines = _lines(text)
         places: dict[int, list[int]] = {}
         behind_heading = -1
-        """The line behind a heading: a cut there would part the two."""
+        """The line after a heading, where a cut would separate the two."""
         after = False
         for token in parser.parse(text):
             if token.type == "heading_close":
@@ -57,10 +57,10 @@ def markdown() -> Callable[[str], list[Finder]]:
 
 
 def code(language: str) -> Callable[[str], list[Finder]]:
-    """Finders of the nodes of a syntax tree, those at its top first: of functions and classes, then of methods, and so
-    on, down to statements and to elements of lists.
+    """Finders for the nodes of a syntax tree, from the top down: functions and classes, then methods, and so on, to
+    statements and elements of lists.
 
-    `language` is that of a package of tree-sitter: ``"python"`` of tree-sitter-python.
+    `language` is the name of a tree-sitter package: ``"python"`` for tree-sitter-python.
     """
     what = f"finding the parts of {language}"
     with needed(what, "chunks"):
@@ -84,7 +84,7 @@ def code(language: str) -> Callable[[str], list[Finder]]:
 
 
 def _by_depth(text: str, places: dict[int, list[int]]) -> list[Finder]:
-    """A finder for each depth, which finds what is less deep as well."""
+    """A finder for each depth, with the places of all lesser depths."""
     finders: list[Finder] = []
     known: list[int] = []
     for depth in sorted(places):
@@ -94,15 +94,15 @@ def _by_depth(text: str, places: dict[int, list[int]]) -> list[Finder]:
 
 
 def _lines(text: str) -> list[int]:
-    """Where the lines begin, as Markdown has them, and the end of the text."""
+    """The starts of the lines, by Markdown's line ends, and the end of the text."""
     return [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
 
 
 def _nodes(tree: Any, data: bytes) -> Iterator[tuple[int, int]]:
-    """Where the nodes of a tree begin that have one of their kind before them, and how deep they are, in bytes.
+    """Yield (depth, start in bytes) of nodes where the text may be cut.
 
-    They are those that begin a line, and those behind a comma or a semicolon; not the first one in something, which a
-    cut would part from what it is in, as it would a body from its head, or from the comment above it.
+    These are nodes after a sibling that begin a line, or follow a comma or a semicolon. Excluded are nodes that belong
+    to the text before them: the first child of a node, a body, a node after its decorator or comment.
     """
     cursor = tree.walk()
     before: list[_Before] = [_Before()]
@@ -130,19 +130,19 @@ def _nodes(tree: Any, data: bytes) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _Before:
-    """What was before a node in what it is in."""
+    """The state of the siblings before a node."""
 
     has_node: bool = False
     token: str = ""
-    """The last one, if no node is behind it."""
+    """The type of the token after the last node, if any."""
     is_lead: bool = False
     """Whether the last node belongs to the next."""
     comment: int = -2
-    """The line that the last comment ends in."""
+    """The line where the last comment ends."""
 
 
 def _characters(data: bytes, places: list[int]) -> list[int]:
-    """Places in bytes of UTF-8 as places in characters."""
+    """Convert offsets in bytes of UTF-8 to offsets in characters."""
     import numpy as np
 
     begins = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
@@ -151,7 +151,7 @@ def _characters(data: bytes, places: list[int]) -> list[int]:
 
 
 def _of_line(data: bytes, place: int) -> tuple[int, bool]:
-    """The beginning of the line and True, where nothing but blanks is before this place; the place and False."""
+    """The start of the line and True, if only blanks precede `place` in it. Otherwise `place` and False."""
     start = place
     while start and data[start - 1] in b" \t":
         start -= 1

@@ -12,9 +12,9 @@ from crayon_hf.util import validation
 class TokenIndex:
     """The tokens of any range of a text, after one pass over it.
 
-    Ranges are those of ``text[start:end]``, in characters: negative ones count from the end, and none is out of range.
-    Each result is that of encoding the range by itself, without special tokens. The index keeps the text, and the state
-    of the tokenizer at its creation.
+    Ranges are those of ``text[start:end]``, in characters: negative numbers count from the end, and all are clipped.
+    Results equal those of encoding the range alone, without special tokens. The index keeps the text, and the state of
+    the tokenizer at its creation.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -26,7 +26,7 @@ class TokenIndex:
     __slots__ = ("_index", "_text")
 
     def __init__(self, tokenizer: Any, text: str) -> None:
-        """`tokenizer` is a `Tokenizer`, what `AutoTokenizer` opened, or an encoding of `crayon_hf.tiktoken`."""
+        """`tokenizer` is a `Tokenizer`, one from `AutoTokenizer`, or an encoding of `crayon_hf.tiktoken`."""
         engine, as_text = engine_of(tokenizer)
         refused = validation.kind_refusal(text, "text")
         if refused is not None:
@@ -40,7 +40,7 @@ class TokenIndex:
         return self._text
 
     def count(self, start: int = 0, end: int | None = None) -> int:
-        """How many tokens ``text[start:end]`` has."""
+        """The number of tokens of ``text[start:end]``."""
         start, end = self._range(start, end)
         return self._index.count(start, end)
 
@@ -52,9 +52,9 @@ class TokenIndex:
     def longest(self, start: int, max_tokens: int) -> int:
         """The end of the longest range from `start` that has at most `max_tokens` tokens.
 
-        ``start + len(tokenizer.truncate_text(text[start:], max_tokens, add_special_tokens=False))``: the end of the
-        text, or the end of one of the first `max_tokens` tokens of ``text[start:]``. It is `start` itself when not even
-        a character fits.
+        It is ``start + len(tokenizer.truncate_text(text[start:], max_tokens, add_special_tokens=False))``: the end of
+        the text, or the end of one of the first `max_tokens` tokens of ``text[start:]``, or `start` if not even a
+        character fits.
         """
         start, _ = self._range(start, None)
         return self._index.longest(start, budget(max_tokens, "max_tokens"))

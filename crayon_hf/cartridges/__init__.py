@@ -1,1 +1,1 @@
-"""From a name, a path or bytes to an open tokenizer: recognise the source, find or make its cartridge, check it."""
+"""Cartridges on this machine: find one by name, path or bytes, compile it if it is missing, check it."""

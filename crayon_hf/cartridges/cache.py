@@ -1,26 +1,26 @@
-"""Compile once: a cache of cartridges, addressed by the content that they were compiled from.
+"""A cache of compiled cartridges, addressed by the content of their sources.
 
-Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``compiled`` in `cache_root`, and ``/tmp/crayon-UID`` for a
-user without a home)::
+The cache directory is ``CRAYON_CACHE_DIR``, else ``compiled`` in `cache_root`, or ``/tmp/crayon-UID`` for a user
+without a home. Its layout:
 
-    <key>.dat      a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
-    <key>.json     the tokenizer.json of a cartridge whose source is of another kind (a rank file)
-    index/<path>   for one file: its stat, and what was learnt by reading it when it had that stat: the digest of a
-                   source, or that a cartridge is sound
+- ``<key>.dat``: a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
+- ``<key>.json``: the tokenizer.json of a cartridge compiled from another kind of source, such as a rank file
+- ``index/<path>``: the stat of one file, and its value at that stat: the digest of a source, or that a cartridge is
+  valid
 
-Thanks to the index a second opening reads and hashes nothing. An entry is written only when the file had not changed
-for some seconds at the time it was read, since a change within the resolution of the clock would leave its stat alone
-(git's index has the same race: see "racy-git" in its technical documentation).
+With the index a second opening need not read and hash the file. An entry is written only for a file that had not
+changed for some seconds when it was read. A change within the resolution of the clock would keep the stat (git's index
+has the same race, see "racy-git" in its technical documentation).
 
-When a cartridge is written and the directory has more than ``CRAYON_CACHE_BYTES`` (2 GiB), the files that were not used
-for the longest time are removed, until it has nine tenths of that. By the time of the last access, which systems note
-once a day or not at all, and of the last change.
+Eviction: when a cartridge is written and the directory exceeds ``CRAYON_CACHE_BYTES`` (2 GiB), the least recently used
+files are removed until nine tenths of that are left. The last use is the last access, which systems record once a day
+or not at all, or the last change.
 
-Everything here may fail without harm: a cache that cannot be written means a cartridge in memory, a damaged file in it
-is compiled again. One that somebody else owns or may write is not used at all: a cartridge in it may be whole, carry
-the right digest, and have other merges. What stands in the index is believed, and written there, only when nobody else
-can write it; a file that it knows is recognised when it is open (`_core.Engine.open`), since its name may lead to
-another one by then.
+Failures are harmless: without a writable cache a cartridge stays in memory, and a damaged one is compiled again.
+
+Security: a directory that another user owns or may write to is not used. A cartridge in it could be valid, have the
+right digest, and have other merges. The index is used only if other users cannot write to it. A path may be redirected
+between the lookup and the opening, so `_core.Engine.open` compares the stat of the open file with that of the index.
 """
 
 from __future__ import annotations
@@ -41,35 +41,36 @@ from crayon_hf.util.files import cache_root, read_source, write_atomic
 from crayon_hf.util.numbers import size_of
 
 BUILD = f"{_core.__version__} {_core.BUILD_ID}"
-"""Which code this is: what other code compiled is not used, lest its faults outlive it. Equal installations share."""
+"""Identifies the code that compiled a cartridge. Other builds do not use it, because it may have their faults. Equal
+installations share it."""
 
 MOST_BYTES = 2 << 30
-"""How large the cache may become, unless ``CRAYON_CACHE_BYTES`` says it. A vocabulary has some 20 MB."""
+"""The default size limit of the cache, without ``CRAYON_CACHE_BYTES``. A vocabulary takes about 20 MB."""
 
 _KEPT_IN = ("", "index", "transformers", "shipped")
 
 SETTLED_NS = 2_000_000_000
-"""A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
+"""A file is settled if its last change is at least this long ago. Coarse clocks (FAT's) tick every two seconds."""
 
 _VERIFIED = "verified"
 
 
 class Recipe(NamedTuple):
-    """How a source becomes a cartridge. `name` tells recipes apart in the cache."""
+    """A way to compile a source into a cartridge. `name` tells recipes apart in the cache."""
 
     name: str
     compile: Callable[[bytes], Compiled]
 
 
 class Compiled(NamedTuple):
-    """What a recipe makes. `source` is the tokenizer.json, when that is not the file itself."""
+    """The result of a recipe. `source` is the tokenizer.json, if the file itself is of another kind."""
 
     cartridge: bytes
     source: bytes | None = None
 
 
 class Opened(NamedTuple):
-    """An open cartridge, where it is (None: in memory), and its tokenizer.json: the path of a file, or its bytes."""
+    """An open cartridge, its path (None: in memory), and the path or bytes of its tokenizer.json."""
 
     engine: _core.Engine
     path: str | None
@@ -77,7 +78,7 @@ class Opened(NamedTuple):
 
 
 def cache_directory() -> str:
-    """Where compiled cartridges are kept. Nothing is created."""
+    """The directory of compiled cartridges. It is not created."""
     explicit = os.path.expanduser(os.environ.get("CRAYON_CACHE_DIR", ""))
     if explicit and not explicit.startswith("~"):
         return explicit
@@ -89,7 +90,7 @@ def cache_directory() -> str:
 
 
 def open_source(path: str, recipe: Recipe) -> Opened:
-    """The cartridge of a source file (a tokenizer.json, a rank file), from the cache when it is there."""
+    """Open the cartridge of a source file (a tokenizer.json, a rank file), from the cache or newly compiled."""
     cache = _Cache()
     digest, data = cache.digest(path)
     opened = cache.find(digest, recipe, path)
@@ -102,14 +103,14 @@ def open_source(path: str, recipe: Recipe) -> Opened:
 
 
 def open_bytes(data: bytes, recipe: Recipe) -> Opened:
-    """The cartridge of a source that is in memory, from the cache when it is there."""
+    """Open the cartridge of a source in memory, from the cache or newly compiled."""
     cache = _Cache()
     digest = sha256(data).hexdigest()
     return cache.find(digest, recipe, data) or cache.compile(digest, data, recipe, data)
 
 
 def open_cartridge(path: str) -> _core.Engine:
-    """A cartridge from anywhere: checked the first time, only mapped when it has not changed since."""
+    """Open a cartridge at any path. It is verified the first time, and only mapped while it has not changed."""
     try:
         return _Cache().open_verified(path)
     except CartridgeError as error:
@@ -120,52 +121,55 @@ def open_cartridge(path: str) -> _core.Engine:
 
 
 def is_foreign(directory: str) -> bool:
-    """True of a directory that somebody else owns or may write to; what is in it may be anything."""
+    """Whether another user owns a directory or may write to it. Its contents are not to be trusted then."""
     return os.path.exists(directory) and not _is_ours(directory)
 
 
 def make_ours(*directories: str) -> None:
-    """Make directories, outer ones first, each for its owner alone. PermissionError where one is somebody else's."""
-    for directory in directories:  # each on its own: makedirs gives the mode to the last one only
+    """Create private directories, outer ones first. Raises PermissionError if another user can write to one."""
+    for directory in directories:  # one by one: makedirs applies the mode only to the last one
         os.makedirs(directory, mode=0o700, exist_ok=True)
         if not _is_ours(directory):
             raise PermissionError(f"{directory} belongs to another user")
 
 
 def source_digest(path: str) -> str:
-    """The SHA-256 (hex) of a file, remembered for as long as the file does not change."""
+    """The SHA-256 (hex) of a file, cached until the file changes."""
     return _Cache().digest(path)[0]
 
 
 def usage() -> tuple[int, int]:
-    """How many files the cache has, and their bytes."""
+    """The number of files in the cache, and their bytes."""
     sizes = [size for _, size, _ in _files(cache_directory())]
     return len(sizes), sum(sizes)
 
 
 def clear() -> tuple[int, int]:
-    """Remove all files of the cache; how many, and their bytes. PermissionError when it is somebody else's.
+    """Remove all files of the cache. Returns their number and bytes.
 
-    A process that has one of them open goes on with it.
+    Processes that have opened one of them can continue to use it.
+
+    Raises:
+        PermissionError: Another user owns the directory or may write to it.
     """
     directory = cache_directory()
     if is_foreign(directory):
-        raise PermissionError(f"the cache in {directory} is not cleared: others own it or may write to it")
+        raise PermissionError(f"the cache in {directory} is not cleared: another user owns it or may write to it")
     removed = total = 0
     for _, size, path in _files(directory):
-        with contextlib.suppress(FileNotFoundError):  # another process has just removed it
+        with contextlib.suppress(FileNotFoundError):  # another process has removed it
             os.remove(path)
             removed, total = removed + 1, total + size
     return removed, total
 
 
 def _files(directory: str) -> list[tuple[int, int, str]]:
-    """The files of the cache: when each was last used, its bytes, its path."""
+    """The files of the cache: time of last use, bytes, path."""
     found = []
     for folder in _KEPT_IN:
         with contextlib.suppress(OSError), os.scandir(os.path.join(directory, folder)) as entries:
             for entry in entries:
-                with contextlib.suppress(OSError):  # another process has just removed it
+                with contextlib.suppress(OSError):  # another process has removed it
                     if entry.is_file(follow_symlinks=False):
                         stat = entry.stat(follow_symlinks=False)
                         found.append((max(stat.st_atime_ns, stat.st_mtime_ns), stat.st_size, entry.path))
@@ -184,13 +188,13 @@ class _Cache:
     # -- cartridges
 
     def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
-        """The cartridge, when it is there and whole. `origin` is the source itself, or its path."""
+        """The cached cartridge, if it is valid. `origin` is the source itself, or its path."""
         if self.foreign:
             return None
         cartridge, source = self._names(digest, recipe)
         try:
             engine = self.open_verified(cartridge)
-            if not _is_ours(self.directory):  # it was not there at the first look
+            if not _is_ours(self.directory):  # the directory was created after `__init__`
                 return None
         except FileNotFoundError:
             return None
@@ -218,7 +222,7 @@ class _Cache:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
             engine = _core.Engine.from_bytes(compiled.cartridge, verify=False)
             return Opened(engine, None, in_memory)
-        if self.trusted:  # so it is the file that was just written
+        if self.trusted:  # so the file is the one just written
             with contextlib.suppress(OSError):
                 self._remember(cartridge, os.stat(cartridge), _VERIFIED)
         self._remove_oldest(most, {cartridge, source})
@@ -254,10 +258,10 @@ class _Cache:
         key = sha256(f"{BUILD}\n{recipe.name}\n{digest}".encode()).hexdigest()
         return os.path.join(self.directory, f"{key}.dat"), os.path.join(self.directory, f"{key}.json")
 
-    # -- what is known of a file
+    # -- the index
 
     def digest(self, path: str) -> tuple[str, bytes | None]:
-        """The SHA-256 of a file, and its contents if they had to be read."""
+        """The SHA-256 of a file, and its contents unless the index has the digest."""
         before = os.stat(path)
         known = self._recall(path, before)
         if known is not None and len(known) == 64:
@@ -273,7 +277,7 @@ class _Cache:
         return value if fingerprint == _fingerprint(stat) else None
 
     def _remember_if_settled(self, path: str, before: os.stat_result, value: str) -> None:
-        """`before` is the stat from before the file was read."""
+        """Add an index entry if the file is settled. `before` is its stat from before it was read."""
         now = time.time_ns()
         try:
             after = os.stat(path)
@@ -297,9 +301,9 @@ class _Cache:
 
 
 def read_ours(directory: str, name: str) -> bytes | None:
-    """A file in a directory that nobody else can put files into; None when it is not there, or others can.
+    """Read a file in a directory that other users cannot write to; None if it does not exist, or they can.
 
-    It is read from the very directory that was looked at: whoever may rename that one cannot put another in its place.
+    The directory stays open from the check to the read, so renaming it does not redirect the read.
     """
     try:
         if os.name == "nt":
@@ -315,7 +319,7 @@ def read_ours(directory: str, name: str) -> bytes | None:
 
 
 def most_bytes() -> int:
-    """How large the cache may become. ValueError for a CRAYON_CACHE_BYTES that is no size."""
+    """The size limit of the cache. Raises ValueError if CRAYON_CACHE_BYTES is not a size."""
     given = os.environ.get("CRAYON_CACHE_BYTES")
     if not given:
         return MOST_BYTES
@@ -326,7 +330,7 @@ def most_bytes() -> int:
 
 
 def _debug(message: str, *arguments: object) -> None:
-    import logging  # some milliseconds that a user who never has a problem need not wait for
+    import logging  # saves some milliseconds when nothing is logged
 
     logging.getLogger("crayon_hf").debug(message, *arguments)
 
@@ -336,13 +340,13 @@ def _say_foreign(directory: str) -> None:
     import logging
 
     logging.getLogger("crayon_hf").warning(
-        "the cache in %s is not used, since others own it or may write to it: chmod go-w it, or set CRAYON_CACHE_DIR",
+        "the cache in %s is not used, because other users may write to it: chmod go-w it, or set CRAYON_CACHE_DIR",
         directory,
     )
 
 
 def _fingerprint(stat: os.stat_result) -> str:
-    # The change time catches what a restored modification time hides.
+    # Setting the modification time back leaves a new change time.
     return " ".join(map(str, _identity(stat)))
 
 
@@ -351,7 +355,7 @@ def _identity(stat: os.stat_result) -> tuple[int, int, int, int, int]:
 
 
 def _is_ours(directory: str | int) -> bool:
-    """True when nobody else can have put files there, so that what the index says may be believed.
+    """Whether only this user (or root) can write to a directory, so that its index can be trusted.
 
     Files beside the index need no such protection: replacing one changes its stat, and it is verified again.
     """

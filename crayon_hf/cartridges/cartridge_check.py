@@ -1,8 +1,8 @@
-"""Whether a cartridge is that of the ``tokenizer.json`` beside it.
+"""Check that a cartridge belongs to the ``tokenizer.json`` beside it.
 
-`open_beside` goes by the digest of the file that the cartridge says it was compiled from, and checks that no use of the
-cartridge can read outside it. The author of a repository answers for the ids of both files alike. `disagreement`
-compares the cartridge with the document itself: before it is published, and for a certificate.
+`open_beside` compares the digest of the source that the cartridge records, and verifies that reading the cartridge is
+memory-safe. It trusts the author of the repository for the ids of both files. `disagreement` compares the cartridge
+with the document itself, before publishing and for certificates.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _DIGEST = slice(32, 64)  # docs/cartridge-format.md, section 1
 
 
 def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str | None]:
-    """The engine of the cartridge beside a ``tokenizer.json``, or why it must not be used; neither without one."""
+    """The engine of the cartridge beside a ``tokenizer.json``, or the reason not to use it. Both None without one."""
     try:
         with open_regular(cartridge) as file:
             head = file.read(_DIGEST.stop)
         digest = cache.source_digest(source)
         said = head[_DIGEST].hex() if head.startswith(_VERSION_3) and len(head) == _DIGEST.stop else digest
         if reason := _other_source(said, digest):
-            return None, reason  # without reading the rest
+            return None, reason  # the rest need not be read
         engine = cache.open_cartridge(cartridge)
     except FileNotFoundError as error:
-        return None, None if error.filename == cartridge else f"there is no tokenizer.json beside it: {source}"
+        return None, None if error.filename == cartridge else f"no tokenizer.json beside it: {source}"
     except (CartridgeError, VocabularyError, OSError) as error:
         return None, str(error)
     reason = _other_source(engine.source_digest, digest) or _flavor_difference(engine)
@@ -39,11 +39,10 @@ def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str |
 
 
 def disagreement(engine: _core.Engine, digest: str, document: bytes, reference: str = "tokenizers") -> str | None:
-    """Why the cartridge, which was verified whole, is not that of a ``tokenizer.json``; None when it is.
+    """The reason why a verified cartridge does not belong to a ``tokenizer.json``; None if it does.
 
-    `digest` is the SHA-256 of the file that it has to be compiled from, `document` what it has to mean. Its ids have to
-    be those that `reference`, ``tokenizers`` or ``tiktoken``, gives for the document, whatever library the cartridge
-    says that its ids are those of.
+    The cartridge must be compiled from the file with the SHA-256 `digest`, and give the ids that `reference`
+    (``tokenizers`` or ``tiktoken``) gives for `document`. The reference that the cartridge itself records is ignored.
     """
     if reason := _other_source(engine.source_digest, digest):
         return reason
@@ -54,7 +53,7 @@ def disagreement(engine: _core.Engine, digest: str, document: bytes, reference: 
         return reason
     try:
         return engine.mismatch(document)
-    except VocabularyError as error:  # one that is not native, or that the compiler does not read at all
+    except VocabularyError as error:  # not native, or refused by the compiler
         return f"the tokenizer.json is not compiled: {error}"
 
 
@@ -67,11 +66,11 @@ def _flavor_difference(engine: _core.Engine) -> str | None:
     pattern = _read_otherwise(engine)
     if pattern is None:
         return None
-    return f"it follows the regular expressions of tiktoken, and tokenizers reads this one otherwise: {pattern}"
+    return f"it follows the regular expressions of tiktoken, but tokenizers reads this one differently: {pattern}"
 
 
 def _read_otherwise(engine: _core.Engine) -> str | None:
-    """A pattern that the engines of regular expressions read in two ways. One cartridge follows one of the two."""
+    """A pattern that Oniguruma and Rust's regex crate read differently. A cartridge follows one of them."""
     if engine.info()["flavor"] == "oniguruma":
         return None
     families = _core.family_of_pattern

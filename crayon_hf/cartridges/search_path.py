@@ -1,4 +1,4 @@
-"""Profiles: cartridges found by name in a list of directories."""
+"""Find profiles, cartridges with a name, in a list of directories."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from crayon_hf.util.files import cache_root
 _SUFFIXES = (".dat", ".json")
 
 _LONGEST = 200
-"""File systems take 255 bytes; the rest is for what a file is called until it is renamed into its place."""
+"""File systems allow 255 bytes; the rest is for temporary names."""
 
 _SHOWN = 60
 
 
 class Profile(NamedTuple):
-    """The files of one profile; at least one of the two is there.
+    """The files of a profile, at least one of the two.
 
     `source` is a ``tokenizer.json``, or, beside a cartridge of CRAYON, its tokens' strings.
     """
@@ -30,7 +30,7 @@ class Profile(NamedTuple):
 
 
 def search_path() -> list[Path]:
-    """The directories that are searched, in order: an override comes first, since it must be able to override."""
+    """The directories to search, in order. CRAYON_PROFILE_DIR comes first, so that it can override others."""
     override = [Path(entry) for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
     own = home_directory()
     return [
@@ -42,22 +42,24 @@ def search_path() -> list[Path]:
 
 
 def home_directory() -> Path | None:
-    """The user's own profiles, where CRAYON keeps them as well; None for a user without a home."""
+    """The directory of the user's own profiles, shared with CRAYON; None for a user without a home."""
     root = cache_root()
     return None if root is None else Path(root) / "profiles"
 
 
 def files_of(name: str, directory: Path) -> list[Path]:
-    """What makes profile `name` in one directory, links that lead nowhere among it."""
+    """The files of profile `name` in a directory, including broken links."""
     paths = [directory / f"{name}{suffix}" for suffix in _SUFFIXES]
     found = [path for path in paths if os.path.lexists(path)]
     return found or [path for path in (directory / f"vocab_{name}.dat",) if path.is_file()]
 
 
 def find_profile(name: str) -> Profile:
-    """The files of profile `name` in the first directory that has any. ProfileNotFoundError lists what there is.
+    """The files of profile `name` in the first directory that has any, also under CRAYON's ``vocab_NAME.dat``.
 
-    CRAYON's own name for the file, ``vocab_NAME.dat``, counts as well.
+    Raises:
+        ProfileNotFoundError: No directory has it; the message lists the existing profiles.
+        ValueError: `name` is not valid.
     """
     check_name(name)
     for directory in search_path():
@@ -71,7 +73,7 @@ def find_profile(name: str) -> Profile:
 
 
 def profile_names(directory: Path) -> list[str]:
-    """The names of the profiles in one directory; none when it is not there or cannot be read."""
+    """The names of the profiles in a directory; none if it does not exist or cannot be read."""
     try:
         entries = list(directory.iterdir())
     except OSError:
@@ -80,13 +82,13 @@ def profile_names(directory: Path) -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """ValueError for what cannot be the name of a profile."""
+    """Raise ValueError or TypeError if `name` cannot be the name of a profile."""
     if not isinstance(name, str):
         raise TypeError(f"a profile name is str, not {type(name).__name__}")
     if not name or name.startswith(".") or ".." in name or any(c in name for c in "/\\\0") or Path(name).name != name:
         why = (
             "it must be a plain file name without its suffix (Tokenizer.from_file opens a path, "
-            "Tokenizer.from_pretrained a repository of the Hub)"
+            "Tokenizer.from_pretrained a Hub repository)"
         )
     elif any(category(c) == "Cc" for c in name):
         why = "it has a control character"
@@ -103,6 +105,6 @@ def check_name(name: str) -> None:
 def _not_found_message(name: str) -> str:
     places = (f"{directory} ({', '.join(profile_names(directory)) or 'none'})" for directory in search_path())
     return (
-        f"no profile {name!r}; searched, with the profiles that are there: {'; '.join(places)} (a repository of the "
-        "Hub is written user/name)"
+        f"no profile {name!r}; searched these directories, with the profiles in them: {'; '.join(places)} (a Hub "
+        "repository is written user/name)"
     )

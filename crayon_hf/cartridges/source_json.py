@@ -1,4 +1,4 @@
-"""Where the ``tokenizer.json`` of a tokenizer is, and how a cartridge is made of one."""
+"""The ``tokenizer.json`` of a tokenizer, and its compilation into a cartridge."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _VOCAB = b'"vocab"'
 _EMPTY = re.compile(_VOCAB + rb"\s*:\s*(?:\{\s*\}|\[\s*\])")
 
 EMPTY = "an empty vocabulary"
-"""Why a tokenizer that is about to be trained is not native."""
+"""The reason why a tokenizer that is about to be trained is not native."""
 
 REFERENCE_METADATA = '{"reference":"tokenizers"}'
-"""The metadata of a cartridge whose ids are those of the ``tokenizers`` library."""
+"""The metadata of a cartridge with the ids of the ``tokenizers`` library."""
 
 
 class Source:
-    """A ``tokenizer.json``: its bytes, or the path where they are. Read only when it is needed.
+    """A ``tokenizer.json``, as bytes or a path, read only when it is needed.
 
-    A file is held open, so that a tokenizer goes on when its files are removed or replaced.
+    A file is held open, so that a tokenizer keeps working after its files are removed or replaced.
     """
 
     __slots__ = ("_again", "_digest", "_engine", "_missing", "_where")
@@ -38,11 +38,14 @@ class Source:
         digest: str | None = None,
         again: Callable[[], bytes] | None = None,
         engine: _core.Engine | None = None,
-        missing: str = "there is no tokenizer.json",
+        missing: str = "the tokenizer has no tokenizer.json",
     ) -> None:
-        """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone. `engine` is
-        that of the file: what it says stands for a file that was rewritten in place. `missing` is the text of the error
-        where `where` is None."""
+        """`where` is the bytes, the path, or None without a ``tokenizer.json``.
+
+        `digest` is the SHA-256 that a file must have. `again` makes the bytes if the file is gone. `engine` is the
+        engine compiled from it, which supplies the contents if the file was overwritten. `missing` is the error message
+        for `where` None.
+        """
         self._where = HeldFile(where) if isinstance(where, str) else where
         self._digest = digest
         self._again = again
@@ -51,16 +54,16 @@ class Source:
 
     @property
     def exists(self) -> bool:
-        """False where the reference has no ``tokenizer.json`` at all."""
+        """Whether the tokenizer has a ``tokenizer.json`` at all."""
         return self._where is not None
 
     @property
     def path(self) -> str | None:
-        """Where the file is, or was."""
+        """The path of the file, which may be gone."""
         return self._where.path if isinstance(self._where, HeldFile) else None
 
     def read(self) -> bytes:
-        """The bytes. SourceMissingError when they are not there, or not those of this tokenizer."""
+        """Return the bytes. Raises SourceMissingError if they are missing, or another tokenizer's."""
         if isinstance(self._where, bytes):
             return self._where
         if self._where is None:
@@ -70,7 +73,7 @@ class Source:
         except FileNotFoundError as error:
             data = self._made_again()
             if not data:
-                message = f"the tokenizer.json of this cartridge is not there: {self._where.path}"
+                message = f"the tokenizer.json of this cartridge is missing: {self._where.path}"
                 raise SourceMissingError(message) from error
         if sha256(data).hexdigest() != self._digest:
             if self._engine is None or not self._engine.reads_alike:
@@ -89,11 +92,11 @@ class Source:
             return b""
 
 
-NO_JSON = "a SentencePiece model that no tokenizer.json says: keep the .model itself"
+NO_JSON = "a SentencePiece model that tokenizer.json cannot express: keep the .model itself"
 
 
 def is_inexact(engine: _core.Engine) -> bool:
-    """True where no ``tokenizer.json`` does what the engine does, as its metadata says."""
+    """Whether the engine's tokenizer cannot be expressed in ``tokenizer.json``, according to its metadata."""
     if '"inexact"' not in engine.metadata:
         return False
     import json
@@ -102,7 +105,7 @@ def is_inexact(engine: _core.Engine) -> bool:
 
 
 def written_of(engine: _core.Engine) -> bytes:
-    """A ``tokenizer.json`` that says what an engine's says, if that reads alike (`_core.Engine.reads_alike`)."""
+    """A ``tokenizer.json`` equivalent to an engine's, valid if `_core.Engine.reads_alike`."""
     import json
 
     parts = json.loads(engine.components)
@@ -115,15 +118,15 @@ def written_of(engine: _core.Engine) -> bytes:
 
 
 def reference_of(metadata: str) -> str:
-    """Which library's output is right, from the metadata of a cartridge."""
-    import json  # some milliseconds that opening a cached cartridge need not wait for
+    """The reference library that a cartridge's metadata names."""
+    import json  # saves some milliseconds when a cached cartridge is opened
 
     reference: str = json.loads(metadata).get("reference", "tokenizers")
     return reference
 
 
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
-    """The cartridge of a ``tokenizer.json``. UnsupportedError for one without any token: it is about to be trained."""
+    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError before training, without tokens."""
     if _has_empty_vocabulary(data) and _has_no_tokens(data):
         raise UnsupportedError(EMPTY)
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
@@ -139,27 +142,29 @@ def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
 
 
 def compiled_engine(data: bytes, metadata: str = REFERENCE_METADATA) -> _core.Engine:
-    """The engine of a ``tokenizer.json``, compiled in memory. Errors are those of `compile_json`."""
+    """The engine of a ``tokenizer.json``, compiled in memory. Raises the errors of `compile_json`."""
     return _core.Engine.from_bytes(compile_json(data, metadata), verify=False)
 
 
 def json_to_train(data: bytes) -> dict[str, Any]:
-    """The document of a BPE without any token, which training can fill. UnsupportedError where only the library can.
+    """The document of a BPE without tokens, which the native trainer can fill.
 
-    VocabularyError for what the compiler refuses of it.
+    Raises:
+        UnsupportedError: Only the library can train it.
+        VocabularyError: The compiler refuses it.
     """
     document = parsed(data)
     model = document["model"]
     if model.get("type") != "BPE":
         raise UnsupportedError(EMPTY)
     trained = model | {"vocab": {"a": 0}, "merges": []}
-    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # which are the trainer's
+    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # these are the trainer's
     compile_json(dump(document | {"model": trained | affixes, "post_processor": None}).encode())
     return document
 
 
 def _has_empty_vocabulary(data: bytes) -> bool:
-    at = data.find(_VOCAB)  # many times as fast as a regular expression
+    at = data.find(_VOCAB)  # many times faster than a regular expression
     while at >= 0:
         if _EMPTY.match(data, at):
             return True
@@ -174,9 +179,9 @@ def _has_no_tokens(data: bytes) -> bool:
         document = json.loads(data)
         return not document["model"]["vocab"] and not document.get("added_tokens")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return False  # what is wrong with it, the compiler says
+        return False  # the compiler reports the error
 
 
 def json_recipe(metadata: str = REFERENCE_METADATA) -> cache.Recipe:
-    """How a ``tokenizer.json`` becomes a cartridge."""
+    """The recipe that compiles a ``tokenizer.json``."""
     return cache.Recipe(f"tokenizer.json/{metadata}", lambda data: cache.Compiled(compile_json(data, metadata)))

@@ -15,13 +15,13 @@ from crayon_hf.errors import AmbiguousNameWarning, CrayonError, DelegatedWarning
 __all__ = ["main"]
 
 FAILED, USAGE = 1, 2
-BROKEN_PIPE = 128 + 13  # as a shell reports a death by SIGPIPE
+BROKEN_PIPE = 128 + 13  # a shell's status for a death by SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 something is wrong with data or a file, 2 wrong usage.
+    """Run one command and return its exit status: 0 for success, 1 for bad data or files, 2 for wrong usage.
 
-    Without a command the help goes to standard error, which is wrong usage.
+    Without a command it prints the help on standard error and returns 2.
     """
     for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
         if stream is None:
@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not given:
         echo(help_of(), err=True, color=colours)
         return USAGE
-    if given[:1] != ["run"]:  # a program that is run is not ours
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing is reported by a command and its libraries
+    if given[:1] != ["run"]:  # `run` leaves the environment of the program alone
+        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # commands and their libraries send no telemetry
     try:
         with (
             warnings.catch_warnings(),
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         advice = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
         return _fail(error.format_message() + advice, USAGE)
     except BrokenPipeError:
-        # Nobody reads any more; what is still buffered must not complain about that at exit.
+        # The reader has gone. Buffered output must not raise the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt as interrupt:

@@ -1,4 +1,4 @@
-"""Declare commands with click: their options and arguments, and those that several commands share."""
+"""Declare commands with click, and the options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import click
 from crayon_hf.tokenizer_state.modes import MODES
 from crayon_hf.util.numbers import count_of, size_of
 
-NAMED = "a path, a profile, an encoding of tiktoken, or a repository of the Hub (user/name)"
-"""What names a tokenizer, in the order in which they are looked for."""
+NAMED = "a path, a profile, a tiktoken encoding, or a Hub repository (user/name)"
+"""The help for names of tokenizers, in the order of their lookup."""
 
 DEFAULT = "profile:lite"
-"""The tokenizer of a command without ``-t``: the profile, also where a path is called ``lite``."""
+"""The tokenizer of a command without ``-t``: always the profile, even if a path is called ``lite``."""
 
 Arguments = SimpleNamespace
-"""The values of a command's options and arguments, by their names."""
+"""The values of a command's options and arguments, by name."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -29,39 +29,39 @@ _NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
 
 
 class HelpFormatter(click.HelpFormatter):
-    """Bold headings, and commands and options in colour. click prints no colours where there is no terminal."""
+    """Bold headings, and commands and options in colour. click removes colours outside terminals."""
 
     def write_heading(self, heading: str) -> None:
-        """A heading."""
+        """Write a heading."""
         super().write_heading(click.style(heading, bold=True))
 
     def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
-        """A table of names and what they mean."""
+        """Write a table of names and their meanings."""
         super().write_dl([(click.style(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
 
 
 class Context(click.Context):
-    """The context of a command, which writes its help in colour."""
+    """The context of a command, with help in colour."""
 
     formatter_class = HelpFormatter
 
 
 class Argument(click.Argument):
-    """An argument that the help explains. click has this itself since 8.5."""
+    """An argument with a help text. click has this itself since 8.5."""
 
     def __init__(self, *arguments: Any, help: str, **settings: Any) -> None:
-        """As click's, with the text for the help."""
+        """Like click's, with a text for the help."""
         super().__init__(*arguments, **settings)
         self.help: str = help
 
 
 def argument(*names: str, **settings: Any) -> Decorator:
-    """As `click.argument`, with a text for the help."""
+    """Like `click.argument`, with a text for the help."""
     return click.argument(*names, cls=Argument, **settings)
 
 
 class Command(click.Command):
-    """A command whose function takes all values as one object, and returns the exit code."""
+    """A command whose function takes all values as one object and returns the exit status."""
 
     context_class = Context
 
@@ -73,19 +73,19 @@ class Command(click.Command):
         alternatives: Sequence[str] = (),
         **settings: Any,
     ) -> None:
-        """`examples` are command lines, and what each is for; `alternatives` are options of which one can be given."""
+        """`examples` are command lines with their purpose. Only one of the options in `alternatives` may be given."""
         super().__init__(name, **settings)
         self.examples, self.alternatives = examples, alternatives
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse options that have one value each, unless they may be repeated, and words."""
+        """Parse options, which take one value unless they may be repeated, and words."""
         if not ctx.resilient_parsing:
             options, words = self._split(ctx, args)
             args = [*options, "--", *words]
         return super().parse_args(ctx, args)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
-        """Options with their values, and all other words: also a number below zero, and a text such as ``- a b``."""
+        """Separate options and their values from all other words, including negative numbers and ``- a b``."""
         known = {name: each for each in self.get_params(ctx) if isinstance(each, click.Option) for name in each.opts}
         given: dict[str, str] = {}
         options: list[str] = []
@@ -117,7 +117,7 @@ class Command(click.Command):
         return options, [*words, *left[1:]]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. A value that a function of Python refuses by its argument's name has its option's here."""
+        """Run the command. Errors that name an argument of a Python function are made to name the option."""
         assert self.callback is not None
         try:
             return self.callback(Arguments(**ctx.params))
@@ -129,7 +129,7 @@ class Command(click.Command):
             raise UsageError(option.opts[-1] + error.message[len(word) :], error.ctx) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The arguments, then the options."""
+        """Write the arguments, then the options."""
         arguments = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, Argument)]
         rows = [(argument.human_readable_name, argument.help) for argument in arguments]
         if rows:
@@ -138,15 +138,15 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Nothing: click 8.5 asks for the arguments before the options, others do not."""
+        """Write nothing: click 8.5 would write the arguments before the options."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples."""
+        """Write the examples."""
         write_examples(formatter, self.examples)
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[tuple[str, str]]) -> None:
-    """Command lines, and what each is for."""
+    """Write command lines and their purposes."""
     with formatter.section("Examples"):
         formatter.write_dl(examples, col_max=55)
 
@@ -156,12 +156,12 @@ def _is_word(text: str) -> bool:
 
 
 def command(name: str, **settings: Any) -> Callable[[Callable[[Arguments], int]], Command]:
-    """Make a `Command` of a function, whose docstring is the help."""
+    """Decorate a function as a `Command`, with its docstring as help."""
     return click.command(name, cls=Command, **settings)
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Several options and arguments, in this order."""
+    """Combine several options and arguments, in order."""
 
     def apply(function: Callable[..., Any]) -> Callable[..., Any]:
         for decorator in reversed(decorators):
@@ -172,14 +172,14 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic since 8.4
-    """A value that a function parses; its ValueError becomes a usage error."""
+    """A value parsed by a function, whose ValueError becomes a usage error."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        """Help has the name, in capitals, for the value."""
+        """`name` is shown in capitals for the value in help."""
         self.name, self.parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A default is as it is."""
+        """Parse a text. Defaults pass through."""
         try:
             return self.parse(value) if isinstance(value, str) else value
         except ValueError as error:
@@ -194,7 +194,7 @@ SIZE = Parsed("size", size_of)
 
 
 def complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
-    """Profiles and encodings that begin so; files, where none does."""
+    """Profiles and encodings that begin with the text, or else files."""
     from click.shell_completion import CompletionItem
 
     from crayon_hf.cartridges.search_path import profile_names, search_path
@@ -223,8 +223,8 @@ MODE = option(
     help="exact: the reference's ids; greedy: longest match",
 )
 JSON = option("--json", is_flag=True, help="print one JSON object")
-SPECIAL_AS_TEXT = option("--special-as-text", is_flag=True, help="read special tokens inside the text as ordinary text")
+SPECIAL_AS_TEXT = option("--special-as-text", is_flag=True, help="encode special tokens in the text as ordinary text")
 SPECIAL = together(
     option("--no-special", is_flag=True, help="do not add special tokens around the text"), SPECIAL_AS_TEXT
 )
-BYTES = option("--bytes", is_flag=True, help="read the input as bytes, which need not be UTF-8; nothing is lost")
+BYTES = option("--bytes", is_flag=True, help="encode the input as bytes, which need not be UTF-8")

@@ -1,4 +1,4 @@
-"""What a terminal shows: fields of some columns, and colours."""
+"""Terminal output: fields of fixed width, and colours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESET = "\x1b[0m"
 
 
 def shortened(text: str, width: int) -> str:
-    """A text that is safe to print, cut to so many columns; the cut shows."""
+    """Cut a printable text to `width` columns, with an ellipsis if it was longer."""
     if width_of(text) <= width:
         return text
     kept, room = "", width - 1
@@ -26,35 +26,35 @@ def shortened(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """A text that is safe to print, cut or filled to so many columns."""
+    """Cut or fill a printable text to `width` columns."""
     text = shortened(text, width)
     fill = " " * (width - width_of(text))
     return fill + text if right else text + fill
 
 
-# Dark letters on light grounds that differ from both black and white: readable whatever the terminal's own colours are.
+# Dark text on light backgrounds that differ from black and white: readable with any colours of the terminal.
 _RICH = ("48;5;153", "48;5;223", "48;5;157", "48;5;225", "48;5;229", "48;5;189")
 _BASIC = ("46", "43", "42", "45")
 
 
 class Paint:
-    """Colours, or none."""
+    """Paints text in colours, if enabled."""
 
     FAINT = "2"
 
     def __init__(self, enabled: bool, rich: bool = True) -> None:
-        """`rich` is a terminal of 256 colours, else it has eight."""
+        """`rich` tells that the terminal has 256 colours instead of eight."""
         self.enabled = enabled
         self._grounds = _RICH if rich else _BASIC
         self._ink, self._mark = ("38;5;16", "38;5;94") if rich else ("30", "30")
         self._special = "48;5;250" if rich else "47"
 
     def with_codes(self, codes: str, text: str) -> str:
-        """A text in colours that were asked for before."""
+        """The text in colours given as codes."""
         return f"\x1b[{codes}m{text}{RESET}" if self.enabled and codes and text else text
 
     def token_codes(self, number: int, is_mark: bool = False, is_special: bool = False, differs: bool = False) -> str:
-        """The colours of token `number`: neighbours have different grounds."""
+        """The colour codes of token `number`. Neighbours have different backgrounds."""
         ground = self._special if is_special else self._grounds[number % len(self._grounds)]
         return f"{ground};{self._mark if is_mark else self._ink}{';1;4' if differs else ''}"
 
@@ -63,20 +63,20 @@ class Paint:
         return self.with_codes(self.token_codes(number, is_special=is_special), text)
 
     def faint(self, text: str) -> str:
-        """What explains."""
+        """Explanatory text."""
         return self.with_codes(self.FAINT, text)
 
     def strong(self, text: str) -> str:
-        """What is looked for first."""
+        """Emphasized text."""
         return self.with_codes("1", text)
 
     def alert(self, text: str) -> str:
-        """What differs."""
+        """Text that marks a difference."""
         return self.with_codes("1;31", text)
 
 
 def paint_for(stream: TextIO, when: str) -> Paint:
-    """`when` is "always", "never", or "auto": on a terminal, if it may have colours."""
+    """The colours for a stream. `when` is "always", "never", or "auto" for terminals that may have colours."""
     term = os.environ.get("TERM", "")
     enabled = stream.isatty() and wants_colours() if when == "auto" else when == "always"
     is_basic = term in ("linux", "xterm", "ansi", "vt100", "vt220", "screen", "cygwin") and not os.environ.get(
@@ -86,5 +86,5 @@ def paint_for(stream: TextIO, when: str) -> Paint:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; COLUMNS overrides it, and 80 is for what is none."""
+    """Columns of the terminal, or of COLUMNS; 80 without a terminal."""
     return max(20, shutil.get_terminal_size((80, 24)).columns)

@@ -58,12 +58,12 @@ def encode(arguments: Arguments) -> int:
         ("crayon-hf encode poem.txt --lines | crayon-hf decode", "there and back"),
     ),
 )
-@argument("ids", nargs=-1, help='the ids; "-", or none at all, reads standard input')
+@argument("ids", nargs=-1, help='the ids; "-" or no argument reads standard input')
 @option("--special", is_flag=True, help="keep special tokens in the text")
-@option("--bytes", is_flag=True, help="write the exact bytes, with no newline after them")
+@option("--bytes", is_flag=True, help="write the exact bytes, without a newline")
 @TOKENIZER
 def decode(arguments: Arguments) -> int:
-    """Prints the text of some ids.
+    """Prints the text of ids.
 
     They may be separated by spaces or commas, or be JSON, as encode prints them. From standard input, each line is a
     text of its own.

@@ -8,20 +8,20 @@ from crayon_hf.cli.arguments import Arguments, argument, command
 from crayon_hf.cli.output import print_line
 
 VARIABLE = "_CRAYON_HF_COMPLETE"
-"""The variable by which a shell asks what may follow."""
+"""The variable with which shells ask for completions."""
 
 
 @command(
     "completion",
     examples=(
         ("crayon-hf completion bash >> ~/.bashrc", "for bash"),
-        ("crayon-hf completion zsh >> ~/.zshrc", "for zsh, behind compinit"),
+        ("crayon-hf completion zsh >> ~/.zshrc", "for zsh, after compinit"),
         ("crayon-hf completion fish > ~/.config/fish/completions/crayon-hf.fish", ""),
     ),
 )
-@argument("shell", type=click.Choice(("bash", "zsh", "fish")), help="which shell")
+@argument("shell", type=click.Choice(("bash", "zsh", "fish")), help="the shell")
 def completion(arguments: Arguments) -> int:
-    """Prints shell code with which the Tab key completes commands, options and the names of profiles."""
+    """Prints shell code that lets the Tab key complete commands, options and names of profiles."""
     from click.shell_completion import get_completion_class
 
     from crayon_hf.cli.parser import commands

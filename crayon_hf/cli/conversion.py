@@ -31,7 +31,7 @@ FORMS = {
     "gguf": ".gguf",
     "v2": ".dat",
 }
-"""What ``--to`` takes, and how the names of such files end."""
+"""The values of ``--to``, and the suffixes of such files."""
 
 _GENERIC = ("tokenizer", "tekken", "vocab", "merges", "spiece", "sentencepiece.bpe")
 """A file of such a name is called after its directory."""
@@ -89,9 +89,9 @@ def special_token(text: str) -> tuple[str, int]:
 def convert(arguments: Arguments) -> int:
     """Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge tokenizer.dat.
 
-    The source is a tokenizer.json, a directory of Hugging Face, vocab.json with merges.txt, vocab.txt, a SentencePiece
-    model, a GGUF file, a tekken.json, a tiktoken rank file, or a cartridge (.dat) of crayon-hf or CRAYON; its content
-    tells which. Or it is the name of a profile, of a tiktoken encoding, or of a repository of the Hub (user/name).
+    The source is a Hugging Face directory or a file: tokenizer.json, vocab.json with merges.txt, vocab.txt,
+    tekken.json, a SentencePiece model, GGUF, tiktoken ranks, or a cartridge of crayon-hf or CRAYON. Its content tells
+    which. Or it is the name of a profile, of a tiktoken encoding, or of a Hub repository (user/name).
     """
     from crayon_hf.formats import convert as convert_source
 

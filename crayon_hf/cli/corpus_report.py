@@ -1,4 +1,4 @@
-"""The command ``corpus-report``: what is in a directory of token files."""
+"""The command ``corpus-report``: describe a directory of token files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crayon_hf.cli.tokenizers import local_name
 @command(
     "corpus-report",
     examples=(
-        ("crayon-hf corpus-report my-tokens/", "for people"),
+        ("crayon-hf corpus-report my-tokens/", "on the terminal"),
         ("crayon-hf corpus-report my-tokens/ --html report.html", "and as a page"),
         ("crayon-hf corpus-report my-tokens/ --json -", "only as JSON"),
     ),
@@ -22,15 +22,15 @@ from crayon_hf.cli.tokenizers import local_name
     *("-t", "--tokenizer"),
     metavar="TOKENIZER",
     shell_complete=complete_names,
-    help="the one that it was made with (default: what its manifest names, if it is still there)",
+    help="the tokenizer that it was made with (default: the one that its manifest names)",
 )
-@option("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
+@option("--json", metavar="FILE", help='the report as JSON; "-" is standard output')
 @option("--html", metavar="FILE", help="the report as one page that needs no network")
 def corpus_report(arguments: Arguments) -> int:
-    """Says what is in a directory that tokenize made.
+    """Describes a directory that tokenize has written.
 
-    Documents, tokens and lengths, bytes per token, scripts, the tokens that are most frequent and those that are never
-    used, and what was left out. It reads all tokens once.
+    It counts documents, tokens, their lengths and scripts, and what was left out. It lists the most frequent tokens and
+    those never used. It reads all tokens once.
     """
     from crayon_hf.corpora.report.html import to_html
     from crayon_hf.corpora.report.measuring import make_report
@@ -40,7 +40,7 @@ def corpus_report(arguments: Arguments) -> int:
     for name in ("json", "html"):
         path = getattr(arguments, name)
         if path and path != "-" and not os.path.isdir(os.path.dirname(path) or "."):
-            raise UsageError(f"--{name} {path}: there is no directory {os.path.dirname(path)}")
+            raise UsageError(f"--{name} {path}: no directory {os.path.dirname(path)}")
     if arguments.html:
         need("a page", "report", "jinja2")
     named = None if arguments.tokenizer is None else local_name(arguments.tokenizer)

@@ -94,11 +94,11 @@ class _Table:
 def count(arguments: Arguments) -> int:
     """Prints the number of tokens of each text.
 
-    For files it prints names and a total, as wc does. In a directory it counts all files but hidden ones, binary ones,
-    which a note names, and those that git would ignore: .gitignore files count also where no checkout is.
+    For files it prints names and a total, as wc does. In a directory it counts all files except hidden ones, binary ones,
+    which a note names, and files that a .gitignore excludes, also outside a git checkout.
 
     With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is
-    1. With --window 128k the last line has the tokens that are left, or those that are over: then the exit status is 1.
+    1. With --window 128k the last line has the number of tokens left. If they exceed the window, the exit status is 1.
 
     With --prices it also prints the price of a call with each text. FILE is CSV with the columns model and input, and
     output for --output-tokens: prices of a million tokens.

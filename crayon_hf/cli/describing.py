@@ -1,4 +1,4 @@
-"""The commands ``info`` and ``list``: what a tokenizer is, and which there are."""
+"""The commands ``info``, which describes a tokenizer, and ``list``, which lists the profiles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN_TOKENS = 6
     ),
 )
 @TARGET
-@option("-t", "--tokenizer", hidden=True, help="the same")  # as everywhere else
+@option("-t", "--tokenizer", hidden=True, help="the same")  # as in other commands
 @option("--sections", is_flag=True, help="list the sections of the cartridge")
 @option("--json", is_flag=True, help="print one JSON object with all facts")
 def info(arguments: Arguments) -> int:
@@ -80,7 +80,7 @@ def _facts(target: str, tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Iterator[tuple[str, str]]:
-    """What there is to say to people."""
+    """Titles and texts of the lines for a terminal."""
     added = tokenizer.get_added_tokens_decoder()
     special = [f"{plain(token.content)} {id}" for id, token in sorted(added.items()) if token.special]
     more = f" and {len(special) - _SHOWN_TOKENS} more" if len(special) > _SHOWN_TOKENS else ""
@@ -103,7 +103,7 @@ def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Ite
 
 
 def _gpu_lines(engine_facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Of the engines for GPUs that this build has, and of those that a user may miss."""
+    """Lines about GPU engines: built ones, and missing ones that this machine could use."""
     from crayon_hf.device import engines
 
     for kind, what in engine_facts.items():
@@ -122,7 +122,7 @@ def _model(facts: dict[str, Any], tokenizer: Tokenizer) -> str:
 
 
 def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
-    """The parity certificate of the tokenizer's cartridge, and what to say of it."""
+    """The parity certificate of the tokenizer's cartridge, and a description of it."""
     from crayon_hf import _core
     from crayon_hf.certificate import CertificateError, read
 
@@ -178,21 +178,21 @@ def _profiles() -> Iterator[dict[str, Any]]:
                 continue
             try:
                 profile = find_profile(name)
-            except (CrayonError, ValueError):  # a name that is none
+            except (CrayonError, ValueError):  # not a valid profile
                 continue
             seen.add(name)
             paths = [path for path in (profile.cartridge, profile.source) if path is not None]
             yield {
                 "name": name,
                 "tokens": _tokens_of(profile.cartridge),
-                "bytes": paths[0].stat().st_size,  # of the file at `path`, as info has it
+                "bytes": paths[0].stat().st_size,  # the file at `path`, like info
                 "origin": _origin_of(paths[0]),
                 "path": str(paths[0]),
             }
 
 
 def _tokens_of(cartridge: Path | None) -> int | None:
-    """How many tokens a profile has; None where only opening it would say."""
+    """The number of tokens of a profile; None if it has no valid cartridge."""
     from crayon_hf.cartridges import cache
     from crayon_hf.errors import CartridgeError
 

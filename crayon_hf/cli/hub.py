@@ -1,4 +1,4 @@
-"""The command ``pull``, and what it has in common with ``publish``."""
+"""The command ``pull``, and the Hub's client of commands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from crayon_hf.cli.output import as_json, print_line, say
 
 @contextlib.contextmanager
 def client_of_a_command() -> Iterator[None]:
-    """The Hub's client while a command runs: its warnings are not shown.
+    """Silence warnings of the Hub's client while a command runs.
 
-    It warns of each try of its own; what they come to is our one line. Whoever asked it for more (``HF_DEBUG``,
-    ``HF_HUB_VERBOSITY=info``) gets that.
+    The client warns of each failed try, and the command reports the result in one line. Users who asked for more
+    (``HF_DEBUG``, ``HF_HUB_VERBOSITY=info``) get it.
     """
     from crayon_hf.hub_access import client
 
@@ -32,20 +32,19 @@ def client_of_a_command() -> Iterator[None]:
     "pull",
     examples=(
         ("crayon-hf pull user/name", 'the profile "name"'),
-        ("crayon-hf pull user/name@v1 --name old", "of a tag, under another name"),
+        ("crayon-hf pull user/name@v1 --name old", "a tag, under another name"),
     ),
 )
 @argument("repo", metavar="REPO[@REVISION]", help="user/name; a branch, a tag or a commit after the @")
 @option("--name", help="the name of the profile (default: that of the repository)")
-@option("--token", help="a token of the Hub (default: the one that huggingface_hub finds)")
+@option("--token", help="a Hub token (default: that of huggingface_hub)")
 @option("--directory", metavar="DIR", help="another directory of profiles")
-@option("--force", is_flag=True, help="replace a profile of that name from elsewhere")
+@option("--force", is_flag=True, help="replace a profile of that name from another source")
 @JSON
 def pull(arguments: Arguments) -> int:
     """Makes a profile of a repository.
 
-    It uses the cartridge of the repository if that is whole and agrees with its tokenizer.json; otherwise it compiles
-    one.
+    It uses the repository's cartridge if it is valid and matches the tokenizer.json. Otherwise it compiles one.
 
     The token, the cache and offline mode are those of huggingface_hub (HF_TOKEN, HF_HOME, HF_HUB_OFFLINE). The profile
     is stored in the first entry of CRAYON_PROFILE_DIR, else in ~/.cache/xerv/crayon/profiles.

@@ -1,4 +1,4 @@
-"""Lists of ids as people write them."""
+"""Parse lists of ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SEPARATORS = str.maketrans(dict.fromkeys("[](),;\t\r", " "))
 
 
 def parse_ids(text: str) -> list[list[int]]:
-    """The lists of ids in `text`: one JSON value, or one list on each line (JSON, or separated by spaces or commas)."""
+    """Parse `text`: one JSON value, or one list on each line (JSON, or ids separated by spaces or commas)."""
     whole = _from_json(text)
     if whole is not None:
         return whole

@@ -1,4 +1,4 @@
-"""The texts of a command: arguments, files, standard input."""
+"""The texts of a command, from arguments, files or standard input."""
 
 from __future__ import annotations
 
@@ -22,39 +22,41 @@ from crayon_hf.util.damage import is_utf_16
 _BATCH = 1024
 _CONVERT = "convert it first (iconv -f UTF-16 -t UTF-8)"
 _LIKE_A_FILE = re.compile(r"(?!\w+://)\S*[\w*?\]](/|\.[A-Za-z][A-Za-z0-9]{0,4})|\.{0,2}/\S+|\S*\*\S*")
-"""What a shell leaves of a misspelt name, or of a pattern that no file matches."""
+"""An argument that is probably a misspelt file name, or a pattern that matched no file."""
 
 
-_WHAT = 'a text; a file, if one has that name{}; "-", or none at all, reads standard input'
+_WHAT = 'a text; a file, if one has that name{}; "-" or no argument reads standard input'
 _READ = together(
     option("-f", "--file", multiple=True, metavar="FILE...", help="read texts from files"),
     option("--text", "as_text", is_flag=True, help="take arguments as texts, also the names of files"),
 )
 INPUTS = together(argument("text", nargs=-1, help=_WHAT.format("")), _READ)
-"""Where the texts come from."""
+"""The arguments and options for texts."""
 
 _HOW = together(
     option("--lines", is_flag=True, help="take each line of the input as one text"), SPECIAL, TOKENIZER, MODE
 )
 TEXTS = together(INPUTS, _HOW)
-"""Where the texts come from, and how they are read."""
+"""`INPUTS`, and how to read them."""
 
 TREES = together(argument("text", nargs=-1, help=_WHAT.format(", a directory with all files below it")), _READ, _HOW)
-"""`TEXTS`, and whole directories."""
+"""`TEXTS`, also with whole directories."""
 
 
 def opened(arguments: Arguments) -> Tokenizer:
-    """The tokenizer that the arguments name."""
+    """Open the tokenizer of the arguments."""
     tokenizer = open_named(arguments.tokenizer, arguments.mode)
     tokenizer.encode_special_tokens = arguments.special_as_text
     return tokenizer
 
 
 def find_files(arguments: Arguments, trees: bool = False) -> None:
-    """Move arguments that name files from ``text`` to ``file``; with `trees` those that name directories, too.
+    """Move arguments that name files from ``text`` to ``file``; with `trees` also those of directories.
 
-    Texts and files together are a UsageError: the text may be a misspelt name. A note on standard error says how an
-    argument was read that may have been meant otherwise.
+    A note on standard error tells how an ambiguous argument was read.
+
+    Raises:
+        UsageError: Texts and files are mixed; a text may be a misspelt name.
     """
     texts: tuple[str, ...] = arguments.text
     if texts and arguments.file:
@@ -87,11 +89,11 @@ def find_files(arguments: Arguments, trees: bool = False) -> None:
 
 
 def one_input(arguments: Arguments, name: str) -> bytes:
-    """The only text, as bytes; UsageError for several. `name` is that of the command."""
+    """The only text, as bytes. Raises UsageError for several. `name` is that of the command."""
     if len(arguments.text) > 1 and "-" not in arguments.text and not any(map(os.path.exists, arguments.text)):
         text = " ".join(arguments.text)
         quoted = shlex.quote(text) if re.search(r'["$`!\\\\]', text) else f'"{text}"'
-        raise UsageError(f"{name} takes one text: put it into quotes: crayon-hf {name} {quoted}")
+        raise UsageError(f"{name} takes one text: quote it: crayon-hf {name} {quoted}")
     find_files(arguments)
     texts = _inputs(arguments)
     if len(texts) > 1:
@@ -100,42 +102,39 @@ def one_input(arguments: Arguments, name: str) -> bytes:
 
 
 def texts_of(arguments: Arguments) -> Iterator[bytes]:
-    """The input as bytes, one item for each text, once `find_files` was called.
-
-    What can fail about files fails here, not while iterating.
-    """
+    """Iterate over the texts as bytes, after `find_files`. Errors of files are raised here, before the iteration."""
     inputs = _inputs(arguments)
     return iter([line for data in inputs for line in _lines(data)] if arguments.lines else inputs)
 
 
 def is_standard_input(arguments: Arguments) -> bool:
-    """Whether no argument says what to read, or only ``-``."""
+    """Whether the input is standard input: no arguments, or only ``-``."""
     return not arguments.file and (not arguments.text or (arguments.text == ("-",) and not arguments.as_text))
 
 
 def standard_input(what: str = "text") -> BinaryIO:
-    """Standard input. If it is a terminal, a note says that the command waits for it."""
+    """Standard input. If it is a terminal, a note tells that the command waits for input."""
     if not sys.stdin.isatty():
         return sys.stdin.buffer
     end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
     note(f"reading {what} from the terminal; {end} on an empty line ends it")
-    return io.BytesIO(sys.stdin.buffer.read())  # a terminal that is read again behind its end waits for another
+    return io.BytesIO(sys.stdin.buffer.read())  # reading a terminal beyond its end would wait again
 
 
 def utf8_advice(path: str, otherwise: str) -> str:
-    """What to do about a file that is not UTF-8."""
+    """Advice for a file that is not UTF-8."""
     with open(path, "rb") as file:
         return f"it is UTF-16: {_CONVERT}" if is_utf_16(file.read(1 << 12)) else otherwise
 
 
 def batches(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
-    """Texts to work on together."""
+    """Group texts into batches."""
     while batch := list(islice(texts, _BATCH)):
         yield batch
 
 
 def utf8(data: bytes, advice: str = "--bytes takes any bytes") -> str:
-    """The text of an input."""
+    """Decode an input."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -164,5 +163,5 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def note(message: str) -> None:
-    """Say on standard error how a command took its input."""
+    """Print a note on standard error about how the input was read."""
     say(f"note: {message}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer_state.state import AnyEngine
 
 _MOST = 1000
-"""So many tokens of a text are shown."""
+"""The most tokens of a text that are shown."""
 
 
 @command(

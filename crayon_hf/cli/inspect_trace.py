@@ -1,4 +1,4 @@
-"""``crayon-hf inspect --trace``: every merge, every walk on the trie. The engine does the work."""
+"""``crayon-hf inspect --trace``: show every merge and every walk of the trie, as traced by the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Walk = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """What greedy mode takes at once: bytes [start, end) of a segment's text, and the walks over it."""
+    """The unit of greedy mode: bytes [start, end) of a segment's text, and the walks over it."""
 
     start: int
     end: int
@@ -25,18 +25,18 @@ class Run:
 
     @property
     def walked(self) -> int:
-        """Where in the segment's text the last walk ended."""
+        """The end of the last walk in the segment's text."""
         return self.start + (int(self.walks[-1]["end"]) if self.walks else 0)
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is longer than what is walked."""
+        """Whether the trace ends before the run does."""
         return self.walked < self.end
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece, and how it becomes tokens: `exact` is None in greedy mode, `walks` in exact mode."""
+    """A piece of a text and its tokenization. `exact` is None in greedy mode, `walks` in exact mode."""
 
     data: bytes
     start: int
@@ -49,10 +49,10 @@ class Piece:
 
     @property
     def differs(self) -> bool:
-        """Whether exact and greedy mode make other tokens of it, or another border."""
+        """Whether exact and greedy mode give it other tokens or borders."""
         if self.exact is None or self.walks is None or self.run is None:
             return False
-        # A match that comes in from the piece before, or goes on into the next, ends elsewhere.
+        # A match that crosses a border of the piece begins or ends elsewhere.
         first = self.walks[0]["start"] + self.run.start if self.walks else self.end
         last = self.walks[-1]["end"] + self.run.start if self.walks else self.end
         ids = [token["id"] for walk in self.walks for token in walk["tokens"]]
@@ -60,7 +60,7 @@ class Piece:
 
 
 class Trace:
-    """How a text becomes tokens, in exact mode, greedy mode, or both."""
+    """The tokenization of a text, step by step, in exact mode, greedy mode, or both."""
 
     def __init__(self, engine: _core.Engine, data: bytes, mode: str, options: Options) -> None:
         self.engine, self.mode = engine, mode
@@ -73,13 +73,13 @@ class Trace:
         self.is_on_bytes = engine.info()["tokens"] == "bytes"
 
     def name(self, id: int) -> str:
-        """A token as it is shown: what it says, with the spelling of bytes undone."""
+        """A token for display, with byte spellings decoded."""
         if self.is_on_bytes:
             return plain(self.engine.id_to_bytes(id) or b"")
         return plain(self.engine.id_to_token(id) or "")
 
     def pieces(self, segment: dict[str, Any]) -> Iterator[Piece]:
-        """The pieces of a segment, one by one: each costs as much as it is long, and more."""
+        """Trace the pieces of a segment lazily: each costs more than linear time in its length."""
         text: bytes = segment["text"]
         runs = iter(segment["runs"])
         run: Run | None = None
@@ -103,7 +103,7 @@ class Trace:
             yield Piece(data, start, end, row["original"], exact, run if here is not None else None, here)
 
     def report(self) -> list[dict[str, Any]]:
-        """Everything, for machines. Bytes are in hexadecimal."""
+        """The whole trace as JSON values, with bytes in hexadecimal."""
         out = []
         for segment in self.segments:
             row = {key: segment[key] for key in ("added", "start", "end")}
@@ -124,13 +124,13 @@ class Trace:
 
 
 class TraceView:
-    """Writes a trace, in lines that fit a terminal of so many columns."""
+    """Writes a trace in lines of a terminal's width."""
 
     def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
         self._write, self._paint, self._width = write, paint, width
 
     def show(self, trace: Trace) -> None:
-        """All segments, piece by piece."""
+        """Write all segments, piece by piece."""
         number = 0
         for segment in trace.segments:
             span = f"bytes {segment['start']}-{segment['end']}"
@@ -163,7 +163,7 @@ class TraceView:
         self._write(f"{self._paint.strong(what)} {name} {self._paint.faint(note)}")
 
     def _pieces(self, pieces: Sequence[bytes], number: int) -> None:
-        """What the pre-tokenizer makes of a text, on one line."""
+        """Write the pieces that the pre-tokenizer makes of a text, on one line."""
         line, room = "", self._width - len("pieces … ")
         for i, piece in enumerate(pieces):
             name = plain(piece[: 4 * self._width])
@@ -176,7 +176,7 @@ class TraceView:
 
     def _step(self, what: str, data: bytes, note: str) -> None:
         room = self._width - len(what) - len(note) - 4
-        # Of a long text the beginning is enough to see what it became.
+        # The beginning of a long text is enough.
         text = self._cut(plain(data[: 4 * self._width]), room)
         self._write(f"{self._paint.strong(what)} {text} {self._paint.faint(note)}".rstrip())
 
@@ -236,7 +236,7 @@ class TraceView:
             self._write(row + self._state(symbols, at, room))
 
     def _state(self, symbols: Sequence[str], made: int | None, room: int) -> str:
-        """The symbols in a row, the one that was just made marked; of a long row what stands around that."""
+        """The symbols in a row, with the newest one marked. A long row is shortened to its neighbourhood."""
         at = 0 if made is None else made
         first, last = at, at + 1
         used = width_of(symbols[at]) + 2
@@ -291,9 +291,9 @@ class TraceView:
                 self._note(f"the first {plural(first, 'byte')} belong to a match that began before")
             self._walks(trace, piece.walks, offset)
             if piece.walks[-1]["end"] + offset > len(piece.data):
-                self._note("the match goes on into the next piece")
+                self._note("the match continues in the next piece")
         elif not piece.run.is_cut or piece.start < piece.run.walked:
-            self._note("all of it belongs to a match that began before")
+            self._note("all of it belongs to an earlier match")
         if piece.run.is_cut and piece.run.walked < piece.end:
             self._note(
                 f"no more walks: {piece.run.walked - piece.run.start} bytes of text that is cut as one were walked"

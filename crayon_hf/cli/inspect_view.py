@@ -1,4 +1,4 @@
-"""The inspector's pages: a text in coloured tokens, its table, and two ways to cut it side by side."""
+"""Views of ``crayon-hf inspect``: a text in coloured tokens, a table of them, and two tokenizations side by side."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Column:
     rows: Sequence[str]
     is_number: bool = False
     least: int | None = None
-    """The width that a narrow terminal leaves of it; None: all or nothing."""
+    """The least width in a narrow terminal; None if the column is dropped instead."""
     codes: Sequence[str] = ()
-    """The colours of each row."""
+    """The colour codes of each row."""
 
     @cached_property
     def width(self) -> int:
-        """What it takes to show everything."""
+        """The width that shows everything."""
         return max(map(width_of, (self.title, *self.rows)))
 
 
 class _Lines:
-    """Lines of at most so many columns, made of painted parts that are not torn."""
+    """Lines of limited width, made of painted parts that are never split."""
 
     def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
         self._write, self._paint, self._width = write, paint, width
@@ -45,18 +45,18 @@ class _Lines:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands on this line yet."""
+        """Whether the current line is empty."""
         return self._column == 0
 
     def add(self, text: str, width: int, codes: str = "") -> None:
-        """Put a part on this line, or the next."""
+        """Add a part to this line, or to the next."""
         if self._column + width > self._width:
             self.end()
         self._parts.append((codes, text))
         self._column += width
 
     def end(self) -> None:
-        """Write the line, if there is anything on it."""
+        """Write the line, unless it is empty."""
         if self._parts:
             same = groupby(self._parts, key=lambda part: part[0])
             self._write("".join(self._paint.with_codes(codes, "".join(text for _, text in run)) for codes, run in same))
@@ -64,10 +64,10 @@ class _Lines:
 
 
 class View:
-    """Writes lines that fit a terminal of so many columns."""
+    """Writes lines of a terminal's width."""
 
     def __init__(self, write: Callable[[str], None], paint: Paint, width: int, with_spelling: bool = False) -> None:
-        """`with_spelling` adds how the vocabulary spells each token."""
+        """`with_spelling` adds the vocabulary's spelling of each token."""
         self._write, self._paint, self._width, self._with_spelling = write, paint, width, with_spelling
 
     def show(
@@ -80,7 +80,7 @@ class View:
         with_ids: bool,
         is_cut: bool = False,
     ) -> None:
-        """Everything but traces; `is_cut` says that `data` is the beginning of a longer text."""
+        """Write everything but traces. `is_cut` tells that `data` is the beginning of a longer text."""
         unit = "chars" if is_text else "bytes"
         size = plural(len(data), "byte")
         size = f"{plural(len(data.decode()), 'character')}, {size}" if is_text else size
@@ -129,7 +129,7 @@ class View:
     # -- tables
 
     def _table(self, columns: list[Column], width: int) -> Iterator[str]:
-        """The lines of a table, all of one width that is at most `width`."""
+        """The lines of a table, all of one width up to `width`."""
         shown = [(column, size) for column, size in zip(columns, _fit(columns, width), strict=True) if size > 0]
         titles = (padded(column.title, size, column.is_number) for column, size in shown)
         yield self._paint.faint("  ".join(titles))
@@ -143,7 +143,7 @@ class View:
         return self._paint.with_codes(column.codes[row], text) + " " * (size - width_of(text))
 
     def _both(self, ways: Sequence[Way], places: Sequence[Difference], unit: str) -> None:
-        """Two tables side by side, row by row where they agree, with blank rows where one has more tokens."""
+        """Write two tables side by side, aligned where they agree, with blank rows where one has more tokens."""
         rows = list(_aligned(ways, places))
         half = (self._width - 3) // 2
         tables = []
@@ -159,7 +159,7 @@ class View:
     def _columns(
         self, tokens: Sequence[Token], rows: Sequence[int | None], unit: str, differing: set[int] | None = None
     ) -> list[Column]:
-        """`rows` are numbers of tokens; `differing` is None in a table that has the terminal for itself."""
+        """`rows` are indices of tokens. `differing` is None in a table of the terminal's full width."""
 
         def each(say: Callable[[Token], str]) -> list[str]:
             return ["" if row is None else say(tokens[row]) for row in rows]
@@ -179,7 +179,7 @@ class View:
 
 
 def places_of(places: Sequence[Difference], side: int) -> set[int]:
-    """The tokens of one way, by their places, that the other one has not."""
+    """The indices of the tokens of one way that differ from the other."""
     return {at for place in places for at in range(*place.tokens[side])}
 
 
@@ -200,7 +200,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _fit(columns: list[Column], width: int) -> list[int]:
-    """The columns' widths, 0 for one that is left out: those that can shrink do, or else the last ones go."""
+    """The widths of the columns, 0 for a dropped one. Columns shrink first; then the last ones are dropped."""
     without_bytes = [column for column in columns if column.title != _BYTES]
     for kept in (columns, without_bytes, columns[:-2], columns[:2]):
         widths = [column.width if column in kept else 0 for column in columns]

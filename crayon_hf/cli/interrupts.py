@@ -1,4 +1,4 @@
-"""Ctrl-C before there is anything to end in order."""
+"""Ctrl-C during imports, before a command has begun its work."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """For imports: let Ctrl-C end the process as the system does, without a traceback.
+    """Let Ctrl-C end the process during imports, without a traceback.
 
-    As an exception it would get lost: an import of numpy makes an ImportError of it.
+    As an exception it would get lost: numpy's import turns it into an ImportError.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

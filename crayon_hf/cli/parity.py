@@ -1,4 +1,4 @@
-"""The command ``parity``: a comparison with a reference, on the terminal and as files."""
+"""The command ``parity``: compare with a reference, on the terminal and in files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ AGREED, DIFFERED = 0, 1
 @command(
     "parity",
     examples=(
-        ("crayon-hf parity my-model/ --strings 1k --no-speed", "is it the same?"),
-        ("crayon-hf parity my-model/ --text book.txt --html report.html", "and how fast: a page"),
-        ("crayon-hf parity my-model/ --certify", "write it into the cartridge"),
+        ("crayon-hf parity my-model/ --strings 1k --no-speed", "compare only"),
+        ("crayon-hf parity my-model/ --text book.txt --html report.html", "with speed, as a page"),
+        ("crayon-hf parity my-model/ --certify", "certify the cartridge"),
         ("crayon-hf parity --greedy --text book.txt", "longest match beside merging"),
     ),
 )
@@ -32,48 +32,48 @@ AGREED, DIFFERED = 0, 1
     "--against",
     default="",
     metavar="REFERENCE",
-    help="tokenizers (all that converts to tokenizer.json), tiktoken (rank files and encodings), transformers "
+    help="tokenizers (any source of tokenizer.json), tiktoken (rank files and encodings), transformers "
     "(directories) or sentencepiece (.model); default: the target's own",
 )
 @option(
     "--text",
     multiple=True,
     metavar="FILE",
-    help="compare on this, too: a UTF-8 text (.xz is unpacked), or a directory of them; may be repeated",
+    help="also compare on this UTF-8 text (.xz is unpacked), or directory of texts; may be repeated",
 )
-@option("--megabytes", type=float, metavar="MB", help="take so much of each text at most")
+@option("--megabytes", type=float, metavar="MB", help="use at most the first MB megabytes of each text")
 @option("--strings", type=NUMBER, default=10_000, show_default=True, help="generate N strings")
-@option("--tokens", type=NUMBER, help="and N strings of its own tokens (default: a fifth of --strings)")
+@option("--tokens", type=NUMBER, help="also N strings of the vocabulary's tokens (default: a fifth of --strings)")
 @option("--seed", type=NUMBER, default=1, show_default=True, help="the seed of both")
 @option("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
-@option("--no-speed", is_flag=True, help="compare, time nothing")
+@option("--no-speed", is_flag=True, help="compare without timing")
 @option("--rounds", type=NUMBER, help="time N times (default: 3; with --greedy 5)")
-@option("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
+@option("--json", metavar="FILE", help='the report as JSON; "-" is standard output')
 @option("--markdown", metavar="FILE", help="the report as Markdown")
 @option("--html", metavar="FILE", help="the report as one page that needs no network")
 @option("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
 @option(
     "--certify",
     is_flag=True,
-    help="write the certificate into the cartridge: TARGET is a .dat, or a directory, in which it is tokenizer.dat "
-    "(compiled if it has none)",
+    help="write a certificate into the cartridge: TARGET is a .dat, or a directory with a tokenizer.dat "
+    "(compiled if missing)",
 )
 @option("--greedy", is_flag=True, help="print how often longest match gives the exact ids, and how fast")
 @option(
     "--beside",
     default=BESIDE[0],
     metavar="LIST",
-    help="with --greedy: also time these: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
+    help="with --greedy, also time: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
 )
-@option("--ours", default="", hidden=True, help="a stand-in, for the tests")
+@option("--ours", default="", hidden=True, help="a substitute, for tests")
 def parity(arguments: Arguments) -> int:
-    """Compares crayon-hf with a reference library, every field of every result, and times both.
+    """Compares every field of every result with a reference library, and times both.
 
-    It compares on generated strings and on texts. TARGET is a file, a directory, a cartridge (.dat), a tiktoken
-    encoding, a profile, a name below $CRAYON_SHARED/vocab, or a repository of the Hub (user/name). The default of
-    --text is the corpus of CRAYON_SHARED, else the sources of Python's library.
+    The inputs are generated strings and texts. TARGET is a file, a directory, a cartridge (.dat), a tiktoken encoding,
+    a profile, a name below $CRAYON_SHARED/vocab, or a Hub repository (user/name). The default of --text is the corpus
+    of CRAYON_SHARED, else the sources of Python's standard library.
 
-    The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 for wrong usage.
+    Exit status: 0 if everything agrees, 1 if something differs or cannot be compared, 2 for wrong usage.
     """
     if not arguments.greedy:
         return _compare(arguments)
@@ -89,7 +89,7 @@ def _compare(arguments: Arguments) -> int:
 
 
 def _compared(arguments: Arguments, cartridge: str | None) -> int:
-    """Compare, print, write; the exit status is 0 for full agreement alone."""
+    """Compare, print and write. The exit status is 0 only for full agreement."""
     from crayon_hf.parity.compare.targets import TargetError
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
@@ -114,7 +114,7 @@ def _compared(arguments: Arguments, cartridge: str | None) -> int:
         )
     except (TargetError, UnknownVocabularyError) as error:
         raise UsageError(str(error)) from error
-    except ValueError as error:  # a text that is no text
+    except ValueError as error:  # an input is not a text
         raise UsageError(str(error)) from error
     finally:
         shown.end()
@@ -135,7 +135,7 @@ def _compared(arguments: Arguments, cartridge: str | None) -> int:
         certificate.certify(cartridge, report)
         lines.append(f"wrote the certificate into {cartridge}")
     elif cartridge is not None:
-        lines.append("no certificate was written: it is only for full agreement")
+        lines.append("no certificate was written: it needs full agreement")
     if not to_stdout:
         for line in [*table(report), "", *lines, verdict(report)]:
             print_line(line)
@@ -143,7 +143,7 @@ def _compared(arguments: Arguments, cartridge: str | None) -> int:
 
 
 def table(report: Report) -> list[str]:
-    """The report for a terminal, without the verdict."""
+    """The lines of the report for a terminal, without the verdict."""
     from crayon_hf.parity.compare.lines import suite_line
 
     ours, reference, target = report.ours, report.reference, report.target
@@ -178,7 +178,7 @@ def _middle(rounds: tuple[float, ...]) -> float:
 
 
 def verdict(report: Report) -> str:
-    """The last line."""
+    """The last line of the report."""
     against = f"{report.reference.name} {report.reference.version}"
     if report.agreed:
         return f"all agree with {against}: {plural(report.inputs, 'input')}, {plural(report.characters, 'character')}"
@@ -191,7 +191,7 @@ def verdict(report: Report) -> str:
 
 
 def _command(arguments: Arguments) -> str:
-    """What repeats the comparison, with paths as they were given; not what writes files."""
+    """The command line that repeats the comparison, without the options that write files."""
     words = ["crayon-hf", "parity", arguments.target]
     words += ["--against", arguments.against] if arguments.against else []
     words += [part for text in arguments.text for part in ("--text", text)]

@@ -1,4 +1,4 @@
-"""Checks of ``crayon-hf parity`` before minutes of work: outputs, and certificates."""
+"""Quick checks of ``crayon-hf parity`` before minutes of work: outputs and certificates."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ _SUFFIXES = (".dat", ".model", ".gguf", ".tiktoken", ".jinja")
 
 @contextlib.contextmanager
 def checked(arguments: Arguments) -> Iterator[str | None]:
-    """The cartridge that the certificate is to be written into; None without ``--certify``. UsageError.
+    """Check the arguments. Yields the cartridge to certify; None without ``--certify``.
 
-    A directory without a cartridge gets one, which is removed in the end if it has no certificate.
+    A directory without a cartridge gets one, which is removed at the end if it was not certified.
+
+    Raises:
+        UsageError: An output or the certificate cannot be written.
     """
     try:
-        meaning = meaning_of(arguments.target)  # the run says it where the name means two things
+        meaning = meaning_of(arguments.target)  # an ambiguous name is reported by the run
     except (CrayonError, ValueError) as error:
         raise UsageError(str(error)) from error
     _check_outputs(arguments, meaning)
@@ -72,7 +75,7 @@ def _check_outputs(arguments: Arguments, meaning: Meaning) -> None:
             _check_place(f"--{name} {path}", os.path.dirname(os.path.realpath(path)))
     if arguments.output is not None:
         place = os.path.realpath(arguments.output)
-        while not os.path.lexists(place):  # it is made
+        while not os.path.lexists(place):  # missing directories are created later
             place = os.path.dirname(place)
         if not os.path.isdir(place):
             raise UsageError(f"--output {arguments.output} is not a directory")
@@ -80,7 +83,7 @@ def _check_outputs(arguments: Arguments, meaning: Meaning) -> None:
 
 
 def _outputs(arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """Each file that will be written: how a message names it, and its path."""
+    """Each file to be written: its name in messages, and its path."""
     for name in (*_FORMS, "output"):
         if getattr(arguments, name) == "":
             raise UsageError(f"--{name} needs a path")
@@ -95,7 +98,7 @@ def _outputs(arguments: Arguments) -> Iterator[tuple[str, str]]:
 
 
 def _check_place(said: str, directory: str) -> None:
-    """UsageError when no file can be made there, which is tried: permissions alone do not say it."""
+    """Raise UsageError if no file can be created there. It tries, because permissions alone do not tell."""
     if not os.path.isdir(directory):
         raise UsageError(f"{said}: its directory does not exist")
     try:
@@ -110,7 +113,7 @@ def _is_same(path: str, other: str) -> bool:
         return True
     try:
         return os.path.samefile(path, other)
-    except OSError:  # not there yet
+    except OSError:  # one does not exist
         return False
 
 
@@ -125,7 +128,7 @@ def _texts(given: list[str]) -> Iterator[str]:
 
 
 def _files_of(meaning: Meaning) -> list[str]:
-    """The files that a target is made of, as far as they are on this machine: a report must not replace them."""
+    """The local files of a target, which a report must not replace."""
     from crayon_hf.formats.tiktoken import find_published_file
     from crayon_hf.parity.inputs.texts import shared_vocabulary
 
@@ -141,14 +144,14 @@ def _files_of(meaning: Meaning) -> list[str]:
         return [target, *(str(other) for other in others if other.exists())]
     names = os.listdir(target) if os.path.isdir(target) else []
     read = [name for name in names if name in (*_OF_A_TOKENIZER, *_CONFIGS) or name.endswith(_SUFFIXES)]
-    return [os.path.join(target, name) for name in (*read, CARTRIDGE)]  # --certify may make the last one
+    return [os.path.join(target, name) for name in (*read, CARTRIDGE)]  # --certify may create CARTRIDGE
 
 
 # -- certificates
 
 
 def _cartridge_to_certify(arguments: Arguments, meaning: Meaning) -> str:
-    """The place of the cartridge, when it is the user's own and may be written. It need not exist in a directory."""
+    """The path of the cartridge, if it is the user's own and writable. In a directory it need not exist yet."""
     from crayon_hf.tokenizer.opening import is_version_2
 
     if arguments.ours:
@@ -165,7 +168,7 @@ def _cartridge_to_certify(arguments: Arguments, meaning: Meaning) -> str:
 
 
 def _compile(cartridge: str) -> None:
-    """Make the cartridge of the ``tokenizer.json`` beside it."""
+    """Compile the ``tokenizer.json`` beside the cartridge."""
     from crayon_hf.cartridges.source_json import compile_json
     from crayon_hf.tokenizer.opening import beside
     from crayon_hf.util.files import read_source, write_atomic
@@ -179,7 +182,7 @@ def _compile(cartridge: str) -> None:
 
 
 def _check_content(arguments: Arguments, meaning: Meaning, cartridge: str) -> None:
-    """UsageError unless the cartridge says what its ``tokenizer.json`` says. The run checks that it is compared."""
+    """Raise UsageError unless the cartridge matches its ``tokenizer.json``. The run checks that it is compared."""
     from crayon_hf import certificate
 
     try:
@@ -204,7 +207,7 @@ def _convert(arguments: Arguments) -> str:
 
 
 def _not_the_user_s(path: str) -> str | None:
-    """Why this file must stay as it is: others rely on its contents, or on its being what its name says."""
+    """The reason why others rely on a file, which must not change; None for the user's own file."""
     from crayon_hf.cartridges import search_path
     from crayon_hf.hub import store
 
@@ -213,14 +216,14 @@ def _not_the_user_s(path: str) -> str | None:
     if real.parent == Path(os.path.realpath(packaged)):
         return "is a part of this package"
     if store.record_of(path) is not None or real.parent.parent.name == store.PLACE:
-        return "was pulled, and stays what its repository has"
+        return "was pulled, and must match its repository"
     if real.suffix != ".dat":
-        return f"is a link into a store of files ({real})"
+        return f"is a link into a file store ({real})"
     return None
 
 
 def _cartridge_of(meaning: Meaning) -> str | None:
-    """The user's own cartridge of a target: the file, the one in a directory, that of a profile.
+    """The user's own cartridge of a target: a file, the one in a directory, or that of a profile.
 
     In a directory with a ``tokenizer.json`` it need not exist yet.
     """

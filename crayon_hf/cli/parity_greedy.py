@@ -1,4 +1,4 @@
-"""``parity --greedy``: how often longest match gives the exact ids, and how fast."""
+"""``parity --greedy``: measure how often longest match gives the exact ids, and its speed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from crayon_hf.util.files import write_atomic
 from crayon_hf.util.progress import Progress
 
 BESIDE = ("tokenizers", "llama.cpp")
-"""Whose speed ``parity --greedy`` can measure beside ours."""
+"""Libraries that ``parity --greedy`` can time, too."""
 
 
 def parity_of_greedy(arguments: Arguments) -> int:
-    """How often longest match gives the exact ids, and how fast."""
+    """Run the measurement and print or write the results."""
     with TemporaryDirectory(prefix="crayon-parity-") as directory:
         return _greedy(arguments, directory)
 
@@ -41,7 +41,7 @@ def _greedy(arguments: Arguments, directory: str) -> int:
         path = find_text(spec)
         text = read_text(path, limit).decode()
         if not text:
-            raise CrayonError(f"{path} is empty: there is nothing to compare")
+            raise CrayonError(f"{path} is empty: give a text to compare")
         try:
             results.append(greedy.agreement(exact, other, text, path.name.split(".")[0], shown))
             rounds = greedy.ROUNDS if arguments.rounds is None else arguments.rounds
@@ -60,7 +60,7 @@ def _greedy(arguments: Arguments, directory: str) -> int:
 
 
 def _texts(arguments: Arguments, directory: str) -> tuple[list[str], int | None]:
-    """The texts to measure on, and at most how many bytes of each."""
+    """The texts to measure on, and the limit of bytes of each."""
     from crayon_hf.parity.inputs.texts import CORPUS, find_text, python_library
 
     for text in arguments.text:

@@ -65,7 +65,7 @@ class _Group(click.Group):
         """The command that is named."""
         word = args[0]
         if word not in COMMANDS and word.endswith((".py", ".pyz")) and os.path.isfile(word):
-            raise UsageError(f"there is no command {word!r}: crayon-hf run {word} runs a program", ctx)
+            raise UsageError(f"unknown command {word!r}: crayon-hf run {word} runs a program", ctx)
         name, found, rest = super().resolve_command(ctx, args)
         return name, found and load(str(name)), rest
 
@@ -94,9 +94,9 @@ def load(name: str) -> Command:
     cls=_Group,
     commands=[click.Command(name, short_help=says) for name, (_, says) in COMMANDS.items()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="A tokenizer (-t) is the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a "
-    "SentencePiece model, a rank file and so on, or the name of a profile (crayon-hf list), of an encoding of tiktoken "
-    "or of a repository of the Hub (user/name). A path comes first; ./lite is always a path, profile:lite a profile. "
+    epilog="A tokenizer (-t) is a path: of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a "
+    "SentencePiece model, a rank file and so on. Or it is the name of a profile (crayon-hf list), of a tiktoken "
+    "encoding or of a Hub repository (user/name). A path comes first; ./lite is always a path, profile:lite a profile. "
     'The default is the profile "lite", which is part of the package.',
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")

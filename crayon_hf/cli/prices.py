@@ -1,4 +1,4 @@
-"""What calls of an API cost, by a table of prices that the user has."""
+"""Prices of API calls, from the user's table."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Price:
-    """What a million tokens of a model cost."""
+    """The prices of a million input and output tokens of a model."""
 
     input: Decimal
     output: Decimal | None
 
     def of(self, tokens: int, reply: int) -> Decimal:
-        """The cost of a call with so many tokens, and so many of the answer."""
+        """The cost of a call with `tokens` input tokens and `reply` output tokens."""
         return (tokens * self.input + reply * (self.output or 0)) / _MILLION
 
 
 def read_price(path: str, model: str | None, with_answers: bool = False) -> Price:
-    """The price of a model in a table: CSV with the columns model and input and, `with_answers`, output.
+    """The price of a model in a CSV table with the columns model and input and, for `with_answers`, output.
 
-    Without a name it is that of a table of one model. FormatError names the line that is wrong.
+    The model's name may be left out if the table has one model. FormatError names the faulty line.
     """
     prices: dict[str, Price] = {}
     try:
@@ -45,7 +45,7 @@ def read_price(path: str, model: str | None, with_answers: bool = False) -> Pric
     if not prices:
         raise FormatError(f"{path}: the table lists no models")
     if model is None and len(prices) > 1:
-        raise UsageError(f"{path} has {len(prices)} models: --model says which ({', '.join(prices)})")
+        raise UsageError(f"{path} has {len(prices)} models: choose one with --model ({', '.join(prices)})")
     if model is not None and model not in prices:
         raise UsageError(f"{path} has no model {model!r}; it has {', '.join(prices)}")
     name = next(iter(prices)) if model is None else model
@@ -55,7 +55,7 @@ def read_price(path: str, model: str | None, with_answers: bool = False) -> Pric
 
 
 def _price(path: str, line: int, row: dict[str, str]) -> Price:
-    if None in row:  # as where a price has a comma and no quotes
+    if None in row:  # for example a price with a comma and no quotes
         raise FormatError(f"{path}: line {line} has more columns than the first line")
     return Price(_number(path, line, row, "input"), _number(path, line, row, "output") if row.get("output") else None)
 
@@ -72,7 +72,7 @@ def _number(path: str, line: int, row: dict[str, str], name: str) -> Decimal:
 
 
 def shown(cost: Decimal) -> str:
-    """A cost, with all its digits and at least two of them behind the point."""
+    """A cost with all its digits, and at least two decimals."""
     text = f"{cost.normalize():f}"
     whole, _, part = text.partition(".")
     return f"{whole}.{part:0<2}"

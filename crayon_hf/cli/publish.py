@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @option(
     *("--from", "source"),
     metavar="SOURCE",
-    help="what convert reads, or the name of a profile (default: the tokenizer that REPO has)",
+    help="a source as for convert, or the name of a profile (default: the tokenizer of REPO)",
 )
 @option("--report", metavar="FILE", help="use this parity.json of crayon-hf parity instead of comparing")
 @option("--no-speed", is_flag=True, help="measure no speed, and draw no plot")
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 @option("--revision", metavar="BRANCH", help="commit to this branch (default: main)")
 @option("--create-pr", is_flag=True, help="open a pull request instead")
 @option("--message", help="the commit message")
-@option("--license", metavar="ID", help="the licence of the tokenizer (default: what its source says)")
+@option("--license", metavar="ID", help="the licence of the tokenizer (default: that of its source)")
 @option("--base-tokenizer", metavar="REPO", help="the repository that the tokenizer comes from")
-@option("--token", help="a Hub token that may write (default: that of huggingface_hub)")
+@option("--token", help="a Hub token with write access (default: that of huggingface_hub)")
 @option("--dry-run", metavar="DIR", help="write all files into a directory, and nothing to the Hub")
 @JSON
 def publish(arguments: Arguments) -> int:

@@ -1,4 +1,4 @@
-"""``crayon-hf run``: a Python program in which other libraries open tokenizers of crayon_hf."""
+"""``crayon-hf run``: run a Python program with other libraries patched to open tokenizers of crayon_hf."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.cli.arguments import Arguments, Command, UsageError, argument, op
 
 class _Run(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The options of `run` come first; from the program on, all words are the program's."""
+        """Parse the options of `run`. From the program on, all words are the program's."""
         at = 0
         while args[at : at + 1] and (args[at] in ("-h", "--help", "--env") or args[at].startswith("--install")):
             at += 2 if args[at] == "--install" else 1
@@ -36,7 +36,7 @@ class _Run(Command):
 @option(
     "--install",
     metavar="LIBRARIES",
-    help="transformers, tokenizers, tiktoken, with commas between them, or all (default: $CRAYON_INSTALL, else "
+    help="transformers, tokenizers, tiktoken, separated by commas, or all (default: $CRAYON_INSTALL, else "
     "transformers)",
 )
 @option("--env", is_flag=True, help="print the variables for a shell to export; run nothing")
@@ -44,10 +44,10 @@ class _Run(Command):
     "program",
     nargs=-1,
     metavar="(SCRIPT | - | -m MODULE | -c CODE) [ARGS]...",
-    help="a file, standard input, a module or code, as Python itself takes it, and its arguments",
+    help="a file, standard input, a module or code, as for Python itself, and its arguments",
 )
 def run(arguments: Arguments) -> int:
-    """Runs a Python program, and every Python that it starts, with crayon_hf.install().
+    """Runs a Python program with crayon_hf.install(), also in the Python processes that it starts.
 
     transformers, and with --install also tokenizers and tiktoken, open tokenizers of crayon-hf.
     "python -m crayon_hf SCRIPT ARGS" is the same.
@@ -71,9 +71,9 @@ def run(arguments: Arguments) -> int:
 
 
 def is_program(argv: Sequence[str]) -> bool:
-    """Whether ``python -m crayon_hf`` is followed by a program: ``-m``, ``-c``, ``-``, or what names a file.
+    """Whether the arguments of ``python -m crayon_hf`` begin with a program: ``-m``, ``-c``, ``-`` or a file.
 
-    A name ends in ``.py``, or is a path; the name of a command never is.
+    A file is a name with ``.py``, or a path, which names of commands never are.
     """
     if not argv or argv[0] in ("-m", "-c", "-"):
         return bool(argv)

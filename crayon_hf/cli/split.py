@@ -1,4 +1,4 @@
-"""``crayon-hf split``: texts and files in chunks of so many tokens, as lines of JSON."""
+"""``crayon-hf split``: split texts and files into chunks of limited tokens, as lines of JSON."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     alternatives=("boundaries", "pattern"),
     examples=(
         ("crayon-hf split book.txt --max-tokens 512 > chunks.jsonl", "a file of any size"),
-        ("crayon-hf split book.txt -n 512 --overlap 64", "with a part of the one before"),
-        ("cat poem.txt | crayon-hf split -n 8 --boundaries word", "what comes in, cut between words"),
+        ("crayon-hf split book.txt -n 512 --overlap 64", "repeat the end of the chunk before"),
+        ("cat poem.txt | crayon-hf split -n 8 --boundaries word", "standard input, cut between words"),
         ("crayon-hf split poem.txt -n 8 --pattern '\\n' --no-ids", "cut after matches of a pattern"),
     ),
 )
 @INPUTS
 @option("-n", "--max-tokens", type=NUMBER, required=True, help="the most tokens of a chunk")
-@option("--overlap", type=NUMBER, default=0, help="repeat up to so many tokens of the chunk before")
+@option("--overlap", type=NUMBER, default=0, help="repeat up to N tokens of the chunk before")
 @option(
     "--boundaries",
     default="paragraph",
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @option("--pattern", metavar="REGEX", help="cut after each match of a Python regular expression instead")
 @option("--strip", is_flag=True, help="leave out white space around chunks")
 @option("--no-ids", is_flag=True, help="print the number of tokens instead of the ids")
-@option("--special", is_flag=True, help="count the special tokens around a chunk, and print them")
+@option("--special", is_flag=True, help="add special tokens around each chunk, and count them")
 @SPECIAL_AS_TEXT
 @TOKENIZER
 @MODE
@@ -59,7 +59,7 @@ def split(arguments: Arguments) -> int:
 
     find_files(arguments)
     boundaries = _boundaries(arguments)
-    sizes = [os.stat(name).st_size for name in arguments.file]  # what is missing is found before anything is cut
+    sizes = [os.stat(name).st_size for name in arguments.file]  # fails for a missing file before any output
     tokenizer = opened(arguments)
     try:
         splitter = Splitter(

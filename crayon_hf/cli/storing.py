@@ -10,17 +10,15 @@ from crayon_hf.util.numbers import shown_size
 from crayon_hf.util.wording import plural
 
 
-@command("cache", examples=(("crayon-hf cache", "where, and how large"), ("crayon-hf cache clear", "remove all of it")))
-@argument(
-    "action", type=Choice(("size", "clear")), default="size", help="what to do: show the size (default), or remove all"
-)
+@command("cache", examples=(("crayon-hf cache", "directory and size"), ("crayon-hf cache clear", "remove everything")))
+@argument("action", type=Choice(("size", "clear")), default="size", help="show the size (default), or remove all")
 @JSON
 def cache(arguments: Arguments) -> int:
-    """Shows where compiled cartridges are kept, and their size, or removes them.
+    """Shows the directory and size of the cache of compiled cartridges, or clears it.
 
     They are compiled again when needed. Profiles are not in the cache.
 
-    CRAYON_CACHE_DIR sets the directory, CRAYON_CACHE_BYTES (such as 500M) its largest size.
+    CRAYON_CACHE_DIR sets the directory, CRAYON_CACHE_BYTES (such as 500M) its size limit.
     """
     from crayon_hf.cartridges.cache import cache_directory, clear, most_bytes, usage
 

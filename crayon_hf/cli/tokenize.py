@@ -1,4 +1,4 @@
-"""The command ``tokenize``: files of text to files of token ids."""
+"""The command ``tokenize``: tokenize text files into files of token ids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.text_readers.documents import FORMATS
 
 _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
-"""Options and arguments that are none of `tokenize_corpus`, or are given to it by their places."""
+"""Arguments that are not keyword arguments of `tokenize_corpus`."""
 
 
 @command(
@@ -43,13 +43,13 @@ _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
         ("crayon-hf tokenize book.txt -o lines/ -t my-model/ --separator '\\n' --format parquet", ""),
     ),
 )
-@argument("input", nargs=-1, help="a file, a directory, a pattern, an address of fsspec")
+@argument("input", nargs=-1, help="a file, a directory, a pattern, or an fsspec address")
 @option("--mix", metavar="FILE", help="mix the sources that a JSON file lists, instead of inputs")
 @option(
     *("-o", "--output"),
     required=True,
     metavar="OUT",
-    help="a directory or an address of fsspec: new, empty, or this job's",
+    help="a directory or an fsspec address: new, empty, or this job's",
 )
 @option("-t", "--tokenizer", required=True, metavar="NAME_OR_PATH", shell_complete=complete_names, help=NAMED)
 @option(
@@ -59,7 +59,7 @@ _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
     show_default=True,
     help="the format of the files",
 )
-@option("--input-format", type=Choice(FORMATS), help="the format of the input (default: what the endings of names say)")
+@option("--input-format", type=Choice(FORMATS), help="the format of the input (default: by the suffix of each file)")
 @option("--column", default="text", show_default=True, metavar="C", help="the column with the text")
 @option("--template", metavar="T", help="the text of several columns instead: '{title}\\n{text}'")
 @option(
@@ -72,7 +72,7 @@ _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
     type=Choice(("stop", "skip", "replace")),
     default="stop",
     show_default=True,
-    help="end the job, or count and list bad records and go on",
+    help="end the job, or list bad records and continue",
 )
 @option("--max-document-bytes", type=SIZE, default=256 << 20, help="a longer document is a bad record (default: 256M)")
 @option("--append-eos", is_flag=True, help="put the end-of-text token after each document")
@@ -81,21 +81,23 @@ _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
 @option("--shuffle", is_flag=True, help="shuffle the files, and the documents of each task")
 @option("--seed", type=NUMBER, default=0, show_default=True, help="the seed of the shuffle")
 @option("--max-tokens-per-shard", type=NUMBER, help="begin a new file before one has more tokens")
-@option("--deduplicate", is_flag=True, help="leave out documents whose text was there before, in any file")
-@option("--held-out", type=float, metavar="SHARE", help="put this share of the documents, as 0.005, into OUT/held-out")
+@option("--deduplicate", is_flag=True, help="leave out documents whose text an earlier one has")
+@option(
+    "--held-out", type=float, metavar="SHARE", help="put this share of the documents, such as 0.005, into OUT/held-out"
+)
 @option("--sequence-length", type=NUMBER, help="pack the documents into sequences of N tokens")
 @option(
     "--packing",
     type=Choice(("concat", "best-fit")),
-    help="one document after the other, cut (the default), or no document cut that fits into a sequence",
+    help="join documents and cut (concat, the default), or cut no document that fits into a sequence",
 )
 @option(
     "--remainder",
     type=Choice(("drop", "keep", "pad")),
-    help="what becomes of shorter sequences (default: concat drops the last one of each task; best-fit keeps them, or "
-    "pads them where readers count tokens)",
+    help="how to treat shorter sequences (default: concat drops the last one of each task; best-fit keeps them, or "
+    "pads them if the format needs one length)",
 )
-@option("--pad-token", metavar="TOKEN", help="what to pad with (default: the tokenizer's, or the end-of-text token)")
+@option("--pad-token", metavar="TOKEN", help="the padding token (default: the tokenizer's, or the end-of-text token)")
 @option("--workers", type=NUMBER, help="processes (default: half the cores; all of them for compressed files)")
 @option("--threads", type=NUMBER, help="threads of each worker (default: cores / workers)")
 @option("--batch-bytes", type=SIZE, default=16 << 20, help="encode this much text at a time (default: 16M)")
@@ -103,19 +105,19 @@ _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
     "--group-bytes", type=SIZE, default=64 << 20, help="put small files together into tasks of this size (default: 64M)"
 )
 @option("--json", is_flag=True, help="print the summary as one JSON object")
-@option("--overwrite", is_flag=True, help="start anew, and remove what another job wrote there")
+@option("--overwrite", is_flag=True, help="start anew, and remove the files of an earlier job")
 @option("--quiet", is_flag=True, help="no progress and no summary")
 def tokenize(arguments: Arguments) -> int:
-    """Writes the token ids of files of text into a directory, in the format of a training tool.
+    """Writes the token ids of text files into a directory, in the format of a training tool.
 
     It reads text, JSON lines, CSV, TSV, Parquet and Arrow, compressed or not. If it is killed, run the same command
-    again: it continues where it stopped, and the files come out the same.
+    again: it continues where it stopped, and writes the same files.
 
-    The exit status is 0 if all is done, 1 if something failed (a bad record, a file, the disk, a worker), 2 for wrong
-    usage, and 128 plus the number of the signal that ended it.
+    Exit status: 0 if the job is finished, 1 after an error (a bad record, a file, the disk, a worker), 2 for wrong
+    usage. If a signal ended it, 128 plus its number.
     """
     with ending_at_once():
-        import numpy  # noqa: F401  # a job needs it, and would import it where a signal is an exception
+        import numpy  # noqa: F401  # imported here, where Ctrl-C ends the process
 
         from crayon_hf.corpora.job.corpus import tokenize_corpus
         from crayon_hf.corpora.job.failures import TO_CONTINUE
@@ -144,12 +146,12 @@ def tokenize(arguments: Arguments) -> int:
                 bar.end()
             say(f"interrupted; {_again(TO_CONTINUE, arguments)}")
             sys.stdout.flush()
-            # A thread may be within the engine still, which aborts when Python takes itself down around it.
+            # A thread may still run in the engine, which would abort while Python shuts down.
             os._exit(128 + getattr(interrupt, "signal", signal.SIGINT))
         except CrayonError as error:
             error.args = tuple(_again(part, arguments) if isinstance(part, str) else part for part in error.args)
             raise
-        except (ValueError, OverflowError) as error:  # what no option takes
+        except (ValueError, OverflowError) as error:  # an invalid value of an option
             raise UsageError(str(error)) from error
         finally:
             if bar is not None:
@@ -166,20 +168,20 @@ def tokenize(arguments: Arguments) -> int:
 
 
 def _again(message: str, arguments: Arguments) -> str:
-    """A message with a command that continues: ``--overwrite`` would begin anew."""
+    """Adapt the advice to continue: with ``--overwrite`` the same command would begin anew."""
     return message.replace("run it again", "run it again without --overwrite") if arguments.overwrite else message
 
 
-# A separator as people write it on a command line: with escapes for what cannot be typed.
+# Escapes in a separator, for characters that are hard to type.
 _CHARACTERS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "0": "\0", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[nrtfv\\]|0[0-9]?|.?)", re.DOTALL)
 
 
 def unescaped(text: str) -> str:
-    r"""What `text` means: ``\n``, ``\r``, ``\t``, ``\f``, ``\v``, ``\0``, ``\\``, ``\xHH``, ``\uHHHH``, ``\UHHHHHHHH``.
+    r"""Replace escapes: ``\n``, ``\r``, ``\t``, ``\f``, ``\v``, ``\0``, ``\\``, ``\xHH``, ``\uHHHH``, ``\UHHHHHHHH``.
 
-    ValueError for any other escape, for ``\x80`` and above, which may be meant as a byte or as a character, and for
-    what is not a character of UTF-8.
+    Raises:
+        ValueError: Another escape, a surrogate, or ``\x80`` and above, which may mean a byte or a character.
     """
     return _ESCAPE.sub(lambda match: _character(match[1]), text)
 
@@ -201,14 +203,14 @@ def _character(escape: str) -> str:
 
 
 def _print(lines: list[str]) -> None:
-    """To standard output; a name that is no UTF-8 has escapes, which JSON reads as what Python has for it."""
+    """Print lines to standard output. File names that are not UTF-8 get escapes, which JSON readers restore."""
     try:
         sys.stdout.buffer.writelines(f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # prevents a second error at exit
         raise OSError(error.errno, f"{error.strerror}; the job is done", "standard output") from error
 
 
@@ -220,9 +222,9 @@ class _Signalled(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a job as cleanly as Ctrl-C does; a second one ends the process at once.
+    """Let SIGTERM and SIGHUP end a job as cleanly as Ctrl-C. A second signal ends the process at once.
 
-    Threads may be within the engine then, and cannot be while Python takes itself down: so it does not.
+    It does so with `os._exit`, because threads may be in the engine, which must not outlive Python's shutdown.
     """
 
     def at_once(number: int, frame: FrameType | None) -> NoReturn:

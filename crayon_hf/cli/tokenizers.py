@@ -1,4 +1,4 @@
-"""What ``-t`` names: a tokenizer on this machine, or a repository of the Hub, whose files are fetched once."""
+"""Open the tokenizer that ``-t`` names, on this machine or in a repository of the Hub."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 
 def open_named(name: str, mode: str = "exact") -> Tokenizer:
-    """The tokenizer that a name or a path means."""
+    """Open a tokenizer by its name or path."""
     return open_tokenizer(local_name(name), mode)
 
 
 def local_name(name: str) -> str:
-    """A name that means the same and nothing else; for a repository of the Hub its directory of tokenizer files.
+    """An unambiguous local name for a tokenizer. The files of a Hub repository are fetched into a directory.
 
-    HubError, and what `resolve` raises.
+    Raises:
+        HubError: The repository cannot be fetched.
+        Exception: The errors of `resolve`.
     """
     meaning = resolve(name)
     if meaning.kind is NameKind.REPOSITORY:
@@ -25,12 +27,12 @@ def local_name(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """How output calls a tokenizer: the name without a prefix."""
+    """The name of a tokenizer in output, without a prefix."""
     return meaning_of(name).name
 
 
 def _fetched(name: str) -> str:
-    """The directory of the tokenizer files of a repository, from the Hub or the cache of its client."""
+    """The directory with a repository's tokenizer files, from the Hub or the cache of its client."""
     from crayon_hf.cli.hub import client_of_a_command
     from crayon_hf.hub_access import client, staging
 
@@ -39,7 +41,7 @@ def _fetched(name: str) -> str:
         try:
             listing = client.listing(place)
         except HubError as error:
-            raise HubError(f"{error} (there is no file {name!r} here either)") from error
+            raise HubError(f"{error} (nor is {name!r} a local file)") from error
         wanted = staging.files_to_read(listing)
         if not wanted:
             raise HubError(f"{place}: the repository has no tokenizer")

@@ -1,4 +1,4 @@
-"""The command ``train``: files to a tokenizer."""
+"""The command ``train``: train a tokenizer on files."""
 
 from __future__ import annotations
 
@@ -38,37 +38,39 @@ _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length",
     *("-o", "--output"),
     required=True,
     metavar="OUT",
-    help="a directory, or OUT.json or OUT.dat for these two files alone",
+    help="a directory, or OUT.json or OUT.dat for only these two files",
 )
-@option("--overwrite", is_flag=True, help="replace the tokenizer that is in OUT, all its files")
+@option("--overwrite", is_flag=True, help="replace all files of the tokenizer in OUT")
 @option(
     "--model",
     type=Choice(("bpe", "unigram", "wordpiece", "wordlevel")),
     default="bpe",
     help="default: bpe, over bytes",
 )
-@option("--vocab-size", type=NUMBER, help="ids in all: 32000, 32k (default: 30k)")
-@option("--min-frequency", type=NUMBER, help="leave out pairs or words that are rarer")
-@option("--special-token", multiple=True, metavar="TOKEN", help="a token that text never becomes; may be repeated")
-@option("--limit-alphabet", type=NUMBER, help="take only the N most frequent characters")
+@option("--vocab-size", type=NUMBER, help="size of the vocabulary: 32000, 32k (default: 30k)")
+@option("--min-frequency", type=NUMBER, help="ignore pairs or words that are rarer")
+@option(
+    "--special-token", multiple=True, metavar="TOKEN", help="a special token, not learned from text; may be repeated"
+)
+@option("--limit-alphabet", type=NUMBER, help="keep only the N most frequent characters")
 @option("--max-token-length", type=NUMBER, help="the most characters of a token")
-@option("--no-byte-alphabet", is_flag=True, help="take only bytes that occur: some texts cannot be encoded then")
-@option("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
+@option("--no-byte-alphabet", is_flag=True, help="omit bytes that do not occur: some texts cannot be encoded then")
+@option("--pattern", metavar="NAME", help="the published pre-tokenizer pattern (default: llama3)")
 @option("--regex", metavar="REGEX", help="a pattern of your own instead")
 @option(
     *("-t", "--tokenizer"),
     metavar="NAME_OR_PATH",
     shell_complete=complete_names,
-    help="instead of a pattern: take components and special tokens from this tokenizer",
+    help="use the components and special tokens of this tokenizer instead of a pattern",
 )
-@option("--column", default="text", metavar="NAME", show_default=True, help="where the text is")
-@option("--format", type=Choice(FORMATS), help="the format of all files (default: what their names say)")
-@option("--threads", type=NUMBER, help="so many threads (default: one for each core)")
+@option("--column", default="text", metavar="NAME", show_default=True, help="the column with the text")
+@option("--format", type=Choice(FORMATS), help="the format of all files (default: by their suffixes)")
+@option("--threads", type=NUMBER, help="threads (default: one for each core)")
 @option("--progress", is_flag=True, help="report progress, even without a terminal")
 def train(arguments: Arguments) -> int:
     """Trains a tokenizer and writes a tokenizer.json and its cartridge.
 
-    It reads the lines of text files, each with its ending, and a column of .jsonl, .csv, .tsv, .parquet and .arrow
+    It reads the lines of text files, with their line ends, and a column of .jsonl, .csv, .tsv, .parquet and .arrow
     files. It unpacks .gz, .bz2, .xz and .zst.
 
     crayon-hf trains BPE itself, with the same merges as the BpeTrainer of tokenizers; tokenizers trains the other
@@ -88,7 +90,7 @@ def train(arguments: Arguments) -> int:
         values["show_progress"] = Bar()
     try:
         run = _bpe(source, arguments, values) if arguments.model == "bpe" else _other(source, arguments, values)
-    except TypeError as error:  # an option that the trainer does not take, or no text for one that it does
+    except TypeError as error:  # an option that the trainer does not support, or an invalid value
         raise UsageError(str(error)) from error
     if run.is_empty:
         what = "standard input has" if arguments.file == ("-",) else "the files have"
@@ -134,14 +136,14 @@ def _source(names: Sequence[str], format: str | None, output: str) -> Any:
 
 
 def _found(names: Iterable[str], format: str | None, output: str) -> Iterable[str]:
-    """The names, and what directories and patterns stand for, in order. What an earlier run wrote is no text."""
+    """The names, with directories and patterns expanded, in order. Files of an earlier run's output are left out."""
     written = os.path.join(os.path.realpath(output), "")
     for name in names:
         if os.path.isdir(name):
             files = [file.address for file in find_inputs([name], format)]
             kept = [file for file in files if not os.path.realpath(file).startswith(written)]
             if not kept:
-                raise CorpusError(f"{name}: has no files except those of the output, {output}")
+                raise CorpusError(f"{name} has no files except those of the output, {output}")
             yield from kept
             continue
         if os.path.lexists(name) or not glob.has_magic(name):

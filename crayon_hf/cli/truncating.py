@@ -1,4 +1,4 @@
-"""``crayon-hf truncate``: a text cut to so many tokens."""
+"""``crayon-hf truncate``: a text truncated to a number of tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from crayon_hf.cli.inputs import TEXTS, find_files, is_standard_input, opened, t
     show_default=True,
     help="cut off the end (right) or the beginning (left)",
 )
-@option("--boundary", type=Choice(KINDS), help="cut at the end of one, or at a finer one if a single one is too long")
+@option("--boundary", type=Choice(KINDS), help="end after a whole one, or at a finer kind if one is too long")
 @TEXTS
 def truncate(arguments: Arguments) -> int:
     """Prints each text, cut to at most N tokens.
@@ -41,7 +41,7 @@ def truncate(arguments: Arguments) -> int:
     is_file = bool(arguments.file) or is_standard_input(arguments)
     tokenizer = opened(arguments)
     for data in texts:
-        text = utf8(data, "it is text that is cut")
+        text = utf8(data, "truncate works on text")
         try:
             part = tokenizer.truncate_text(
                 text,

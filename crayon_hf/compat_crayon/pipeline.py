@@ -1,4 +1,4 @@
-"""`Pipeline`: normalize, encode and format texts in threads, one stage handing to the next."""
+"""`Pipeline`: normalize, encode and format texts in the threads of three stages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Failed", "Pipeline", "PipelineTimeoutError", "StageStatistics"]
 
 
 class PipelineTimeoutError(CrayonError, TimeoutError, queue.Empty):
-    """There was no room, or no result, in time. CRAYON raises ``queue.Empty``, so it is that as well."""
+    """A call of the pipeline timed out. It is also a ``queue.Empty``, which CRAYON raises."""
 
 
 class Pipeline:
@@ -24,8 +24,8 @@ class Pipeline:
     ...     for result in pipeline.map(texts):
     ...         ...
 
-    `submit` waits while too many items are in progress. An error is the result of its item, a `Failed`; other items go
-    on. Threads start with the first item and end with `close` or `cancel`.
+    `submit` waits while too many items are in progress. An error in a stage becomes the result of its item, a `Failed`,
+    and other items continue. Threads start with the first item and end with `close` or `cancel`.
     """
 
     def __init__(
@@ -37,12 +37,17 @@ class Pipeline:
         workers: int = 1,
         ordered: bool = True,
     ) -> None:
-        """`tokenizer` has `encode` (as a `Tokenizer`), or `tokenize` (as a `CrayonVocab`), or is called with a text.
+        """Configure the stages.
 
-        What it gives goes to `format`; by default that makes a dict of ``id``, ``input_ids`` and ``length``. `workers`
-        threads encode. `depth` is how many items may wait before each stage, and how many results for whoever fetches
-        them. Results come in the order of the texts, unless
-        `ordered` is False.
+        Args:
+            tokenizer: An object with `encode` (like `Tokenizer`) or `tokenize` (like `CrayonVocab`), or a function of
+                a text.
+            normalize: A function of a text, called first.
+            format: A function of the key and the encoded text. By default it makes a dict of ``id``, ``input_ids`` and
+                ``length``.
+            depth: How many items may wait before each stage, and how many results for the caller.
+            workers: Threads that encode.
+            ordered: Give results in the order of the texts.
         """
         encode = getattr(tokenizer, "encode", None) or getattr(tokenizer, "tokenize", None) or tokenizer
         for name, value in (("tokenizer", encode), ("normalize", normalize), ("format", format)):
@@ -61,24 +66,24 @@ class Pipeline:
             stages.insert(0, Stage("normalize", lambda _, text: normalize(text)))
         self._stages = Stages(stages, depth)
         self._is_mapping = False
-        # The threads know the stages, not this: when nobody has it any more they are told to end.
+        # The threads refer to the stages, not to the pipeline. When it is garbage-collected, they are told to end.
         weakref.finalize(self, self._stages.stop).atexit = False
 
     # -- items
 
     def submit(self, key: Hashable, text: str, timeout: float | None = None) -> None:
-        """Give a text to the first stage; its result has the `key`. Waits while the queues are full.
+        """Submit a text; its result will have the `key`. Waits while the queues are full.
 
-        PipelineTimeoutError when that takes longer than `timeout` seconds.
+        Raises PipelineTimeoutError after `timeout` seconds.
         """
         self._check_no_map()
         if not self._stages.put(key, text, timeout):
-            raise PipelineTimeoutError(f"no room for an item within {timeout} seconds: fetch results")
+            raise PipelineTimeoutError(f"the queues were full for {timeout} seconds: fetch results")
 
     def get_result(self, timeout: float | None = 10.0) -> Any:
-        """The next result: what `format` gave, or a `Failed`.
+        """The next result: that of `format`, or a `Failed`.
 
-        PipelineTimeoutError if none comes in time, PipelineClosedError if there are no more.
+        Raises PipelineTimeoutError after `timeout` seconds, and PipelineClosedError after the last result.
         """
         self._check_no_map()
         try:
@@ -98,9 +103,9 @@ class Pipeline:
         return self.results()
 
     def map(self, texts: Iterable[str]) -> Iterator[Any]:
-        """The result of each text; its key is its index. Reads from `texts` only as much as there is room for.
+        """Iterate over the results of texts, whose keys are their indices. Texts are read only as queues have room.
 
-        The pipeline must be idle otherwise. Results that are not fetched in the end are dropped.
+        The pipeline must be idle. Results that the caller does not fetch are dropped.
         """
         self._check_idle()
         return self._map(texts)
@@ -126,7 +131,7 @@ class Pipeline:
     def _check_idle(self) -> None:
         self._check_no_map()
         if not self._stages.is_idle:
-            raise RuntimeError("map needs a pipeline for itself: fetch the results of what was submitted first")
+            raise RuntimeError("map needs an idle pipeline: fetch the results of submitted items first")
 
     def _check_no_map(self) -> None:
         if self._is_mapping:
@@ -136,7 +141,7 @@ class Pipeline:
 
     @property
     def is_closed(self) -> bool:
-        """True when nothing can be submitted any more."""
+        """Whether the pipeline accepts no more items."""
         return self._stages.is_closed
 
     def close(self) -> None:
@@ -144,11 +149,11 @@ class Pipeline:
         self._stages.close()
 
     def cancel(self) -> list[Any]:
-        """Finish the items that threads are working on, and end the threads. Returns the keys of the others."""
+        """Finish the items in threads' hands and end the threads. Returns the keys of the other items."""
         return self._stages.cancel()
 
     def stats(self) -> dict[str, StageStatistics]:
-        """For each stage: how many items it finished, how many failed, and its seconds of work."""
+        """Statistics of each stage: finished items, failed items, and seconds of work."""
         return self._stages.statistics()
 
     def __enter__(self) -> Pipeline:
@@ -168,15 +173,15 @@ class Pipeline:
     # -- CRAYON's names
 
     def start_pipeline(self) -> None:
-        """Start the threads, which the first item would do as well."""
+        """Start the threads. The first item does so, too."""
         self._stages.start()
 
     def stop_pipeline(self) -> None:
-        """`close`."""
+        """Call `close`."""
         self.close()
 
     def submit_text(self, text_id: Hashable, text: str) -> None:
-        """`submit`, without a limit of time."""
+        """Call `submit` without a timeout."""
         self.submit(text_id, text)
 
 

@@ -1,8 +1,8 @@
-"""The threads of a `Pipeline` and the items that go through them.
+"""The threads of a `Pipeline`, and the items that pass through them.
 
-Only `put` waits for room. It counts the items that have not passed each stage yet. So the queues between the stages
-need no bound, and no thread waits for the one after it. Executors of ``concurrent.futures`` would make a future of each
-item in each stage, which takes two to three times as long.
+Backpressure: only `put` waits, for the number of items that have not passed each stage. So the queues between stages
+need no bound, and no stage waits for the next one. Executors of ``concurrent.futures`` would be two to three times
+slower, because they create a future for each item and stage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crayon_hf.errors import PipelineClosedError
 
 
 class Failed(NamedTuple):
-    """The result of an item that a stage could not do."""
+    """The result of an item for which a stage failed."""
 
     key: Any
     stage: str
@@ -30,7 +30,7 @@ class Failed(NamedTuple):
 
 
 class StageStatistics(NamedTuple):
-    """What a stage has done so far."""
+    """The work of a stage so far."""
 
     items: int
     failed: int
@@ -38,7 +38,7 @@ class StageStatistics(NamedTuple):
 
 
 class Item:
-    """A text on its way."""
+    """A text in progress."""
 
     __slots__ = ("key", "number", "value")
 
@@ -47,7 +47,7 @@ class Item:
 
 
 class Stage:
-    """One step: ``work(key, value)`` in `workers` threads. If it `sorts`, it takes items by their numbers."""
+    """A step: ``work(key, value)`` in `workers` threads. If it `sorts`, it takes items in order of number."""
 
     def __init__(self, name: str, work: Callable[[Any, Any], Any], workers: int = 1, sorts: bool = False) -> None:
         self.name, self.workers = name, workers
@@ -55,7 +55,7 @@ class Stage:
         self._queue: SimpleQueue[Item | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.passed = 0
-        """How many items it has handed on."""
+        """The number of items that it has passed on."""
         self._running = workers
         self._items = self._failed = 0
         self._seconds = 0.0
@@ -64,12 +64,12 @@ class Stage:
         self._queue.put(item)
 
     def end(self) -> None:
-        """No more items come."""
+        """Tell the threads that no more items come."""
         for _ in range(self.workers):
             self._queue.put(None)
 
     def arrivals(self) -> Iterator[Item]:
-        """The items, until the end."""
+        """Yield the items until the end."""
         early: dict[int, Item] = {}
         number = 0
         for item in iter(self._queue.get, None):
@@ -82,22 +82,22 @@ class Stage:
                 number += 1
 
     def count(self) -> None:
-        """An item is handed on."""
+        """Count an item that is passed on."""
         with self._lock:
             self.passed += 1
 
     def leave(self) -> bool:
-        """Called by each thread in the end; True for the last one."""
+        """Called by each thread at its end; True for the last one."""
         with self._lock:
             self._running -= 1
             return self._running == 0
 
     def do(self, item: Item) -> None:
-        """Replace the item's value, by a `Failed` when the work fails."""
+        """Replace the item's value by the result, or by a `Failed`."""
         began = time.perf_counter()
         try:
             item.value = self._work(item.key, item.value)
-        except BaseException as error:  # even SystemExit is a matter of the item: the thread goes on
+        except BaseException as error:  # even SystemExit affects only the item: the thread continues
             item.value = Failed(item.key, self.name, error)
         seconds = time.perf_counter() - began
         with self._lock:
@@ -111,35 +111,35 @@ class Stage:
 
 
 class Stages:
-    """The stages, their threads, and what is on its way."""
+    """The stages, their threads, and the items in progress."""
 
     def __init__(self, stages: Sequence[Stage], depth: int) -> None:
         self._stages = stages
         rooms = itertools.accumulate(depth + stage.workers for stage in stages)
         self._rooms = [*zip(stages, rooms, strict=True)]
-        """How many items may not have passed each stage."""
+        """The limit of items that have not passed each stage."""
         self._room = self._rooms[-1][1] + depth
-        """How many may not have been fetched."""
+        """The limit of items that have not been fetched."""
         self._count = self._fetched = self._waiting = 0
         self._unfinished: dict[int, Item] = {}
-        """What was put and has no result yet, by its number."""
+        """Items without a result, by number."""
         self._results: deque[Any] = deque()
-        # Reentrant, since the garbage collector may stop a pipeline wherever its thread happens to be.
+        # Reentrant, because the garbage collector may stop a pipeline in any thread, at any place.
         lock = threading.RLock()
         self._room_or_end, self._result_or_end = threading.Condition(lock), threading.Condition(lock)
         self._threads: list[threading.Thread] = []
         self._process: int | None = None
-        """Where the threads are, once there are any."""
+        """The process of the threads, once they run."""
         self.is_closed = self._is_cancelled = False
 
     @property
     def is_idle(self) -> bool:
-        """True when nothing is on its way, and no result waits."""
+        """Whether no items are in progress and no results wait."""
         with self._result_or_end:
             return not self._unfinished and not self._results
 
     def put(self, key: Any, value: Any, timeout: float | None) -> bool:
-        """False when there was no room in time."""
+        """Add an item; False after the timeout."""
         self.start()
         with self._room_or_end:
             self._waiting += 1
@@ -155,7 +155,7 @@ class Stages:
             return True
 
     def get(self, timeout: float | None) -> Any:
-        """The next result. TimeoutError when none came in time."""
+        """The next result. Raises TimeoutError."""
         self._check_process()
         with self._result_or_end:
             if not self._result_or_end.wait_for(lambda: self._results or self._is_at_its_end(), timeout):
@@ -167,7 +167,7 @@ class Stages:
             return self._results.popleft()
 
     def forget(self) -> None:
-        """Give no result of what was put so far."""
+        """Drop the results of all items put so far."""
         with self._room_or_end:
             self._unfinished.clear()
             self._fetched += len(self._results)
@@ -180,7 +180,7 @@ class Stages:
     # -- life
 
     def start(self) -> None:
-        """Start the threads, if they are not there yet."""
+        """Start the threads, unless they run."""
         self._check_process()
         if self._threads and not self.is_closed:
             return
@@ -193,24 +193,24 @@ class Stages:
             for number, stage in enumerate(self._stages):
                 for _ in range(stage.workers):
                     name = f"crayon_hf pipeline: {stage.name}"
-                    # A daemon, so that the interpreter can come to the function below that ends it.
+                    # A daemon, so that the interpreter reaches `_stop_all`, which ends it.
                     self._threads.append(threading.Thread(target=self._run, args=(number,), name=name, daemon=True))
             try:
                 for thread in self._threads:
                     thread.start()
-            except BaseException:  # no more threads can be had
+            except BaseException:  # the system refuses more threads
                 self._threads = [thread for thread in self._threads if thread.ident is not None]
                 self.stop()
                 raise
 
     def close(self) -> None:
-        """Finish what is on its way, and end the threads."""
+        """Finish the items in progress and end the threads."""
         if self._is_here:
             self._end()
             self._join()
 
     def cancel(self) -> list[Any]:
-        """End the threads; the keys of what was not finished."""
+        """End the threads. Returns the keys of unfinished items."""
         if not self._is_here:
             return []
         self.stop()
@@ -222,13 +222,13 @@ class Stages:
         return undone
 
     def stop(self) -> None:
-        """Tell the threads to end, and wait for nothing: the garbage collector may call this in any thread."""
+        """Tell the threads to end without waiting. The garbage collector may call this in any thread."""
         if self._is_here:
             self._is_cancelled = True
             self._end()
 
     def stop_at_exit(self) -> None:
-        """A thread that is still in the engine when the interpreter goes would be torn out of it."""
+        """End the threads at exit: they must not be in the engine when the interpreter shuts down."""
         self.stop()
         if self._is_here:
             self._join()
@@ -248,7 +248,7 @@ class Stages:
         _running.discard(self)
 
     def _run(self, number: int) -> None:
-        """What each thread of a stage does."""
+        """The loop of a stage's thread."""
         stage, after = self._stages[number], self._stages[number + 1 : number + 2]
         for item in stage.arrivals():
             if self._is_cancelled:
@@ -270,7 +270,7 @@ class Stages:
     def _finish(self, item: Item) -> None:
         with self._room_or_end:
             if self._unfinished.pop(item.number, None) is None:
-                self._fetched += 1  # forgotten
+                self._fetched += 1  # dropped by `forget`
             else:
                 self._results.append(item.value)
                 self._result_or_end.notify_all()
@@ -285,7 +285,7 @@ class Stages:
 
     @property
     def _is_here(self) -> bool:
-        """False in a child of a fork that came later: it has none of the threads, and a lock may be held for ever."""
+        """False in a forked child, which has none of the threads, and may have inherited a locked lock."""
         return self._process in (None, os.getpid())
 
     def _check_open(self) -> None:

@@ -34,7 +34,7 @@ _console: logging.Handler | None = None
 
 
 def enable_verbose_logging(level: int = logging.INFO) -> None:
-    """Say on stderr what this module does; without this it is for the program to decide."""
+    """Log this module's actions to stderr, instead of leaving that to the program's logging."""
     global _console
     disable_verbose_logging()
     _console = logging.StreamHandler()
@@ -61,7 +61,7 @@ class CrayonVocab:
     'Hello, world!'
 
     Ids are always lists of int: those of `Tokenizer.encode` without special tokens. A call uses the profile that is
-    loaded when it begins, even if another thread loads a new one; there are no locks.
+    loaded when it begins, even if another thread loads a new one. Calls take no locks.
     """
 
     def __init__(
@@ -73,13 +73,17 @@ class CrayonVocab:
         mode: str = "exact",
         compat: Literal["xerv"] | None = None,
     ) -> None:
-        """Without a profile, unless `vocab_list` has the tokens of one (see `load_from_list`).
+        """Create a vocabulary, empty unless `vocab_list` is given.
 
-        `device` is ``auto``, ``cpu``, ``cuda`` or ``rocm``, also with an index (``cuda:1``); ``CRAYON_DEVICE`` says
-        what ``auto`` is. The CPU takes the place of a device that cannot be had; one that has no room or is lost later
-        is a `DeviceError`, unless it was ``auto`` that took it. `mode` is that of `Tokenizer`. ``compat="xerv"`` is for
-        version 2 cartridges alone, and gives the ids of CRAYON's compiled CPU engine, which loses text: each byte that
-        begins no token becomes id 1.
+        Args:
+            vocab_list: The tokens of a vocabulary: see `load_from_list`.
+            device: ``auto``, ``cpu``, ``cuda`` or ``rocm``, also with an index (``cuda:1``). ``CRAYON_DEVICE`` replaces
+                ``auto``. If the device is unavailable the CPU encodes. If it is lost or runs out of memory later,
+                ``auto`` falls back to the CPU, other requests raise `DeviceError`.
+            unk_token: The token of `unk_token_id`.
+            mode: As for `Tokenizer`.
+            compat: ``"xerv"`` accepts only version 2 cartridges, and gives the ids of CRAYON's compiled CPU engine. It
+                loses text: each byte that begins no token becomes id 1.
         """
         if compat not in (None, "xerv"):
             raise ValueError(f"compat is {compat!r}, expected 'xerv' or None")
@@ -95,17 +99,17 @@ class CrayonVocab:
     # -- devices
 
     def set_device(self, device: str, *, reload_profile: bool = True) -> None:
-        """Encode on another device. The profile stays loaded: `reload_profile` is for CRAYON's callers."""
+        """Encode on another device. The profile stays loaded: `reload_profile` exists only for CRAYON's callers."""
         self._placement = self._place(device)
 
     @property
     def device(self) -> str:
-        """The device that encodes batches. It may differ from the one you asked for (see `device_state`)."""
+        """The device that encodes batches. It may differ from the requested one (see `device_state`)."""
         return self._choice.device
 
     @property
     def device_state(self) -> DeviceState:
-        """``"ready"``, or ``"fallback"`` if the wanted device is unavailable; `get_info` says why."""
+        """``"ready"``, or ``"fallback"`` if the requested device is unavailable; `get_info` gives the reason."""
         return self._choice.state
 
     @property
@@ -115,17 +119,17 @@ class CrayonVocab:
 
     @property
     def is_gpu(self) -> bool:
-        """True if a GPU encodes batches. The CPU always encodes single texts."""
+        """Whether a GPU encodes batches. The CPU always encodes single texts."""
         return self._choice.device != "cpu"
 
     @property
     def fast_mode(self) -> bool:
-        """True if the native engine encodes; False if the reference does, because a component is not native."""
+        """Whether the native engine encodes. Otherwise the reference does, because a component is not native."""
         profile = self._loaded
         return profile is None or isinstance(profile.engine, _core.Engine)
 
     def get_info(self) -> dict[str, Any]:
-        """The loaded profile, the device that encodes, and why."""
+        """Facts about the loaded profile and the device, with the reason for the device."""
         choice, profile, hardware = self._choice, self._loaded, self.hardware
         path = None if profile is None else profile.path
         return {
@@ -152,16 +156,16 @@ class CrayonVocab:
         self._take(vocab_profile.open_profile(name_or_path, self._mode, self._compat))
 
     def load_from_list(self, vocab: Sequence[str]) -> None:
-        """Use a list of tokens instead of a profile; an id is an index in the list. Longest match encodes.
+        """Use a list of tokens as vocabulary, with their indices as ids. Longest match encodes.
 
-        As in CRAYON, empty strings are ignored, and of equal strings the last one counts. Unlike there, each byte that
-        is not a token gets an id after the last one, so no text is lost.
+        As in CRAYON, empty strings are ignored, and the last one of equal strings counts. Unlike in CRAYON, each byte
+        that is not a token gets an id after the last one, so no text is lost.
         """
         self._take(vocab_profile.open_list(vocab, self._mode, self._compat))
 
     @contextlib.contextmanager
     def using_profile(self, name_or_path: str | os.PathLike[str]) -> Iterator[CrayonVocab]:
-        """Use another profile inside a ``with``, in all threads; afterwards the old one, or none, is back."""
+        """Use another profile inside a ``with``, in all threads. Afterwards the previous one, or none, is restored."""
         before = self._loaded
         self.load_profile(name_or_path)
         try:
@@ -172,12 +176,12 @@ class CrayonVocab:
 
     @property
     def is_profile_loaded(self) -> bool:
-        """True if a profile is loaded."""
+        """Whether a profile is loaded."""
         return self._loaded is not None
 
     @property
     def current_profile_path(self) -> str | None:
-        """The file of the profile; None when there is none, or when it came from a list."""
+        """The file of the profile; None without one, or if it came from a list."""
         return None if self._loaded is None else self._loaded.path
 
     def close(self) -> None:
@@ -208,15 +212,15 @@ class CrayonVocab:
     def encode_ragged(self, texts: Iterable[str], *, as_device_arrays: bool = False) -> tuple[AnyArray, AnyArray]:
         """The ids of many texts in two arrays, (ids, row_splits): text i has ``ids[row_splits[i]:row_splits[i + 1]]``.
 
-        It makes no object for a token, so it is the fastest call for a large batch. With `as_device_arrays` the arrays
-        stay on the device, as in `Tokenizer.encode_ragged`.
+        It creates no objects for tokens, so it is the fastest call for a large batch. With `as_device_arrays` the
+        arrays stay on the device, as in `Tokenizer.encode_ragged`.
         """
         profile, listed = self._loaded or self._nothing(), _texts(texts)
         made = self._placement.try_ragged(profile.engine, listed, False, False, 0, as_device_arrays)
         return profile.engine.encode_ragged(listed, False) if made is None else made
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of some ids. An id that no token has is a TokenIdError."""
+        """The text of ids. Raises TokenIdError for an id without a token."""
         profile = self._loaded or self._nothing()
         ids = tokens if isinstance(tokens, Sequence) else list(tokens)
         profile.check_ids(ids)
@@ -226,7 +230,7 @@ class CrayonVocab:
 
     @property
     def vocab_size(self) -> int:
-        """One more than the highest id; 0 when nothing is loaded."""
+        """The highest id plus one; 0 if nothing is loaded."""
         return 0 if self._loaded is None else self._loaded.size
 
     def __len__(self) -> int:
@@ -237,18 +241,18 @@ class CrayonVocab:
 
     @property
     def id_to_token(self) -> TokenList:
-        """The tokens by their ids: ``vocab.id_to_token[5]`` as in CRAYON, or ``vocab.id_to_token(5)``."""
+        """The tokens by id: ``vocab.id_to_token[5]`` as in CRAYON, or ``vocab.id_to_token(5)``."""
         return TokenList(self._loaded or self._nothing())
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token, spelled as `id_to_token` gives it; None when there is none."""
+        """The id of a token, spelled like in `id_to_token`; None if it is not in the vocabulary."""
         if not isinstance(token, str):
             raise TypeError(f"token is {type(token).__name__}, expected str")
         return (self._loaded or self._nothing()).id_of(token)
 
     @property
     def unk_token_id(self) -> int | None:
-        """The id of `unk_token`; None when there is no such token. With ``compat="xerv"`` it is CRAYON's: 1."""
+        """The id of `unk_token`; None if it is not in the vocabulary. With ``compat="xerv"`` it is CRAYON's: 1."""
         if self._compat is not None:
             return vocab_profile.XERV_UNKNOWN
         return None if self._loaded is None else self._loaded.id_of(self.unk_token)
@@ -256,8 +260,8 @@ class CrayonVocab:
     def longest_match(self, text: str, pos: int = 0) -> tuple[int | None, int]:
         """The id of the longest token at a position of a text, and its number of characters.
 
-        The number is 0 for a token that is only part of a character. If no token begins there it is (`unk_token_id`,
-        1), and at the end of the text (`unk_token_id`, 0).
+        The number is 0 for a token that is part of a character. Without a token at the position the result is
+        (`unk_token_id`, 1), at the end of the text (`unk_token_id`, 0).
         """
         profile = self._loaded or self._nothing()
         if not isinstance(text, str):
@@ -301,7 +305,7 @@ class CrayonVocab:
 def quick_tokenize(
     text: str | Iterable[str], profile: str = "lite", device: str = "auto"
 ) -> list[int] | list[list[int]]:
-    """The ids of a text, or of many, with a profile that is opened for this once."""
+    """The ids of a text, or of many, with a profile opened for this call."""
     with CrayonVocab(device=device) as vocab:
         vocab.load_profile(profile)
         return vocab.tokenize(text)

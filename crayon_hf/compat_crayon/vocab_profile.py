@@ -1,4 +1,4 @@
-"""What `CrayonVocab` has loaded: an engine, and the vocabulary as CRAYON's users see it."""
+"""The loaded profile of `CrayonVocab`: an engine, and its vocabulary in CRAYON's terms."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer_state.state import AnyEngine
 
 XERV_UNKNOWN = 1
-"""The id that CRAYON gives for a byte that begins no token, whatever token has that id."""
+"""The id that CRAYON gives a byte that begins no token, whatever token has that id."""
 
 
 class Loaded:
-    """One profile. It does not change, so that any number of threads can use it."""
+    """A profile. It is immutable, so any number of threads can use it."""
 
     def __init__(self, exact: AnyEngine, path: str | None, mode: Mode, compat: str | None) -> None:
-        """`exact` is the engine as it was opened, `path` is where users know it from."""
+        """`exact` is the engine as opened, `path` the path for users."""
         self.path = path
         self._limit: int | None = None
         if compat is not None:
@@ -48,7 +48,7 @@ class Loaded:
 
     @property
     def size(self) -> int:
-        """One more than the highest id."""
+        """The highest id plus one."""
         if self._size is None:
             self._size = max(self._exact.get_vocab().values(), default=-1) + 1
         return self._size
@@ -62,14 +62,14 @@ class Loaded:
         return rows_of(*self.engine.encode_ragged(texts, False))
 
     def check_ids(self, ids: Any) -> None:
-        """Refuse ids that CRAYON does not have, where its own answers are asked for."""
+        """Raise TokenIdError for ids that CRAYON lacks, with ``compat``."""
         if self._limit is not None:
             beyond = next((id for id in ids if isinstance(id, int) and id >= self._limit), None)
             if beyond is not None:
                 raise TokenIdError(f"id {beyond} is not in the vocabulary of {self._limit} ids")
 
     def token(self, id: int) -> str | None:
-        """A token as text; where tokens are bytes that are no text, with U+FFFD."""
+        """A token as text, with U+FFFD for bytes that are not UTF-8."""
         if id < 0 or (self._limit is not None and id >= self._limit):
             return None
         if self._is_bytes and isinstance(self._exact, _core.Engine):
@@ -78,7 +78,7 @@ class Loaded:
         return self._exact.id_to_token(id)
 
     def id_of(self, token: str) -> int | None:
-        """The id of a token that `token` gives."""
+        """The id of a token as spelled by `token`."""
         try:
             data = token.encode()
         except UnicodeEncodeError:
@@ -91,13 +91,13 @@ class Loaded:
         return None
 
     def longest_match(self, text: str, pos: int) -> tuple[int, int] | None:
-        """The longest token at a character, and its characters; None where no token begins."""
-        engine = self.engine if self._limit is None else self._exact  # the other one hides which bytes begin no token
+        """The longest token at a character, as (id, characters); None if none begins there."""
+        engine = self.engine if self._limit is None else self._exact  # greedy maps bytes without a token to id 1
         if not isinstance(engine, _core.Engine):
             raise UnsupportedError(
                 f"longest_match needs the native engine, which does not support this tokenizer ({engine.reason})"
             )
-        data = text[pos : pos + self._longest].encode()  # no character has less than one byte
+        data = text[pos : pos + self._longest].encode()  # at least one byte a character
         id, size = engine.longest_match(data)
         if size == 0 or (self._limit is not None and id >= self._limit):
             return None
@@ -105,9 +105,9 @@ class Loaded:
 
 
 class TokenList(Sequence[str]):
-    """The tokens of a profile by id, to be indexed, as CRAYON's list is, or called, as `Tokenizer.id_to_token` is.
+    """The tokens of a profile by id, indexed like CRAYON's list, or called like `Tokenizer.id_to_token`.
 
-    An id that no token has is an empty string in the list, and None when called.
+    For an id without a token it gives an empty string when indexed, and None when called.
     """
 
     __slots__ = ("_loaded",)
@@ -126,7 +126,7 @@ class TokenList(Sequence[str]):
     @overload
     def __getitem__(self, id: slice) -> list[str]: ...
     def __getitem__(self, id: int | slice) -> str | list[str]:
-        ids = range(self._loaded.size)[id]  # IndexError for one beyond the last
+        ids = range(self._loaded.size)[id]  # raises IndexError
         return [self._loaded.token(i) or "" for i in ids] if isinstance(ids, range) else self._loaded.token(ids) or ""
 
     def __iter__(self) -> Iterator[str]:
@@ -140,7 +140,7 @@ class TokenList(Sequence[str]):
 
 
 def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str | None) -> Loaded:
-    """A profile by its name in the search path, or a file by its path."""
+    """Open a profile by its name in the search path, or a file by its path."""
     mode_to_open = EXACT if compat else mode
     name = os.fspath(name_or_path)
     if not isinstance(name, str):
@@ -162,7 +162,7 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
 
 
 def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:
-    """The vocabulary that CRAYON makes of a list of tokens."""
+    """Compile a list of tokens like CRAYON."""
     from crayon_hf.formats.crayon_v2 import bytes_of, read_crayon_v2
     from crayon_hf.formats.repository import cartridge_of
 
@@ -196,6 +196,6 @@ def _not_version_2(compat: str, path: str | None) -> ValueError:
 
 
 def _size_of_version_2(engine: AnyEngine) -> int | None:
-    """How many ids a version 2 cartridge had; None for what was none."""
+    """The number of ids of a version 2 cartridge; None for another one."""
     metadata = json.loads(engine.metadata)
     return metadata.get("tokens") if metadata.get("reference") == "xerv-crayon" else None

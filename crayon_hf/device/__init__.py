@@ -1,1 +1,1 @@
-"""Which devices there are, and where a tokenizer encodes its batches."""
+"""Devices of this machine, and the placement of a tokenizer's batches on them."""

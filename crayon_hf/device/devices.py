@@ -1,11 +1,11 @@
-"""Which device encodes: CRAYON's names and rules, and the devices that this build has an engine for.
+"""Choose the device that encodes, by CRAYON's names and rules, among the devices with an engine in this build.
 
-A GPU's engine is an extension module of its own, which may be missing: ``crayon_hf._cuda``, ``crayon_hf._hip``. It is
-imported when a GPU is asked for, or when ``auto`` has to decide. Each has
+A GPU engine is an extension module, ``crayon_hf._cuda`` or ``crayon_hf._hip``, which may be missing. It is imported
+when a GPU is asked for, or for ``auto``. Its interface:
 
-- ``devices()``: (index, name, bytes of memory, architecture) of each device that it can use;
-- ``why_unusable()``: why there are none, else an empty string;
-- ``open(index)``: a device for `_core.DeviceEncoder`, or a `DeviceError`.
+- ``devices()``: (index, name, bytes of memory, architecture) of each usable device;
+- ``why_unusable()``: the reason why it has no usable device, else an empty string;
+- ``open(index)``: a device for `_core.DeviceEncoder`; raises `DeviceError`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from crayon_hf.errors import DeviceUnavailableError
 DEVICES = ("auto", "cpu", "cuda", "rocm")
 
 MODULES = {"cuda": "crayon_hf._cuda", "rocm": "crayon_hf._hip"}
-"""Of the devices that are not the CPU, best first."""
+"""The modules of GPU devices, best first."""
 
 _SAME = "the CPU encodes, with the same ids"
-_INSTEAD = '"auto" takes the best device that there is, and "cpu" gives the same ids'
+_INSTEAD = '"auto" takes the best available device, and "cpu" gives the same ids'
 
 
 class DeviceState(str, Enum):
-    """What became of a request for a device."""
+    """The result of a request for a device."""
 
     UNINITIALIZED = "uninitialized"
     READY = "ready"
@@ -40,7 +40,7 @@ class DeviceState(str, Enum):
 
 
 class HardwareInfo(NamedTuple):
-    """What encodes."""
+    """The processor that encodes."""
 
     device: str
     name: str
@@ -48,14 +48,14 @@ class HardwareInfo(NamedTuple):
 
 
 class Capacity(TypedDict, total=False):
-    """How much is encoded at a time, as `_core.DeviceEncoder` takes it."""
+    """The size of a partition of a batch, as for `_core.DeviceEncoder`."""
 
     elements: int
     margin: int
 
 
 class Choice(NamedTuple):
-    """The device that a request led to, and why."""
+    """The device chosen for a request, and the reason."""
 
     requested: str
     device: str
@@ -65,18 +65,18 @@ class Choice(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``"cpu"``, or the device with its index, as in torch."""
+        """``"cpu"``, or the device with its index, like torch's."""
         return self.device if self.device == "cpu" else f"{self.device}:{self.ordinal}"
 
     def fallen_back(self, why: str) -> Choice:
-        """The CPU instead of this one."""
+        """The CPU instead of this device."""
         return Choice(self.requested, "cpu", DeviceState.FALLBACK, f"{why}: {_SAME}")
 
 
 def choose(requested: str) -> Choice:
-    """The device for a request: ``auto``, ``cpu``, or ``cuda`` or ``rocm``, with an index (``cuda:1``) or without.
+    """The device for a request: ``auto``, ``cpu``, or ``cuda`` or ``rocm``, with or without an index (``cuda:1``).
 
-    ``CRAYON_DEVICE`` stands in for ``auto``, and for nothing else. The CPU is what is left when a device cannot be had.
+    ``CRAYON_DEVICE`` replaces ``auto`` only. If a device is unavailable, the CPU is chosen.
     """
     kind, index = parse(requested, "device")
     source = "as asked"
@@ -92,7 +92,7 @@ def choose(requested: str) -> Choice:
 
 
 def parse(device: Any, what: str = "device") -> tuple[str, int]:
-    """(kind, index) of a device's name. ValueError lists the names that there are."""
+    """Split the name of a device into (kind, index). ValueError lists the valid names."""
     if isinstance(device, str):
         kind, colon, index = device.partition(":")
         if kind in DEVICES and (not colon or (kind in MODULES and re.fullmatch("[0-9]{1,4}", index))):
@@ -101,11 +101,11 @@ def parse(device: Any, what: str = "device") -> tuple[str, int]:
 
 
 def why_not(kind: str, index: int) -> str:
-    """Why a GPU cannot be used, and how to get the engine that is missing; an empty string when it can be used."""
+    """The reason why a GPU cannot be used, with the way to get a missing engine; "" if it can be used."""
     if not _is_built(kind):
         return engines.why_missing(kind)
     if _forked:
-        return f"this process was forked from one that looked for {kind} devices, and cannot use any"
+        return f"this process was forked after a search for {kind} devices, so it cannot use them"
     try:
         module = _module(kind)
     except ImportError as error:  # a library of the runtime is missing
@@ -114,11 +114,11 @@ def why_not(kind: str, index: int) -> str:
     if why:
         return f"{kind} cannot be used ({why})"
     count = len(module.devices())
-    return "" if index < count else f"there is no {kind}:{index}, of {count} devices"
+    return "" if index < count else f"{kind}:{index} was not found among {count} devices"
 
 
 def engine_facts() -> dict[str, str]:
-    """Of each kind of GPU, what its engine is built for, or why this build has none and how to get one."""
+    """For each kind of GPU the architectures of its engine, or why this build lacks it and how to get it."""
     facts = {}
     for kind in MODULES:
         archs = ", ".join(engines.architectures(kind)) or "architectures that are not recorded"
@@ -127,18 +127,17 @@ def engine_facts() -> dict[str, str]:
 
 
 def open_device(kind: str, index: int) -> Any:
-    """A device for `_core.DeviceEncoder`. DeviceError when it cannot be had."""
+    """A device for `_core.DeviceEncoder`. Raises DeviceUnavailableError."""
     if why := why_not(kind, index):
         raise DeviceUnavailableError(f"{kind}:{index}: {why}; {_INSTEAD}")
     return _module(kind).open(index)
 
 
 def capacity() -> Capacity:
-    """How much is encoded at a time, as `_core.DeviceEncoder` takes it.
+    """The size of a partition of a batch, as for `_core.DeviceEncoder`. Ids do not depend on it.
 
-    ``CRAYON_DEVICE_ELEMENTS`` is the most ids that a partition of a batch has room for (2^29), which the device's free
-    memory lowers; ``CRAYON_DEVICE_MARGIN`` is what each text counts for besides its bytes (64). These are the sizes of
-    the CRAYON paper. Ids do not depend on them.
+    ``CRAYON_DEVICE_ELEMENTS`` is the most ids of a partition (2^29), lowered to fit the device's free memory.
+    ``CRAYON_DEVICE_MARGIN`` is added to the bytes of each text (64). The defaults are those of the CRAYON paper.
     """
     sizes = {}
     for name in ("elements", "margin"):
@@ -179,12 +178,12 @@ def _is_built(kind: str) -> bool:
     try:
         _module(kind)
     except ImportError as error:
-        return error.name != MODULES[kind]  # another's: a library of the runtime is missing
+        return error.name != MODULES[kind]  # otherwise a library of the runtime is missing
     return True
 
 
 def _module(kind: str) -> Any:
-    """The engine of a kind of device. ImportError when this build has none, or when it cannot be loaded."""
+    """The engine of a kind of device. Raises ImportError if this build lacks it or it cannot be loaded."""
     global _asked
     module = import_module(MODULES[kind])
     _asked = True
@@ -193,7 +192,7 @@ def _module(kind: str) -> Any:
 
 def _after_fork() -> None:
     global _forked
-    _forked = _asked  # drivers do not survive it
+    _forked = _asked  # drivers do not survive a fork
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,7 +1,7 @@
-"""Which GPU engines this build has; why it lacks one, and the command that brings it.
+"""The GPU engines of this build, the reasons for missing ones, and the command that installs them.
 
-The build writes ``engines.json``: for each device the architectures that its engine is built for, or why it was left
-out, or the first error of the compiler that failed.
+The build writes ``engines.json``: for each device the architectures of its engine, or why it was left out, or the first
+error of the compiler.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from urllib.parse import unquote, urlsplit
 RECORD = Path(__file__).with_name("engines.json")
 
 _ROOT = Path(__file__).resolve().parents[2]
-"""The repository, where the package is imported from one."""
+"""The repository, if the package is imported from one."""
 
 _NAMES = {"cuda": "cuda", "rocm": "hip"}
-"""Of devices in CRAYON_BUILD."""
+"""The devices' names in CRAYON_BUILD."""
 
 _DRIVERS = {"cuda": ("/proc/driver/nvidia", "/dev/nvidiactl"), "rocm": ("/dev/kfd",)}
 
 _ANOTHER_BUILD = "--no-cache-dir --force-reinstall --no-deps"
-"""pip keeps what it built with another CRAYON_BUILD."""
+"""Makes pip ignore an earlier build with another CRAYON_BUILD."""
 
 
 def record() -> dict[str, dict[str, Any]]:
-    """What the build wrote; empty if it wrote nothing."""
+    """The record of the build; empty if it wrote none."""
     try:
         said = json.loads(RECORD.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -38,34 +38,34 @@ def record() -> dict[str, dict[str, Any]]:
 
 
 def why_missing(kind: str) -> str:
-    """Why this build has no engine for a kind of GPU, and how to get one."""
+    """The reason why this build has no engine for a kind of GPU, and how to get one."""
     if not sys.platform.startswith("linux"):
         return f"this build has no engine for {kind}, which is built on Linux only"
     said = record().get(kind, {})
     why = said.get("failed") or said.get("left_out")
-    helps = "says more" if "failed" in said else "builds one"
+    helps = "shows the details" if "failed" in said else "builds one"
     return f"this build has no engine for {kind}{f' ({why})' if why else ''}; {command(kind)} {helps}"
 
 
 def is_missed(kind: str) -> bool:
-    """Whether a user may expect the engine that is missing: it failed to build, or there is a driver for it."""
+    """Whether a user may expect a missing engine: its build failed, or the machine has the driver."""
     return "failed" in record().get(kind, {}) or any(Path(path).exists() for path in _DRIVERS[kind])
 
 
 def architectures(kind: str) -> list[str]:
-    """What an engine is built for, as the compiler names it (``90``, ``gfx942``); empty if that is not known."""
+    """The architectures of an engine in the compiler's names (``90``, ``gfx942``); empty if not known."""
     return [str(name) for name in record().get(kind, {}).get("architectures", [])]
 
 
 def command(kind: str) -> str:
-    """The command that installs this package again, from where it came, with an engine for a kind of GPU."""
+    """The command that reinstalls this package from its origin, with an engine for a kind of GPU."""
     built = {name for name in _NAMES if architectures(name)}
     names = ",".join(_NAMES[name] for name in _NAMES if name == kind or name in built)
     return f"CRAYON_BUILD={names} pip install {_source()}"
 
 
 def _source() -> str:
-    """What pip installs this package from, with the options that it then needs."""
+    """The arguments for pip that reinstall this package from its origin."""
     if (_ROOT / "setup.py").is_file() and (_ROOT / "tools" / "gpu_build.py").is_file():
         return f"-e {shlex.quote(str(_ROOT))}"
     try:

@@ -1,4 +1,4 @@
-"""Texts one behind the other, encoded by the CPU."""
+"""Encode concatenated texts on the CPU."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def encode_on_cpu(
     engine: AnyEngine, data: Any, offsets: Any, special: bool, as_text: bool, threads: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """What `Tokenizer.encode_flat` gives. What is in a device's memory is copied first."""
+    """The result of `Tokenizer.encode_flat`. Data in a device's memory is copied first."""
     buffer, ends = _buffer(data), np.asarray(offsets)
     if ends.ndim != 1 or ends.size == 0:
-        raise ValueError(f"offsets has shape {ends.shape}, expected one more offset than there are texts")
+        raise ValueError(f"offsets has shape {ends.shape}, expected one more offset than texts")
     if isinstance(engine, _core.Engine):
         ids, splits = engine.encode_spans(buffer, ends[:-1], ends[1:], special, as_text, threads)
         return ids, splits

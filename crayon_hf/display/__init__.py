@@ -1,4 +1,4 @@
-"""How tokens are shown to people: in a terminal, in a notebook, on a page."""
+"""Show tokens in a terminal, in a notebook, or on a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def encoding_html(encoding: Any) -> str:
-    """The tokens of an `Encoding` in colour, with ids and offsets on hover: what a notebook shows of one."""
+    """The tokens of an `Encoding` in colour, with ids and offsets on hover, for notebooks."""
     from crayon_hf.display.html import of_encoding
 
     return of_encoding(encoding)

@@ -1,6 +1,6 @@
-"""A text that is safe to show: characters that are invisible, or change their neighbours, are written out.
+"""Make a text safe to show: invisible characters, and characters that change their neighbours, are written out.
 
-Whatever a text has in it, what is shown here has no control characters of its own: they are shown, not sent.
+The result has no control characters.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-# White space and control characters have a picture; whatever else is not seen, or changes what stands beside it, is
-# written out in brackets that are rare in texts.
+# White space and control characters have a picture. Other invisible characters, and selectors of variants, are written
+# out in brackets that are rare in texts.
 _PICTURES = {chr(c): chr(0x2400 + c) for c in range(32)} | {" ": "·", "\n": "↵", "\t": "→", "\x7f": "␡"}
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 _JOINING = frozenset(("Mn", "Me", "Mc"))
@@ -23,25 +23,25 @@ _NO_CHARACTER = re.compile("([\udc80-\udcff]{1,4})")  # bytes that Python's surr
 
 @dataclass(frozen=True)
 class Cell:
-    """What is printed for a character, or for a few bytes that are none. It is never torn by a line's end."""
+    """The display of a character, or of a few bytes that are not UTF-8. Line breaks never split it."""
 
     text: str
     width: int
     is_mark: bool = False
-    """It stands for something that cannot be printed itself."""
+    """Whether it stands for something that cannot be printed."""
     ends_line: bool = False
 
 
 @lru_cache(maxsize=1 << 12)
 def char_width(char: str) -> int:
-    """Columns of a terminal."""
+    """Terminal columns of a character."""
     if unicodedata.category(char) in ("Mn", "Me") or "\u1160" <= char <= "\u11ff":
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def width_of(text: str) -> int:
-    """Columns of a text that may be printed as it is."""
+    """Terminal columns of a printable text."""
     return len(text) if text.isascii() else sum(map(char_width, text))
 
 
@@ -52,7 +52,7 @@ def _is_selector(char: str) -> bool:
 
 
 def cells_of_text(text: str) -> Iterator[Cell]:
-    """A cell for each character, with marks that combine in the cell of what they are on."""
+    """Yield a cell for each character. Combining marks share the cell of their base."""
     waiting = ""
     for char in text:
         category = unicodedata.category(char)
@@ -75,7 +75,7 @@ def cells_of_text(text: str) -> Iterator[Cell]:
 
 
 def cells_of_bytes(data: bytes) -> Iterator[Cell]:
-    """The same for bytes: those that are no part of a whole character are shown as hexadecimal numbers."""
+    """The same for bytes. Bytes that are not UTF-8 are shown in hexadecimal."""
     for i, part in enumerate(_NO_CHARACTER.split(data.decode("utf-8", "surrogateescape"))):
         if i % 2 == 0:
             yield from cells_of_text(part)
@@ -85,12 +85,12 @@ def cells_of_bytes(data: bytes) -> Iterator[Cell]:
 
 
 def plain(text: str | bytes) -> str:
-    """A text as one line that is safe to print."""
+    """A text as one printable line."""
     if text.isascii() and text.isalnum():
         return text if isinstance(text, str) else text.decode()
     return "".join(cell.text for cell in (cells_of_bytes(text) if isinstance(text, bytes) else cells_of_text(text)))
 
 
 def hexadecimal(data: Iterable[int]) -> str:
-    """Bytes as people read them."""
+    """Bytes in hexadecimal, separated by spaces."""
     return " ".join(f"{byte:02X}" for byte in data)

@@ -17,17 +17,20 @@ from crayon_hf.display.tokens import Token
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
 MOST_TOKENS = 1000
-"""So many are shown."""
+"""The most tokens that are shown."""
 
 _MOST_CELLS = 120
-"""So many characters of one token."""
+"""The most characters of a token that are shown."""
 _MOST_BYTES = 16
 _GROUNDS = 6
 
-STYLE = """
+STYLE = (
+    """
 .crayon-hf{--c0:#bfdcf7;--c1:#f7dfb0;--c2:#c3e8bd;--c3:#efcdee;--c4:#eeeaa4;--c5:#d5d3f5;--cs:#d3d3d3;--ink:#16181d;
 --mark:#6b3f0c;font:14px/1.9 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere;
 white-space:pre-wrap;margin:.3em 0;max-width:100%}
+"""  # prose: long sentence
+    """\
 .crayon-hf b{font-weight:600}.crayon-hf i{font-style:normal;opacity:.7}
 .crayon-hf span{color:var(--ink);border-radius:3px;padding:2px 0;unicode-bidi:isolate;cursor:default}
 .crayon-hf span u{text-decoration:none;color:var(--mark)}
@@ -36,12 +39,13 @@ white-space:pre-wrap;margin:.3em 0;max-width:100%}
 .crayon-hf .cs{background:var(--cs)}.crayon-hf .cd{text-decoration:underline 2px #d11}
 .crayon-hf span:hover{outline:2px solid #2a7de1}
 """
+)
 _DARK = (
     "--c0:#1d4468;--c1:#5f4510;--c2:#245a2b;--c3:#5c2f5b;--c4:#55510f;--c5:#403d78;--cs:#4b4b4b;--ink:#f3f4f6;"
     "--mark:#f6c272"
 )
-# Which ground there is, notebooks say each in its own way; a page goes by what the user set for all pages, but for the
-# classic notebook and nbconvert's page of it, which are never dark.
+# Notebooks tell their theme in different ways. A page follows the user's preference, except the classic notebook and
+# its export by nbconvert, which are always light.
 _LIGHT = "[data-jp-theme-light=true] *,.vscode-light *,#notebook-container *"
 _DARK_STYLE = (
     f"@media (prefers-color-scheme:dark){{.crayon-hf:not({_LIGHT}){{{_DARK}}}}}\n"
@@ -66,9 +70,9 @@ def of_tokenizer(name: str, facts: Mapping[str, str], sample: Sequence[Token]) -
 def fragment(
     tokens: Sequence[Token], title: str, total: int | None = None, differing: Collection[int] = (), unit: str = "chars"
 ) -> str:
-    """A title and tokens, `MOST_TOKENS` at most; `total` is how many there are, by default those.
+    """A title and up to `MOST_TOKENS` tokens. `total` is the number of all tokens, by default those given.
 
-    `differing` are the places of those to be marked; `unit` is what offsets count.
+    `differing` are the indices of tokens to mark; `unit` is the unit of offsets.
     """
     total = len(tokens) if total is None else total
     left = total - min(len(tokens), MOST_TOKENS)

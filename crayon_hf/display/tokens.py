@@ -1,4 +1,4 @@
-"""The tokens of one text as they are shown, and where two ways to cut it differ."""
+"""The tokens of a text for display, and the places where two tokenizations differ."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ _BYTE_TOKEN = re.compile(b"<0x[0-9A-F]{2}>")
 
 @dataclass(frozen=True)
 class Options:
-    """How the text is encoded."""
+    """The options of the encoding."""
 
     is_bytes: bool = False
-    """The input is any bytes, not UTF-8 text."""
+    """Whether the input is arbitrary bytes instead of UTF-8 text."""
     add_special_tokens: bool = True
     special_as_text: bool = False
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token of the text."""
+    """A token of the text."""
 
     id: int
     token: str
-    """As the vocabulary spells it."""
+    """The spelling of the vocabulary."""
     data: bytes
-    """The bytes that it stands for."""
+    """The bytes of its text."""
     start: int
     end: int
-    """The characters that it comes from (bytes, of an input of any bytes)."""
+    """Its range in characters (in bytes, if the input is bytes)."""
     is_added: bool
-    """An added token, not the model's."""
+    """Whether it is an added token, not the model's."""
     is_inserted: bool
-    """The post-processor put it there: no text stands for it."""
+    """Whether the post-processor inserted it: it has no text."""
     shown: str | bytes
-    """What to show of it in the text."""
+    """Its text to display."""
     gap: str = ""
-    """The text before it that is in no token."""
+    """The text before it that no token covers."""
     is_unknown: bool = False
-    """The vocabulary has no token for this text."""
+    """Whether the vocabulary lacks a token for its text."""
 
     @property
     def note(self) -> str:
-        """What to write behind the text of a token that does not say what it is."""
+        """The text to show after an unknown token, whose own text does not name it."""
         return f"\u27e8{self.token}\u27e9" if self.is_unknown else ""
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to cut the text: "exact" or "greedy"."""
+    """A tokenization of the text: "exact" or "greedy"."""
 
     name: str
     tokens: list[Token]
@@ -66,7 +66,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Difference:
-    """Characters [start, end) that two ways cut differently, each into its tokens [first, last)."""
+    """Characters [start, end) that two ways tokenize differently, each into its tokens [first, last)."""
 
     start: int
     end: int
@@ -77,7 +77,7 @@ class Difference:
 
 
 def tokens_of(engine: AnyEngine, data: bytes, options: Options) -> list[Token]:
-    """The tokens that an engine makes of the input."""
+    """The tokens of the input."""
     bytes_of = _bytes_of(engine)
     if options.is_bytes:
         out, at = [], 0
@@ -94,7 +94,7 @@ SAMPLE = "Hello, world! It's 12,345 naïve words: 日本語 🙂"
 
 
 def sample_of(engine: AnyEngine) -> list[Token]:
-    """A short text in the tokens of an engine; none where it cannot encode one, as before a training."""
+    """The tokens of a short text; none if the engine cannot encode it, as before training."""
     try:
         return tokens_of(engine, SAMPLE.encode(), Options())
     except (CrayonError, ValueError):
@@ -106,7 +106,7 @@ def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[in
     added, unknown = {row["id"] for row in engine.added_tokens()}, _unknown_of(engine)
     inserted = getattr(encoding, "special_tokens_mask", [0] * len(encoding))
     out = []
-    done = 0  # so many characters were shown
+    done = 0  # characters shown so far
     starts = [start for start, _ in [*encoding.offsets, (len(text), 0)]][1:]
     rows = zip(encoding.ids, encoding.tokens, encoding.offsets, map(bool, inserted), starts, strict=True)
     for id, own, (start, end), is_inserted, next_start in rows:
@@ -116,8 +116,8 @@ def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[in
         if not is_inserted:
             gap = text[done:start]
             if own == token and (on_bytes or _is_byte(token, data, text[start:end])):
-                shown = data  # which need not be whole characters
-            elif done <= start < end and not start <= next_start < end:  # a text that two tokens share is of neither
+                shown = data  # which may be parts of characters
+            elif done <= start < end and not start <= next_start < end:  # text shared by two tokens belongs to neither
                 shown = text[start:end]
             done = max(done, end)
         is_unknown = id == unknown and not is_inserted and shown not in (token, data)
@@ -136,7 +136,7 @@ def _unknown_of(engine: AnyEngine) -> int | None:
 
 
 def _is_byte(token: str, data: bytes, text: str) -> bool:
-    """Whether a token is one of those such as <0xE2>, and the text does not happen to say just that."""
+    """Whether a token is a byte such as <0xE2>, and the text does not spell it literally."""
     return data != token.encode() and token != text
 
 
@@ -145,7 +145,7 @@ def _is_on_bytes(engine: AnyEngine) -> bool:
 
 
 def _bytes_of(engine: AnyEngine) -> Callable[[int], bytes]:
-    """What the bytes of a token are."""
+    """A function that returns the bytes of a token."""
     if not isinstance(engine, _core.Engine):
         return lambda id: _decoded(engine, id)
     if _is_on_bytes(engine) or '"byte_fallback":true' not in engine.components:
@@ -154,7 +154,7 @@ def _bytes_of(engine: AnyEngine) -> Callable[[int], bytes]:
 
 
 def _byte_of(token: bytes) -> bytes:
-    """In a vocabulary of text with byte_fallback a token such as <0xE2> stands for that byte."""
+    """The bytes of a token in a vocabulary with byte_fallback, where <0xE2> is that byte."""
     return bytes([int(token[3:5], 16)]) if _BYTE_TOKEN.fullmatch(token) else token
 
 
@@ -165,11 +165,11 @@ def _decoded(engine: Any, id: int) -> bytes:
         return (engine.id_to_token(id) or "").encode()
 
 
-# -- where two ways differ
+# -- differences of two ways
 
 
 def differences(first: list[Token], second: list[Token]) -> list[Difference]:
-    """The stretches between places where both ways have a border, if their tokens are not the same."""
+    """The ranges between common borders of both ways in which their tokens differ."""
     size = max((token.end for token in first + second), default=0)
     ours, theirs = _borders(first, size), _borders(second, size)
     out = []
@@ -182,7 +182,7 @@ def differences(first: list[Token], second: list[Token]) -> list[Difference]:
 
 
 def _borders(tokens: list[Token], size: int) -> dict[int, int]:
-    """For each place that no token reaches over, how many tokens lie before it."""
+    """The number of tokens before each place that no token crosses."""
     out = {}
     reached = 0
     for i, token in enumerate(tokens):

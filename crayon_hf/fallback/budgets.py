@@ -1,4 +1,4 @@
-"""Budgets for tokenizers that the engine does not support: encode the whole text, and count."""
+"""Budgets for delegated tokenizers: encode the whole text, and count."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 Span = tuple[int, int]
-"""The characters that a token stands for: from, to."""
+"""The characters of a token, as (start, end)."""
 
 
 def truncation_place(
     engine: Any, text: str, max_tokens: int, keeps_end: bool, add_special_tokens: bool, special_as_text: bool
 ) -> int:
-    """What `_core.Engine.truncation_place` says."""
+    """Like `_core.Engine.truncation_place`."""
     added = engine.num_special_tokens_to_add(False) if add_special_tokens else 0
     if added > max_tokens:
         raise ValueError(f"max_tokens is {max_tokens}: the special tokens around a text alone are {added}")
@@ -30,9 +30,9 @@ def truncation_place(
 
 
 def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator[int]:
-    """Where a text of at most so many tokens can end or, if it `keeps_end`, begin: the longest first.
+    """Yield the places where a text of at most `most` tokens can end or, if it `keeps_end`, begin, longest text first.
 
-    Only where no token lies on both sides, as those of a character that is several tokens do.
+    Places inside a token, or inside a character of several tokens, are left out.
     """
     ends, starts = [0], [size]
     for _, end in spans:
@@ -47,13 +47,13 @@ def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator
 
 
 class TokenIndex:
-    """`crayon_hf.TokenIndex`, for ranges that lie inside the text."""
+    """`crayon_hf.TokenIndex`, for ranges inside the text."""
 
     def __init__(self, engine: Any, text: str, special_as_text: bool) -> None:
         self._engine = engine
         self._text = text
         self._special_as_text = special_as_text
-        engine.encode_ids(text, False, special_as_text)  # what is no text is an error at once
+        engine.encode_ids(text, False, special_as_text)  # reports an invalid text at once
 
     def ids(self, start: int, end: int) -> list[int]:
         ids: list[int] = self._engine.encode_ids(self._text[start:end], False, self._special_as_text)
@@ -111,7 +111,7 @@ class Appender:
 
 
 def _same(before: list[int], after: list[int]) -> int:
-    """With how many equal ids two lists begin."""
+    """The number of equal ids at the beginning of two lists."""
     n = 0
     for a, b in zip(before, after, strict=False):
         if a != b:

@@ -1,6 +1,6 @@
 """Delegated mode: the reference library behind the interface of the native engine.
 
-When a component of a tokenizer is not native, the whole tokenizer goes to its reference: right, slower, one warning.
+If a component is not native, the reference handles the whole tokenizer: same results, slower, with one warning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
-    """The one warning of a delegated tokenizer, attributed to the caller of this package."""
+    """Warn once that a tokenizer is delegated, attributed to the caller of this package."""
     message = (
         f"not supported by crayon-hf's engine: {reason}; the {reference} library {does} instead, with the same result "
         "but slower"
@@ -29,7 +29,7 @@ def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
 
 
 class DelegatedEngine:
-    """What both references share. Subclasses say how one text is encoded and what the vocabulary is."""
+    """The base of both references. Subclasses implement encoding and the vocabulary."""
 
     cpu = "reference"
     source_digest = ""
@@ -38,7 +38,7 @@ class DelegatedEngine:
     def __init__(self, reason: str) -> None:
         self.reason = reason
         self.arguments: tuple[Any, ...] = ()
-        """What makes another engine like this one, for pickling."""
+        """The arguments that make an equal engine, for pickling."""
 
     def encode_ids(
         self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
@@ -114,7 +114,7 @@ class DelegatedEngine:
         return budgets.Appender(self, special_as_text)
 
     def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids without special tokens around them, and the characters that each stands for, nothing trimmed."""
+        """The ids without special tokens around the text, and the characters of each, untrimmed."""
         encoding = self.encode(text, None, False, False, special_as_text)
         return encoding.ids, encoding.offsets
 
@@ -128,10 +128,10 @@ class DelegatedEngine:
         return [self.decode(ids, skip_special_tokens, unknown_ids) for ids in sequences]
 
     def encode_columns(self, *arguments: Any) -> None:
-        """Nothing: columns without an object for each text are a matter of the native engine."""
+        """None: only the native engine makes columns without an object for each text."""
 
     def encode_row(self, *arguments: Any) -> None:
-        """Nothing, likewise."""
+        """None, likewise."""
 
     @property
     def metadata(self) -> str:
@@ -148,7 +148,7 @@ class DelegatedEngine:
         return [self.encode_ids(text, add_special_tokens, special_as_text) for text in decoded]
 
     def _known_ids(self, ids: Any, unknown_ids: str = "error") -> list[int]:
-        """`ids` as a list; the references leave unknown ids out without a word, or panic."""
+        """`ids` as a list, checked, because the references silently drop unknown ids, or panic."""
         strict = validation.is_strict(unknown_ids)
         if isinstance(ids, (str, bytes, int)):
             raise TypeError(f"ids are a sequence of int, got {type(ids).__name__}")
@@ -161,7 +161,7 @@ class DelegatedEngine:
 
 
 def as_text(text: str | bytes, what: str = "text") -> str:
-    """A text as str; an error that says what is wrong with it."""
+    """Convert a text to str. Errors name it `what`."""
     if isinstance(text, bytes):
         try:
             return text.decode()

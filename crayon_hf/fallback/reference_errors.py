@@ -1,6 +1,6 @@
-"""Turns errors of the reference libraries into those that the native engine raises.
+"""Convert errors of the reference libraries to those of the native engine.
 
-Panics are no ``Exception``, and what Rust calls an error is `Exception` itself.
+Panics do not derive from ``Exception``, and errors of Rust are plain `Exception` objects.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from crayon_hf.errors import VocabularyError
 
 @contextmanager
 def as_error(kind: type[Exception], what: str) -> Iterator[None]:
-    """A panic within becomes an error of this `kind`, which says `what` panicked."""
+    """Convert a panic to an error of this `kind`, which names `what` panicked."""
     try:
         yield
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # each extension has a class of its own, which none exports
+        if type(error).__name__ != "PanicException":  # each extension has its own class and does not export it
             raise
         raise kind(f"{what} panicked: {error}") from None
 
 
 @contextmanager
 def of_tokenizers(is_live: bool) -> Iterator[None]:
-    """A panic of ``tokenizers`` within becomes a ValueError, an error of a vocabulary a VocabularyError.
+    """Convert panics of ``tokenizers`` to ValueError, and errors of a vocabulary to VocabularyError.
 
-    `is_live` says that there may be components written in Python, whose errors come as `Exception`, too.
+    `is_live` tells that components may be written in Python, whose errors are plain `Exception` objects, too.
     """
     try:
         with as_error(ValueError, "the tokenizers library"):
@@ -34,6 +34,6 @@ def of_tokenizers(is_live: bool) -> Iterator[None]:
     except Exception as error:
         if type(error) is not Exception:
             raise
-        # A text that cannot be truncated as asked is the caller's matter, too.
+        # A text that cannot be truncated as asked is the caller's error, too.
         is_callers = is_live or str(error).startswith("Truncation error: ")
         raise (ValueError if is_callers else VocabularyError)(str(error)) from error

@@ -18,7 +18,7 @@ _Encoding = TypeVar("_Encoding")
 
 
 def stock_encoding(kind: type[_Encoding], *parts: Any, **named: Any) -> _Encoding:
-    """An instance of ``tiktoken.Encoding``, the library's own whatever `install` has put in the place of its parts."""
+    """A ``tiktoken.Encoding`` of the library itself, even after `install` has replaced its parts."""
     encoding = kind.__new__(kind)
     stock(kind, "__init__")(encoding, *parts, **named)
     return encoding
@@ -153,7 +153,7 @@ class TiktokenEngine(DelegatedEngine):
 
 
 class TiktokenEncoding:
-    """What tiktoken says about one text, with the names that ``tokenizers.Encoding`` uses. It knows no words."""
+    """The result of tiktoken for one text, with the attributes of ``tokenizers.Encoding``. It has no words."""
 
     def __init__(self, engine: TiktokenEngine, text: str, ids: list[int]) -> None:
         self._engine = engine
@@ -200,8 +200,8 @@ class TiktokenEncoding:
 
 
 def _character_spans(ids: list[int], token_bytes: Callable[[int], bytes]) -> Iterator[tuple[int, int]]:
-    """For each token, the characters that it has bytes of."""
-    characters = 0  # that have begun so far
+    """Yield for each token the range of characters that it has bytes of."""
+    characters = 0  # begun so far
     for id in ids:
         data = token_bytes(id)
         begun = sum(byte & 0xC0 != 0x80 for byte in data)

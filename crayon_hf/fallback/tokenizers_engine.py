@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import tokenizers
 
 _MOST_SETTINGS = 16
-"""How many settings of truncation and padding an engine keeps a tokenizer for."""
+"""The most settings of truncation and padding for which an engine caches a tokenizer."""
 
 
 class TokenizersEngine(DelegatedEngine):
@@ -34,12 +34,12 @@ class TokenizersEngine(DelegatedEngine):
         added: AddedTokens | None = None,
         live: Mapping[str, Any] | None = None,
     ) -> None:
-        """`added` are the added tokens with what the JSON cannot say of them; `live` components have no JSON."""
+        """`added` has the added tokens, with facts that JSON cannot store. `live` are components written in Python."""
         super().__init__(reason)
         self.arguments = (json, reason, added)
         self._json = json
-        # The settings are a state of the reference's object. One object for each of those in use, which nobody
-        # changes, so that threads need no lock; they share the vocabulary.
+        # Settings are state of the library's object. Each combination has its own object, which never changes, so
+        # threads need no lock. The objects share the vocabulary.
         self._made: dict[Any, tokenizers.Tokenizer] = {}
         loaded = self._load()
         self._model = loaded.model
@@ -119,7 +119,7 @@ class TokenizersEngine(DelegatedEngine):
         stock = self._made.get(key)
         if stock is None:
             stock = self._made[key] = self._make(special_as_text, None, None)
-            stock.post_processor = None  # which may trim offsets
+            stock.post_processor = None  # it may trim offsets
         with reference_errors.of_tokenizers(self._is_live):
             encoding = stock.encode(text, add_special_tokens=False)
         return encoding.ids, encoding.offsets
@@ -201,11 +201,11 @@ class TokenizersEngine(DelegatedEngine):
 
         import tokenizers
 
-        # A token that the model knows gets the model's id: so they get those that they must have.
+        # A token that the model knows gets the model's id, so this model assigns the required ids.
         tokens = self._added.for_json()
         ids = tokenizers.models.WordLevel({token["content"]: token["id"] for token in tokens})
         stock = reference_class()(ids)
-        if truncation is not None:  # as a file has it: `enable_truncation` refuses strides that a file may have
+        if truncation is not None:  # through JSON: `enable_truncation` refuses strides that files may have
             document = {**json.loads(stock.to_str()), "truncation": Truncation(*truncation).as_json()}
             stock = reference_class().from_str(json.dumps(document))
         stock.add_special_tokens(self._added.lasting_specials())

@@ -90,10 +90,10 @@ def test_patterns_functions_and_lists():
         ("sentences", ValueError, "'sentences', expected one of paragraph, sentence, word, markdown"),
         (3, TypeError, "boundaries is int"),
         ([None], TypeError, "boundaries is None"),
-        (lambda text: ["a"], TypeError, "gave str, expected offsets"),
-        (lambda text: None, TypeError, "gave None, expected a list of offsets"),
+        (lambda text: ["a"], TypeError, "returned str, expected int offsets"),
+        (lambda text: None, TypeError, "returned None, expected a list of offsets"),
         ("code:../python", ValueError, "boundaries is 'code:../python', expected one of"),
-        (lambda text: [4], ValueError, "gave 4, expected 0 to 3"),
+        (lambda text: [4], ValueError, "returned 4, expected 0 to 3"),
     ],
 )
 def test_what_is_no_boundary_is_refused(boundaries, error, says):

@@ -110,7 +110,7 @@ def test_other_commands_read_no_directories(place: Path, command: list[str]) -> 
 
 
 def test_inspect_asks_for_quotes(place: Path) -> None:
-    assert 'put it into quotes: crayon-hf inspect "Hello world"' in error(call("inspect", "Hello", "world"))
+    assert 'quote it: crayon-hf inspect "Hello world"' in error(call("inspect", "Hello", "world"))
     assert "takes one text or one file, not 2" in error(call("inspect", "notes.txt", "tree/a"))
     assert "takes one text or one file, not 2" in error(call("inspect", "-f", "notes.txt", "tree/a"))
 

@@ -195,7 +195,7 @@ def test_prices(run: Run, ours: Tokenizer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "arguments", "message", "code"),
     [
-        ("model,input\na,1\nb,2\n", [], "has 2 models: --model says which (a, b)", 2),
+        ("model,input\na,1\nb,2\n", [], "has 2 models: choose one with --model (a, b)", 2),
         ("model,input\na,1\n", ["--model", "c"], "has no model 'c'; it has a", 2),
         ("model,input\na,one\n", [], "line 2: input is 'one'", 1),
         ("name,price\na,1\n", [], "no column model and no input", 1),

@@ -124,7 +124,7 @@ def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, mon
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "empty"))
     arrived = distribute.unpack(label, gone)  # encoding needs only the cartridge
     same(arrived, from_file)
-    with pytest.raises(SourceMissingError, match="of this cartridge is not there"):
+    with pytest.raises(SourceMissingError, match="of this cartridge is missing"):
         arrived.to_str()
 
 

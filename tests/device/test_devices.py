@@ -142,12 +142,12 @@ def test_the_same_ids_on_a_device(any_vocabulary, put):
 
 
 def test_a_device_that_cannot_be_had_leaves_the_tokenizer_where_it_is(put, tokenizer):
-    refused(tokenizer, "cuda", 'cuda:0: this build has no engine for cuda.*; "auto" takes the best device')
+    refused(tokenizer, "cuda", 'cuda:0: this build has no engine for cuda.*; "auto" takes the best available device')
     put("cuda", ENOUGH, TOO_LITTLE)
     put("rocm", why="no driver")
     tokenizer.to("cuda")
     refused(tokenizer, "rocm", "rocm:0: rocm cannot be used \\(no driver\\)")
-    refused(tokenizer, "cuda:2", "there is no cuda:2, of 2 devices")
+    refused(tokenizer, "cuda:2", "cuda:2 was not found among 2 devices")
     refused(tokenizer, "cuda:1", "allocating memory", DeviceOutOfMemoryError)
     assert tokenizer.device == "cuda:0"
     assert is_on_device(tokenizer)

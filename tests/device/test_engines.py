@@ -58,7 +58,7 @@ def test_why_and_how(recorded: Path) -> None:
         Tokenizer.from_profile("lite").to("cuda")
     assert str(error.value).startswith(f"cuda:0: {why}; ")
     write(recorded, cuda={"failed": FAILED}, rocm={"architectures": ["gfx90a"]})
-    assert engines.why_missing("cuda") == f"{no_engine} ({FAILED}); CRAYON_BUILD=cuda,hip {again} says more"
+    assert engines.why_missing("cuda") == f"{no_engine} ({FAILED}); CRAYON_BUILD=cuda,hip {again} shows the details"
 
 
 KEPT = "--no-cache-dir --force-reinstall --no-deps"

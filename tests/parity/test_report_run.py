@@ -271,7 +271,7 @@ def test_what_was_pulled_is_not_certified(
     (inside,) = (tmp_path / "profiles" / ".pulled").glob("*/tokenizer.dat")
     monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path / "profiles"))
     for target in ("mine", tmp_path / "profiles" / "mine.dat", inside, inside.parent):
-        assert "was pulled, and stays what its repository has" in refused(capfd, target, *FEW, "--certify")
+        assert "was pulled, and must match its repository" in refused(capfd, target, *FEW, "--certify")
     assert inside.read_bytes() == files["tokenizer.dat"]
 
 

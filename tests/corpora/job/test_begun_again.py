@@ -180,7 +180,7 @@ def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     (out / "_crayon" / "x.json").write_text(json.dumps(state))
     with pytest.raises(JobError, match="is not a state file of crayon-hf tokenize"):
         crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like))
-    with pytest.raises(JobError, match=r"x\.bin is there"):
+    with pytest.raises(JobError, match=r"x\.bin exists"):
         crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like), overwrite=True)
     assert (tmp_path / "victim.bin").read_text() == "precious"
 
@@ -191,7 +191,7 @@ def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tm
     job(inputs, out, gpt2_like, "mds")
     (out / "00000" / "precious").write_text("x")
     was = tree(out)
-    with pytest.raises(JobError, match=r"00000/precious is there"):
+    with pytest.raises(JobError, match=r"00000/precious exists"):
         job(inputs, out, gpt2_like, "mds", overwrite=True)
     assert tree(out) == was
     job(inputs, out, gpt2_like, "bin", overwrite=True)
@@ -199,12 +199,12 @@ def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tm
     assert not [name for name in tree(out) if name.endswith(".mds")]
     assert not (out / "00001").exists()
     (out / "bad-records.jsonl").write_text("mine")
-    with pytest.raises(JobError, match=r"bad-records\.jsonl is there"):
+    with pytest.raises(JobError, match=r"bad-records\.jsonl exists"):
         job(inputs, out, gpt2_like, "npy", overwrite=True)
     (out / "bad-records.jsonl").unlink()
     (out / "00002.idx").write_text("mine")
     was = tree(out)
-    with pytest.raises(JobError, match=r"00002\.idx is there"):
+    with pytest.raises(JobError, match=r"00002\.idx exists"):
         job(inputs, out, gpt2_like, "megatron", overwrite=True)
     assert tree(out) == was
 
@@ -214,12 +214,12 @@ def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path:
     options: dict[str, Any] = {"tokenizer": str(gpt2_like), "max_tokens_per_shard": 20}
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a_00001.bin").write_text("precious")
-    with pytest.raises(JobError, match=r"a_00001\.bin is there"):
+    with pytest.raises(JobError, match=r"a_00001\.bin exists"):
         crayon_hf.tokenize_shard(inputs, tmp_path / "f" / "a", "bin", **options)
     crayon_hf.tokenize_shard(inputs, tmp_path / "q" / "a", "bin", **options)
     was = tokens(tmp_path / "q")
     for overwrite in (False, True):
-        with pytest.raises(JobError, match=r"a_00000\.bin is there"):
+        with pytest.raises(JobError, match=r"a_00000\.bin exists"):
             crayon_hf.tokenize_shard(
                 inputs, tmp_path / "q" / "a_00000", "bin", tokenizer=str(gpt2_like), overwrite=overwrite
             )

@@ -99,7 +99,7 @@ def test_what_is_refused(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bu
 def test_a_file_of_others_that_no_listing_shows(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
     bucket.put("out/00000.bin", b"mine")
     proxy.fault = lambda request: NOTHING if request.lists else None
-    with pytest.raises(JobError, match=r"s3://bkt/out/00000\.bin is there, and nothing says that it is ours"):
+    with pytest.raises(JobError, match=r"s3://bkt/out/00000\.bin exists, but is not a file of this job"):
         job(inputs, "s3://bkt/out", gpt2_like)
     assert bucket.get("out/00000.bin") == b"mine"
 
