@@ -97,8 +97,8 @@ def truncate_text(
         add_special_tokens: Count the special tokens around the text.
 
     Returns:
-        Whole characters and whole tokens of the text's encoding: its first (with "left" its last) `max_tokens`, or
-        fewer if these have more tokens when encoded alone.
+        The text of the first (with "left" the last) `max_tokens` tokens of the whole text's encoding, or of fewer if it
+        would have more tokens when encoded alone. Characters are never cut.
 
     Raises:
         ValueError: The special tokens alone exceed `max_tokens`.

@@ -37,8 +37,8 @@ def split_text(
         strip: Remove white space at the ends of chunks. Each chunk has text that the one before lacks.
 
     Returns:
-        Chunks (text, start, end, byte_start, byte_end, ids): offsets in characters and in bytes of UTF-8, and the ids
-        of encoding the chunk's text alone. Without `overlap` and `strip` the chunks together are the text.
+        Chunks (text, start, end, byte_start, byte_end, ids) with offsets in characters and in bytes of UTF-8, and the
+        ids of encoding the chunk's text alone. Without `overlap` and `strip` the chunks together are the text.
 
     Raises:
         ValueError: The sizes are impossible, or a single character has more tokens than a chunk.

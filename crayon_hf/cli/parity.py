@@ -41,9 +41,9 @@ AGREED, DIFFERED = 0, 1
     metavar="FILE",
     help="also compare on this UTF-8 text (.xz is unpacked), or directory of texts; may be repeated",
 )
-@option("--megabytes", type=float, metavar="MB", help="use at most the first MB megabytes of each text")
+@option("--megabytes", type=float, metavar="MB", help="use only the first MB megabytes of each text")
 @option("--strings", type=NUMBER, default=10_000, show_default=True, help="generate N strings")
-@option("--tokens", type=NUMBER, help="also N strings of the vocabulary's tokens (default: a fifth of --strings)")
+@option("--tokens", type=NUMBER, help="also generate N strings of tokens (default: a fifth of --strings)")
 @option("--seed", type=NUMBER, default=1, show_default=True, help="the seed of both")
 @option("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
 @option("--no-speed", is_flag=True, help="compare without timing")

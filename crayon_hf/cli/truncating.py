@@ -28,10 +28,10 @@ from crayon_hf.cli.inputs import TEXTS, find_files, is_standard_input, opened, t
     show_default=True,
     help="cut off the end (right) or the beginning (left)",
 )
-@option("--boundary", type=Choice(KINDS), help="end after a whole one, or at a finer kind if one is too long")
+@option("--boundary", type=Choice(KINDS), help="end after a whole unit, or at a finer kind if one is too long")
 @TEXTS
 def truncate(arguments: Arguments) -> int:
-    """Prints each text, cut to at most N tokens.
+    """Prints each text, truncated to at most N tokens.
 
     Special tokens around a text count. Texts of the command line and of --lines end with a newline; a text from a file
     or from standard input is written without one.

@@ -160,7 +160,7 @@ class _Writer(ShardWriter):
 
     def _mute(self) -> None:
         with contextlib.suppress(Exception):  # it may be closed already
-            self._sink.mute()  # pyarrow would write the end of the file, at the latest when it is deleted
+            self._sink.mute()  # closing or deleting pyarrow's writer writes the end of the file
             self._writer.close()
 
 

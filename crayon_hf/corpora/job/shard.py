@@ -91,7 +91,7 @@ def tokenize_shard(
         column: The column, or member of a JSON object, that has the text. `template` builds the text of several:
             ``"{title}: {text}"``.
         separator: The text between documents of a text file. By default a file is one document.
-        input_format: One of text, jsonl, parquet, arrow; by default the files' suffixes tell.
+        input_format: One of text, jsonl, csv, tsv, parquet, arrow; by default the files' suffixes tell.
         append_eos: Add the end-of-text token to each document. `eos` names it if it is not known.
         add_special_tokens: Add the special tokens that the tokenizer puts around a text.
         bad_records: ``stop``, ``skip`` or ``replace``; the last two list them in a file.
