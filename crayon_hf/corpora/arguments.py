@@ -38,7 +38,7 @@ def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
     for name in wanted:
         if (count := list(names).count(name)) != 1:
             there = "more than one column" if count else "no column"
-            raise CorpusError(f"{there} named {name!r}: the columns are {', '.join(names) or 'none'}")
+            raise CorpusError(f"{there} {name!r}: the columns are {', '.join(names) or 'none'}")
 
 
 def absolute(one: Any) -> Any:

@@ -89,4 +89,4 @@ def test_a_repository_after_t(gpt2_like: Path, tmp_path: Path) -> None:
         done = client("count", "x", "-t", "user/nothing")
         assert done.returncode == 1
         assert "the repository does not exist" in done.stderr
-        assert "there is no file 'user/nothing' here either" in done.stderr
+        assert "nor is 'user/nothing' a local file" in done.stderr

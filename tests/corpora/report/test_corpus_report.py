@@ -148,7 +148,7 @@ def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path,
 
 @pytest.mark.slow
 def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    with pytest.raises(JobError, match=r"has no manifest.json of crayon-hf tokenize"):
+    with pytest.raises(JobError, match=r"has no manifest.json: give the directory"):
         make_report(tmp_path)
     with pytest.raises(JobError, match=r"has no manifest.json"):
         make_report(tmp_path / "nothing")
