@@ -1,4 +1,4 @@
-// The theme button and the copy button. Both are hidden until this runs, and the page is whole without them.
+// The theme button and, where a page has one, the copy button. Both are hidden until this runs.
 (function () {
   "use strict";
   var root = document.documentElement;
@@ -57,6 +57,7 @@
       show();
     });
 
+    if (!button) return;
     button.hidden = false;
     button.addEventListener("click", function () {
       copy(document.getElementById("command")).then(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -20,18 +21,30 @@ from .words import count, large, visible
 
 __all__ = ["BREAKS", "render"]
 
+_HERE = "crayon_hf.util.page"
+
 BREAKS = "\n\t"
 """White space that a command may have: it is shown and copied unchanged."""
 
 
-def render(package: str, template: str, **context: Any) -> str:
+def render(package: str, template: str, *, own: Sequence[str] = (), style: str = "", **context: Any) -> str:
     """Render a template of a package that extends `base.html`. MissingExtraError without jinja2.
 
     The context has `title`, `kind` (the page's own word for itself) and `links`: (id, name) of its sections. Styles and
-    script are inline; the Content-Security-Policy names their digests.
+    scripts are inline; the Content-Security-Policy names their digests. `own` lists ``.css`` and ``.js`` files of the
+    package, and `style` is one more style.
     """
-    page: str = _environment(package).get_template(template).render(context)
+    environment = _environment(package)
+    texts = {name: _text(package, name) for name in own}
+    styles = [_text(_HERE, "page.css"), style, *(text for name, text in texts.items() if name.endswith(".css"))]
+    scripts = [_text(_HERE, "page.js"), *(text for name, text in texts.items() if name.endswith(".js"))]
+    context |= {"page_styles": list(filter(None, styles)), "page_scripts": scripts}
+    page: str = environment.get_template(template).render(context)
     return page
+
+
+def _text(package: str, name: str) -> str:
+    return files(package).joinpath(name).read_text(encoding="utf-8").strip()
 
 
 @cache
@@ -57,11 +70,13 @@ def _environment(package: str) -> Any:
             for place, part in enumerate(parts)
         )
 
-    def resource(name: str) -> Markup:
-        return Markup(files("crayon_hf.util.page").joinpath(name).read_text(encoding="utf-8").strip())
+    def digests(texts: Sequence[str]) -> Markup:
+        """The sources of a Content-Security-Policy."""
+        found = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
+        return Markup("".join(f" 'sha256-{digest}'" for digest in found))
 
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each, "") for each in (package, "crayon_hf.util.page")]),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each, "") for each in (package, _HERE)]),
         autoescape=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
         undefined=jinja2.StrictUndefined,
@@ -69,12 +84,6 @@ def _environment(package: str) -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(
-        literal=literal,
-        arguments=arguments,
-        digest=lambda text: f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}",
-    )
-    environment.globals.update(
-        count=count, large=large, plural=plural, style=resource("page.css"), script=resource("page.js")
-    )
+    environment.filters.update(literal=literal, arguments=arguments, digests=digests)
+    environment.globals.update(count=count, large=large, plural=plural)
     return environment
