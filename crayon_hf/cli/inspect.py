@@ -60,9 +60,10 @@ def inspect(arguments: Arguments) -> int:
     """
     # Most commands do not need these.
     from crayon_hf.cli.colour import paint_for, terminal_width
-    from crayon_hf.cli.inspect_trace import Trace, TraceView
+    from crayon_hf.cli.inspect_trace import TraceView
     from crayon_hf.cli.inspect_view import View
     from crayon_hf.display.tokens import Options, Way, differences, tokens_of
+    from crayon_hf.display.trace import Trace
 
     if arguments.html is not None and (arguments.json or arguments.trace):
         raise UsageError("--html cannot be combined with --json or --trace")
@@ -80,7 +81,7 @@ def inspect(arguments: Arguments) -> int:
         ways.append(Way("exact", tokens_of(engine, data, options)))
     if mode != "exact":
         ways.append(Way("greedy", tokens_of(_native(engine).greedy(), data, options)))
-    places = differences(ways[0].tokens, ways[1].tokens) if len(ways) == 2 else []
+    places = differences([way.cut for way in ways])
     trace = Trace(_native(engine), data, mode, options) if arguments.trace else None
     if arguments.html is not None:
         _write_page(arguments, data, ways, places)
@@ -112,8 +113,8 @@ def _head(tokenizer: Tokenizer, data: bytes, arguments: Arguments) -> bytes:
 
 
 def _write_page(arguments: Arguments, data: bytes, ways: list[Way], places: list[Difference]) -> None:
-    from crayon_hf.cli.inspect_view import places_of
     from crayon_hf.display.html import fragment, page
+    from crayon_hf.display.tokens import places_of
     from crayon_hf.util.files import write_atomic
     from crayon_hf.util.wording import plural
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from crayon_hf.cli.colour import Paint, padded, shortened
 from crayon_hf.display.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain, width_of
-from crayon_hf.display.tokens import Difference, Token, Way
+from crayon_hf.display.tokens import Difference, Token, Way, places_of
 from crayon_hf.util.wording import plural
 
 _BORDER = "│"
@@ -176,11 +176,6 @@ class View:
 
     def _codes(self, number: int, token: Token, differs: bool, is_mark: bool = False) -> str:
         return self._paint.token_codes(number, is_mark, token.is_added or token.is_inserted, differs)
-
-
-def places_of(places: Sequence[Difference], side: int) -> set[int]:
-    """The indices of the tokens of one way that differ from the other."""
-    return {at for place in places for at in range(*place.tokens[side])}
 
 
 def _cells(token: Token) -> Iterator[Cell]:

@@ -1,10 +1,10 @@
-"""The tokens of a text for display, and the places where two tokenizations differ."""
+"""The tokens of one text as they are shown, and where several ways to cut it differ."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,9 @@ from crayon_hf import _core
 from crayon_hf.errors import CrayonError, UnsupportedError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from crayon_hf.tokenizer_state.state import AnyEngine
 
 _BYTE_TOKEN = re.compile(b"<0x[0-9A-F]{2}>")
@@ -57,20 +60,38 @@ class Token:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """One way to cut a text, in parallel sequences with an item for each token."""
+
+    what: Sequence[int]
+    """The numbers that are compared: ids, or the ends of tokens from different vocabularies."""
+    spans: Sequence[tuple[int, int]]
+    """The characters that it comes from (bytes, of an input of any bytes)."""
+    inserted: Sequence[Any]
+    """Whether the post-processor put it there."""
+
+
+@dataclass(frozen=True)
 class Way:
     """A tokenization of the text: "exact" or "greedy"."""
 
     name: str
     tokens: list[Token]
 
+    @property
+    def cut(self) -> Cut:
+        """The same for `differences`, which then compares ids."""
+        spans = [(token.start, token.end) for token in self.tokens]
+        return Cut([token.id for token in self.tokens], spans, [token.is_inserted for token in self.tokens])
+
 
 @dataclass(frozen=True)
 class Difference:
-    """Characters [start, end) that two ways tokenize differently, each into its tokens [first, last)."""
+    """Characters [start, end) that some ways cut differently, and each way's tokens [first, last) of them."""
 
     start: int
     end: int
-    tokens: tuple[tuple[int, int], tuple[int, int]]
+    tokens: tuple[tuple[int, int], ...]
 
 
 # -- tokens
@@ -86,8 +107,9 @@ def tokens_of(engine: AnyEngine, data: bytes, options: Options) -> list[Token]:
             out.append(Token(id, engine.id_to_token(id) or "", piece, at, at + len(piece), False, False, piece))
             at += len(piece)
         return out
-    encoding = engine.encode(data.decode(), None, False, options.add_special_tokens, options.special_as_text)
-    return _encoded(encoding, data.decode(), engine, bytes_of)
+    text = data.decode()
+    encoding = encode(engine, text, options)
+    return tokens_in(engine, encoding, cut_of(encoding), text)
 
 
 SAMPLE = "Hello, world! It's 12,345 naïve words: 日本語 🙂"
@@ -101,14 +123,29 @@ def sample_of(engine: AnyEngine) -> list[Token]:
         return []
 
 
-def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[int], bytes]) -> list[Token]:
-    on_bytes = _is_on_bytes(engine)
+def encode(engine: AnyEngine, text: str, options: Options) -> Any:
+    """The `Encoding` of a text, whole: neither truncated nor padded."""
+    return engine.encode(text, None, False, options.add_special_tokens, options.special_as_text)
+
+
+def cut_of(encoding: Any) -> Cut:
+    """The ids of an `Encoding`, as a way to cut its text."""
+    return Cut(encoding.ids, encoding.offsets, getattr(encoding, "special_tokens_mask", [0] * len(encoding)))
+
+
+def tokens_in(
+    engine: AnyEngine, encoding: Any, cut: Cut, text: str, first: int = 0, last: int | None = None
+) -> list[Token]:
+    """Tokens [first, last) of what an engine made of a text; `cut` is that of the `Encoding`."""
+    bytes_of, on_bytes = _bytes_of(engine), _is_on_bytes(engine)
     added, unknown = {row["id"] for row in engine.added_tokens()}, _unknown_of(engine)
-    inserted = getattr(encoding, "special_tokens_mask", [0] * len(encoding))
+    before = zip(cut.spans[:first], cut.inserted[:first], strict=True)
+    done = max((end for (_, end), is_inserted in before if not is_inserted), default=0)  # so many characters were shown
+    here = slice(first, last)
+    spans = cut.spans[here]
+    starts = [start for start, _ in [*spans[1:], *cut.spans[first + len(spans) :][:1], (len(text), 0)]][: len(spans)]
+    rows = zip(cut.what[here], encoding.tokens[here], spans, cut.inserted[here], starts, strict=True)
     out = []
-    done = 0  # characters shown so far
-    starts = [start for start, _ in [*encoding.offsets, (len(text), 0)]][1:]
-    rows = zip(encoding.ids, encoding.tokens, encoding.offsets, map(bool, inserted), starts, strict=True)
     for id, own, (start, end), is_inserted, next_start in rows:
         token, data = engine.id_to_token(id) or own, bytes_of(id)
         shown: str | bytes = own
@@ -121,7 +158,7 @@ def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[in
                 shown = text[start:end]
             done = max(done, end)
         is_unknown = id == unknown and not is_inserted and shown not in (token, data)
-        out.append(Token(id, token, data, start, end, id in added, is_inserted, shown, gap, is_unknown))
+        out.append(Token(id, token, data, start, end, id in added, bool(is_inserted), shown, gap, is_unknown))
     return out
 
 
@@ -165,30 +202,69 @@ def _decoded(engine: Any, id: int) -> bytes:
         return (engine.id_to_token(id) or "").encode()
 
 
-# -- differences of two ways
+# -- where several ways differ
 
 
-def differences(first: list[Token], second: list[Token]) -> list[Difference]:
-    """The ranges between common borders of both ways in which their tokens differ."""
-    size = max((token.end for token in first + second), default=0)
-    ours, theirs = _borders(first, size), _borders(second, size)
+def differences(cuts: Sequence[Cut]) -> list[Difference]:
+    """The stretches between places where all ways have a border, if their tokens are not the same."""
+    starts, ends, ranges = _stretches(cuts)
+    pairs = [zip(*each.tolist(), strict=True) for each in ranges]
+    return [Difference(*each) for each in zip(starts.tolist(), ends.tolist(), zip(*pairs, strict=True), strict=True)]
+
+
+def marks(cuts: Sequence[Cut]) -> list[npt.NDArray[np.bool_]]:
+    """For each way, whether each of its tokens is in one of the `differences`."""
+    import numpy as np
+
     out = []
-    start, i, j = 0, 0, 0
-    for end in sorted(ours.keys() & theirs.keys()):
-        if [token.id for token in first[i : ours[end]]] != [token.id for token in second[j : theirs[end]]]:
-            out.append(Difference(start, end, ((i, ours[end]), (j, theirs[end]))))
-        start, i, j = end, ours[end], theirs[end]
+    for cut, (first, last) in zip(cuts, _stretches(cuts)[2], strict=True):
+        steps = np.zeros(len(cut.spans) + 1, np.int64)
+        np.add.at(steps, first, 1)
+        np.add.at(steps, last, -1)
+        out.append(np.cumsum(steps)[:-1] > 0)
     return out
 
 
-def _borders(tokens: list[Token], size: int) -> dict[int, int]:
-    """The number of tokens before each place that no token crosses."""
-    out = {}
-    reached = 0
-    for i, token in enumerate(tokens):
-        if token.is_inserted:
-            continue
-        if token.start >= reached:
-            out[reached] = out[token.start] = i
-        reached = max(reached, token.end)
-    return out | {reached: len(tokens), size: len(tokens)}
+def _stretches(cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
+    """Where the differences start and end, and for each way the first token of each and the one behind its last."""
+    import numpy as np
+
+    spans = [np.asarray(cut.spans, np.int64).reshape(-1, 2) for cut in cuts]
+    size = max(int(each.max(initial=0)) for each in spans)
+    borders = [_borders(each, np.asarray(cut.inserted, bool), size) for each, cut in zip(spans, cuts, strict=True)]
+    places = np.flatnonzero(np.all([each >= 0 for each in borders], axis=0))
+    # Stretch k is between places k - 1 and k; way w has tokens [bounds[w][k], bounds[w][k + 1]) there.
+    bounds = [np.concatenate([[0], each[places]]) for each in borders]
+    counts = [np.diff(each) for each in bounds]
+    is_same = np.all([each == counts[0] for each in counts], axis=0)
+    what = [np.asarray(cut.what, np.int64) for cut in cuts]
+    for way in range(1, len(cuts)):
+        stretch = np.repeat(np.arange(len(places)), counts[way])
+        token = np.flatnonzero(is_same[stretch])
+        stretch = stretch[token]
+        other = token - bounds[way][stretch] + bounds[0][stretch]
+        is_same[stretch[what[way][token] != what[0][other]]] = False
+    found = np.flatnonzero(~is_same)
+    starts = np.concatenate([[0], places])
+    return starts[found], places[found], [np.stack([each[found], each[found + 1]]) for each in bounds]
+
+
+def _borders(spans: npt.NDArray[np.int64], inserted: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.int64]:
+    """For each place of the text how many tokens lie before it, -1 for one that a token reaches over."""
+    import numpy as np
+
+    tokens = np.flatnonzero(~inserted)
+    start, end = spans[tokens].T
+    reached = np.maximum.accumulate(np.concatenate([[0], end]))
+    is_border = start >= reached[:-1]
+    before: npt.NDArray[np.int64] = np.full(size + 1, -1)
+    # White space that is in no token has a border at both ends. Of several tokens at one place the last one counts.
+    places = np.stack([reached[:-1], start], axis=1)[is_border]
+    np.maximum.at(before, places.ravel(), np.repeat(tokens[is_border], 2))
+    before[[reached[-1], size]] = len(spans)
+    return before
+
+
+def places_of(places: Sequence[Difference], side: int) -> set[int]:
+    """The tokens of one way, by their places, that the others have not."""
+    return {at for place in places for at in range(*place.tokens[side])}
