@@ -44,6 +44,9 @@ def check(directory: Path) -> list[str]:
         "util/page/page.js",
         "util/page/base.html",
         "parity/report/page.html",
+        "playground/page.html",
+        "playground/playground.css",
+        "playground/playground.js",
     ):
         assert (package / name).is_file(), f"{name} is not installed"
     profiles = sorted(package.glob("profiles/*.json"))

@@ -1,4 +1,4 @@
-"""Screenshots of pages, as PNG with few colours: the parity report in docs/examples.
+"""Screenshots of pages, PNG of few colours: the parity report in docs/examples, and the playground.
 
 A screenshot's metadata has a digest of its page. So a test can detect a stale one without a browser, whose fonts and
 bytes differ between machines.
@@ -7,16 +7,25 @@ bytes differ between machines.
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH, HEIGHT, SCALE, COLORS = 1000, 760, 1.5, 48
+
+
+TOKENIZERS = ["lite", "standard"]
+TEXT = "Reinstall na\u00efve caf\u00e9s: photosynthesis, 12,345 isotopes\nand <|endoftext|> tokenizers"
+
+CLICKED = "thesis, id "
 
 
 def report() -> str:
@@ -27,7 +36,59 @@ def report() -> str:
     return to_html(Report.from_json((ROOT / "docs" / "examples" / "lite.json").read_bytes()))
 
 
-PAGES: dict[str, Callable[[], str]] = {"report": report}
+@contextmanager
+def report_opened(browser_page: Any) -> Iterator[None]:
+    """The report, from a file."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "page.html")
+        path.write_text(report(), encoding="utf-8")
+        browser_page.goto(path.as_uri())
+        yield
+
+
+def playground() -> str:
+    """The playground's page, and the tokens that it shows."""
+    from crayon_hf.playground.page import live_page
+    from crayon_hf.playground.requests import Request
+    from crayon_hf.playground.session import Session
+
+    fields: dict[str, Any] = {"text": TEXT, "names": TOKENIZERS, "first": 0, "count": 100}
+    fields |= {"add_special_tokens": True, "special_as_text": False}
+    answer = Session(str).encode(Request(json.dumps(fields).encode()))
+    return live_page(TOKENIZERS, TEXT).decode() + json.dumps(answer)
+
+
+@contextmanager
+def playground_opened(browser_page: Any) -> Iterator[None]:
+    """The playground, from its server: compared with the reference, and the steps to a token shown."""
+    from crayon_hf.playground.server import Server
+    from crayon_hf.playground.session import Session
+
+    with Server(Session(str), TOKENIZERS, TEXT) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser_page.goto(server.address)
+        browser_page.get_by_role("switch").check()
+        for panel in browser_page.locator(".tokens-panel").all():
+            panel.locator(".checked.yes").wait_for()
+        for panel in browser_page.locator(".tokens-panel").all():
+            panel.get_by_role("button", name=CLICKED).click()
+            panel.locator(".making h3").wait_for()
+        browser_page.evaluate("document.activeElement.blur()")
+        browser_page.mouse.move(0, 0)
+        browser_page.evaluate("window.scrollTo(0, 60)")  # below the brand, so that the steps are seen
+        yield
+        server.shutdown()
+
+
+class Shot(NamedTuple):
+    """A page of which there is a screenshot."""
+
+    says: Callable[[], str]
+    """All that the screenshot depends on, but for fonts and the browser."""
+    opened: Callable[[Any], Any]
+
+
+PAGES = {"report": Shot(report, report_opened), "playground": Shot(playground, playground_opened)}
 
 
 def paths(directory: Path) -> list[Path]:
@@ -36,8 +97,8 @@ def paths(directory: Path) -> list[Path]:
 
 
 def digest(name: str) -> str:
-    """Return the digest of a page for the metadata of its screenshots."""
-    return sha256(PAGES[name.removesuffix("-dark")]().encode()).hexdigest()
+    """What stands for a page in the metadata of a screenshot of that name."""
+    return sha256(PAGES[name.removesuffix("-dark")].says().encode()).hexdigest()
 
 
 def digest_in(path: Path) -> str | None:
@@ -59,26 +120,24 @@ def take(directory: Path) -> Iterator[Path]:
         metadata = PngInfo()
         metadata.add_text("page", digest(path.stem))
         scheme: Literal["light", "dark"] = "dark" if path.stem.endswith("-dark") else "light"
-        with Image.open(io.BytesIO(_taken(PAGES[path.stem.removesuffix("-dark")](), scheme))) as picture:
+        with Image.open(io.BytesIO(_taken(PAGES[path.stem.removesuffix("-dark")], scheme))) as picture:
             few = picture.convert("RGB").quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
         few.save(path, optimize=True, pnginfo=metadata)
         yield path
 
 
-def _taken(page: str, scheme: Literal["light", "dark"]) -> bytes:
+def _taken(shot: Shot, scheme: Literal["light", "dark"]) -> bytes:
     from playwright.sync_api import sync_playwright
 
     program = shutil.which(os.environ.get("CRAYON_BROWSER") or "chromium")
     if program is None:
-        raise RuntimeError("Chromium is not found: apt install chromium, or name a browser in CRAYON_BROWSER")
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        path = Path(place, "page.html")
-        path.write_text(page, encoding="utf-8")
+        raise RuntimeError("there is no Chromium: apt install chromium, or name a browser in CRAYON_BROWSER")
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        opened = browser.new_page(
+        page = browser.new_page(
             viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE, color_scheme=scheme
         )
-        opened.goto(path.as_uri())
-        data: bytes = opened.screenshot()
+        with shot.opened(page):
+            data: bytes = page.screenshot()
         browser.close()
     return data

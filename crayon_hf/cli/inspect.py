@@ -73,7 +73,7 @@ def inspect(arguments: Arguments) -> int:
     tokenizer = open_named(arguments.tokenizer)
     mode = arguments.mode or ("both" if arguments.trace else "exact")
     engine = tokenizer._current_engine()
-    head = data if arguments.all or arguments.json or arguments.html is not None else _head(tokenizer, data, arguments)
+    head = data if arguments.all or arguments.json else _head(tokenizer, data, arguments)
     left_out, data = len(data) - len(head), head
     options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)
     ways = []
@@ -84,7 +84,10 @@ def inspect(arguments: Arguments) -> int:
     places = differences([way.cut for way in ways])
     trace = Trace(_native(engine), data, mode, options) if arguments.trace else None
     if arguments.html is not None:
-        _write_page(arguments, data, ways, places)
+        from crayon_hf.playground.page import static_page
+
+        name = plain_name(arguments.tokenizer)
+        _write_page(arguments, static_page(name, engine, data, ways, options, left_out + len(data)))
         return 0
     if arguments.json:
         report = _report(arguments, data, ways, places)
@@ -112,24 +115,13 @@ def _head(tokenizer: Tokenizer, data: bytes, arguments: Arguments) -> bytes:
     return tokenizer.truncate_text(data.decode(), _MOST, add_special_tokens=not arguments.no_special).encode()
 
 
-def _write_page(arguments: Arguments, data: bytes, ways: list[Way], places: list[Difference]) -> None:
-    from crayon_hf.display.html import fragment, page
-    from crayon_hf.display.tokens import places_of
+def _write_page(arguments: Arguments, page: bytes) -> None:
     from crayon_hf.util.files import write_atomic
-    from crayon_hf.util.wording import plural
 
-    unit = "bytes" if arguments.bytes else "chars"
-    size = plural(len(data), "byte")
-    size = size if arguments.bytes else f"{plural(len(data.decode()), 'character')}, {size}"
-    shown = []
-    for side, way in enumerate(ways):
-        title = f"{way.name}: {plural(len(way.tokens), 'token')} ({size})"
-        shown.append(fragment(way.tokens, title, differing=places_of(places, side), unit=unit))
-    made = page(f"crayon-hf inspect, {plain_name(arguments.tokenizer)}", shown)
     if arguments.html == "-":
-        _write(made.removesuffix("\n"))
+        sys.stdout.buffer.write(page)
         return
-    write_atomic(arguments.html, made.encode("utf-8", "replace"))
+    write_atomic(arguments.html, page)
     _write(f"wrote {arguments.html}")
 
 

@@ -20,6 +20,7 @@ GROUPS = {
         "truncate": ("truncating:truncate", "cut texts to a number of tokens"),
         "split": ("split:split", "split texts and files into chunks of tokens"),
         "inspect": ("inspect:inspect", "show the tokens of a text"),
+        "playground": ("playground:playground", "a page that shows tokens while you type"),
     },
     "Tokenizers": {
         "compare": ("comparing:compare", "compare tokenizers on your own texts"),

@@ -7,7 +7,7 @@ a vocabulary is escaped, and what cannot be seen is written out. A long text is 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import islice
 from typing import Any
@@ -19,30 +19,37 @@ from crayon_hf.util.byte_level import BYTE_LEVEL
 MOST_TOKENS = 1000
 """The most tokens that are shown."""
 
-_MOST_CELLS = 120
-"""The most characters of a token that are shown."""
-_MOST_BYTES = 16
+MOST_CELLS = 120
+"""So many characters of one token."""
+MOST_BYTES = 16
 _GROUNDS = 6
 
+PALETTE = {
+    "c0": ("#bfdcf7", "#1d4468"),
+    "c1": ("#f7dfb0", "#5f4510"),
+    "c2": ("#c3e8bd", "#245a2b"),
+    "c3": ("#efcdee", "#5c2f5b"),
+    "c4": ("#eeeaa4", "#55510f"),
+    "c5": ("#d5d3f5", "#403d78"),
+    "cs": ("#d3d3d3", "#4b4b4b"),
+    "ink": ("#16181d", "#f3f4f6"),
+    "mark": ("#6b3f0c", "#f6c272"),
+}
+"""The colours of tokens, light and dark: grounds (``cs`` of special tokens), text, and what stands for the unseen."""
+
+_GIVEN, _DARK = (";".join(f"--{name}:{colours[theme]}" for name, colours in PALETTE.items()) for theme in range(2))
 STYLE = (
-    """
-.crayon-hf{--c0:#bfdcf7;--c1:#f7dfb0;--c2:#c3e8bd;--c3:#efcdee;--c4:#eeeaa4;--c5:#d5d3f5;--cs:#d3d3d3;--ink:#16181d;
---mark:#6b3f0c;font:14px/1.9 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere;
-white-space:pre-wrap;margin:.3em 0;max-width:100%}
-"""  # prose: long sentence
-    """\
+    f"\n.crayon-hf{{{_GIVEN};"
+    + """font:14px/1.9 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;
+overflow-wrap:anywhere;white-space:pre-wrap;margin:.3em 0;max-width:100%}
 .crayon-hf b{font-weight:600}.crayon-hf i{font-style:normal;opacity:.7}
 .crayon-hf span{color:var(--ink);border-radius:3px;padding:2px 0;unicode-bidi:isolate;cursor:default}
 .crayon-hf span u{text-decoration:none;color:var(--mark)}
 .crayon-hf .c0{background:var(--c0)}.crayon-hf .c1{background:var(--c1)}.crayon-hf .c2{background:var(--c2)}
 .crayon-hf .c3{background:var(--c3)}.crayon-hf .c4{background:var(--c4)}.crayon-hf .c5{background:var(--c5)}
-.crayon-hf .cs{background:var(--cs)}.crayon-hf .cd{text-decoration:underline 2px #d11}
+.crayon-hf .cs{background:var(--cs)}
 .crayon-hf span:hover{outline:2px solid #2a7de1}
 """
-)
-_DARK = (
-    "--c0:#1d4468;--c1:#5f4510;--c2:#245a2b;--c3:#5c2f5b;--c4:#55510f;--c5:#403d78;--cs:#4b4b4b;--ink:#f3f4f6;"
-    "--mark:#f6c272"
 )
 # Notebooks tell their theme in different ways. A page follows the user's preference, except the classic notebook and
 # its export by nbconvert, which are always light.
@@ -57,39 +64,22 @@ def of_encoding(encoding: Any) -> str:
     """An `Encoding`, which has no text: its tokens, with the spelling of bytes undone where it is surely that."""
     total, more = len(encoding), len(getattr(encoding, "overflowing", ()))
     rest = f", and {more} overflowing" if more else ""
-    return fragment(list(_tokens_of(encoding)), f"{_count(total)}{rest}", total)
+    return _fragment(list(_tokens_of(encoding)), f"{_count(total)}{rest}", total)
 
 
 def of_tokenizer(name: str, facts: Mapping[str, str], sample: Sequence[Token]) -> str:
     """A tokenizer: its facts, and a text in its tokens."""
     rows = " · ".join(f"<i>{escape(key)}</i> {escape(plain_text(value))}" for key, value in facts.items())
-    shown = f"\n{''.join(_spans(sample, ()))}" if sample else ""
+    shown = f"\n{''.join(_spans(sample))}" if sample else ""
     return f'{_style()}<div class="crayon-hf"><b>{escape(plain_text(name))}</b>  {rows}{shown}</div>'
 
 
-def fragment(
-    tokens: Sequence[Token], title: str, total: int | None = None, differing: Collection[int] = (), unit: str = "chars"
-) -> str:
-    """A title and up to `MOST_TOKENS` tokens. `total` is the number of all tokens, by default those given.
-
-    `differing` are the indices of tokens to mark; `unit` is the unit of offsets.
-    """
-    total = len(tokens) if total is None else total
+def _fragment(tokens: Sequence[Token], title: str, total: int) -> str:
+    """A title and tokens, `MOST_TOKENS` of `total` at most."""
     left = total - min(len(tokens), MOST_TOKENS)
     rest = f"<i> … and {left:,} more</i>" if left > 0 else ""
-    body = "".join(_spans(tokens, differing, unit))
+    body = "".join(_spans(tokens))
     return f'{_style()}<div class="crayon-hf"><b>{escape(title)}</b>\n{body}{rest}</div>'
-
-
-def page(title: str, fragments: Iterable[str]) -> str:
-    """A whole page for a browser."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width">\n<meta name="color-scheme" content="light dark">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escape(plain_text(title))}</title>\n<style>:root{{color-scheme:light dark}}body{{margin:2em}}</style>"
-        "</head>\n<body>\n" + "\n".join(fragments) + "\n</body></html>\n"
-    )
 
 
 def plain_text(text: str) -> str:
@@ -113,32 +103,31 @@ def _count(number: int) -> str:
     return f"{number:,} token{'' if number == 1 else 's'}"
 
 
-def _spans(tokens: Sequence[Token], differing: Collection[int], unit: str = "chars") -> Iterator[str]:
+def _spans(tokens: Sequence[Token]) -> Iterator[str]:
     for number, token in enumerate(islice(tokens, MOST_TOKENS)):
         if token.gap:
             yield "\n" if "\n" in token.gap else " "
         special = token.is_added or token.is_inserted
         ground = "cs" if special else f"c{number % _GROUNDS}"
-        classes = f"{ground} cd" if number in differing else ground
-        yield f'<span class="{classes}" title="{_hover(token, unit)}">{_text(token)}</span>'
+        yield f'<span class="{ground}" title="{_hover(token)}">{_text(token)}</span>'
         yield "<wbr>"
 
 
-def _hover(token: Token, unit: str) -> str:
-    shown = plain(token.token[:_MOST_CELLS]) + ("…" if len(token.token) > _MOST_CELLS else "")
+def _hover(token: Token) -> str:
+    shown = plain(token.token[:MOST_CELLS]) + ("…" if len(token.token) > MOST_CELLS else "")
     lines = [f"id {token.id}", f"token {shown}"]
     if token.data:
-        more = f" … ({len(token.data)})" if len(token.data) > _MOST_BYTES else ""
-        lines.append(f"bytes {hexadecimal(token.data[:_MOST_BYTES])}{more}")
-    lines.append("added around the text" if token.is_inserted else f"{unit} {token.start}-{token.end}")
+        more = f" … ({len(token.data)})" if len(token.data) > MOST_BYTES else ""
+        lines.append(f"bytes {hexadecimal(token.data[:MOST_BYTES])}{more}")
+    lines.append("added around the text" if token.is_inserted else f"chars {token.start}-{token.end}")
     return escape("\n".join(lines)).replace("\n", "&#10;")
 
 
 def _text(token: Token) -> str:
     cells = cells_of_bytes(token.shown) if isinstance(token.shown, bytes) else cells_of_text(token.shown)
-    shown = list(islice(cells, _MOST_CELLS + 1))
-    text = "".join(map(_cell, shown[:_MOST_CELLS]))
-    text = (text + "<u>…</u>" if len(shown) > _MOST_CELLS else text) or "<u>∅</u>"
+    shown = list(islice(cells, MOST_CELLS + 1))
+    text = "".join(map(_cell, shown[:MOST_CELLS]))
+    text = (text + "<u>…</u>" if len(shown) > MOST_CELLS else text) or "<u>∅</u>"
     return f"{text}<u>{escape(plain(token.note))}</u>" if token.note else text
 
 

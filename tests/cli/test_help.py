@@ -22,7 +22,9 @@ MAIN = "import sys; from crayon_hf.cli import main; sys.exit(main())"
 NETWORK = ("pull", "publish")
 """Commands whose examples need a repository: tests/hub runs them."""
 EXTRA = ("split",) if find_spec("icu4py") is None else ()
-"""Commands whose examples need an extra that is not installed."""
+"""Their examples need an extra that is not here."""
+SERVING = ("playground",)
+"""Their examples run until Ctrl-C: tests/playground runs these commands."""
 HOME = ("completion",)
 """Commands whose examples write to the home directory."""
 
@@ -66,7 +68,7 @@ def marks_of(name: str, line: str) -> list[pytest.MarkDecorator]:
 QUICK = [
     pytest.param(line, id=line[:40], marks=marks_of(name, line))
     for name in COMMANDS
-    if name not in (*NETWORK, *EXTRA, *HOME)
+    if name not in (*NETWORK, *EXTRA, *SERVING, *HOME)
     for line, _ in load(name).examples
 ]
 

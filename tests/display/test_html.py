@@ -1,4 +1,4 @@
-"""Tokens as HTML for notebooks: coloured, escaped, bounded; also in a real browser."""
+"""Tokens as HTML: what a notebook shows, in colour, escaped, bounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from crayon_hf import AutoTokenizer, Tokenizer
 from crayon_hf.display.html import MOST_TOKENS
-from tests.support.command import call
 
 HOSTILE = (
     "</span><script>document.title='owned'</script>",
@@ -99,19 +98,4 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
 
     import tokenizers
 
-    assert "Tokenizer" in Tokenizer(tokenizers.models.BPE())._repr_html_()  # an empty model
-
-
-def test_the_page_of_inspect(gpt2_like: Path, tmp_path: Path) -> None:
-    text = "an unlikely concatenation <b>"
-    done = call("inspect", text, "-t", str(gpt2_like), "--mode", "both", "--html", str(tmp_path / "x.html"))
-    assert (done.returncode, done.stdout.decode()) == (0, f"wrote {tmp_path / 'x.html'}\n")
-    page = (tmp_path / "x.html").read_text(encoding="utf-8")
-    tags = Tags(page)
-    assert tags.tags.count("div") == 2
-    assert "script" not in tags.tags
-    assert "Content-Security-Policy" in page
-    done = call("inspect", text, "-t", str(gpt2_like), "--mode", "both", "--html", "-")
-    assert done.stdout.decode() == page
-    for option in ("--json", "--trace"):
-        assert call("inspect", "x", "--html", "-", option).returncode == 2
+    assert "Tokenizer" in Tokenizer(tokenizers.models.BPE())._repr_html_()  # nothing to encode with yet

@@ -1,0 +1,114 @@
+"""How a token was made: its merges beside a plain twin's, and an answer for every token of every kind of vocabulary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import Tokenizer
+from crayon_hf.display.tokens import Options, Way, tokens_of
+from crayon_hf.playground.makings import Makings
+from tests.playground.asking import TEXTS
+from tests.support import reference_impl
+
+
+def makings_of(path: Path, data: bytes, mode: str = "exact", options: Options | None = None) -> tuple[Way, Makings]:
+    engine = Tokenizer.from_file(path)._current_engine()
+    options = options or Options()
+    cut_by = engine.greedy() if mode == "greedy" else engine
+    way = Way(mode, tokens_of(cut_by, data, options))
+    return way, Makings(engine, data, way.cut, options, mode)
+
+
+def symbols(cell: Any) -> list[str]:
+    return [name for name, _ in cell]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_merges_are_those_of_the_plain_rule(gpt2_like: Path, text: str) -> None:
+    document = json.loads(gpt2_like.read_text(encoding="utf-8"))
+    way, makings = makings_of(gpt2_like, text.encode())
+    for number, token in enumerate(way.tokens):
+        made = makings.of(number)
+        if token.is_added:
+            assert made["notes"] == ["An added token: it is found in the text before the model reads the rest."]
+            continue
+        ids, ranks = reference_impl.merge(document, token.data)
+        assert ids == [token.id]
+        assert [row[0] for row in made["rows"][1:]] == [f"{rank:,}" for rank in ranks]
+        assert made["tokens"][made["at"]][1] == token.id
+        if ranks:
+            assert made["columns"] == ["rank", "merge", "id", "symbols"]
+            assert made["rows"][-1][2] == str(token.id)
+            assert made["rows"][-1][3] == [[made["tokens"][made["at"]][0], 1]]
+            assert len(symbols(made["rows"][0][3])) == len(token.data) == len(ranks) + 1
+
+
+def test_the_piece_is_around_the_token(gpt2_like: Path) -> None:
+    way, makings = makings_of(gpt2_like, b"an internationalization of")
+    longest = [number for number, token in enumerate(way.tokens) if 2 <= token.start < token.end <= 23]
+    assert len(longest) > 1
+    for place, number in enumerate(longest):
+        made = makings.of(number)
+        assert [id for _, id in made["tokens"]] == [way.tokens[each].id for each in longest]
+        assert made["at"] == place
+
+
+def test_a_long_piece(gpt2_like: Path) -> None:
+    """Beyond what is traced, the steps are those of the token's own bytes."""
+    way, makings = makings_of(gpt2_like, b"abcdefgh" * 1000)
+    document = json.loads(gpt2_like.read_text(encoding="utf-8"))
+    for number in (0, 7, len(way.tokens) - 1):
+        made = makings.of(number)
+        assert made["notes"][0].startswith("Its piece of the text has 8,000 bytes")
+        ranks = reference_impl.merge(document, way.tokens[number].data)[1]
+        assert [row[0] for row in made["rows"][1:]] == [f"{rank:,}" for rank in ranks]
+
+
+def test_longest_match_and_words(wordpiece_like: Path) -> None:
+    way, makings = makings_of(wordpiece_like, "jumps ☃".encode())
+    for number, token in enumerate(way.tokens[:-1]):
+        made = makings.of(number)
+        assert made["columns"] == ["id", "token"]
+        (last,) = [row for row in made["rows"] if row[1][0][1]]
+        assert last[0] == str(token.id)
+    assert makings.of(len(way.tokens) - 1)["notes"] == ["No token begins here: the text is unknown."]
+
+
+@pytest.mark.parametrize("mode", ["exact", "greedy"])
+def test_every_token_has_steps(any_vocabulary: Path, wordpiece_like: Path, mode: str) -> None:
+    for path in (any_vocabulary, wordpiece_like):
+        for text in TEXTS:
+            way, makings = makings_of(path, text.encode(), mode)
+            for number, token in enumerate(way.tokens):
+                check(makings.of(number), token.id, token.is_inserted)
+
+
+def test_any_bytes(gpt2_like: Path) -> None:
+    for mode in ("exact", "greedy"):
+        way, makings = makings_of(gpt2_like, b"the \xff\xc3 qu", mode, Options(is_bytes=True))
+        for number, token in enumerate(way.tokens):
+            check(makings.of(number), token.id, False)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama2", "t5-small", "bert-cased", "roberta-base", "qwen", "whisper-tiny"])
+def test_published_vocabularies(shared: Path, name: str) -> None:
+    path = shared / "vocab" / name / "tokenizer.json"
+    for text in (*TEXTS, "  Der Anfang: ﬁn ½ \u0301 नमस्ते, 안녕\r\n\r\n x"):
+        for mode in ("exact", "greedy"):
+            way, makings = makings_of(path, text.encode(), mode)
+            for number, token in enumerate(way.tokens):
+                check(makings.of(number), token.id, token.is_inserted)
+
+
+def check(made: dict[str, Any], id: int, is_inserted: bool) -> None:
+    """It explains this token, and does not say that it cannot."""
+    assert not any("No piece of the text" in note or "too long" in note for note in made["notes"])
+    assert made["notes"] or made["rows"]
+    assert (made["notes"] == ["The post-processor puts this token around the text."]) == is_inserted
+    if made["tokens"]:
+        assert made["tokens"][made["at"]][1] == id
+    assert all(len(row) == len(made["columns"]) for row in made["rows"])

@@ -1,0 +1,120 @@
+"""The page of ``crayon-hf inspect --html``: all that it shows is in it, as data, and none of it is markup."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from crayon_hf import MissingExtraError, Tokenizer
+from crayon_hf.playground.page import live_page
+from crayon_hf.playground.session import Session
+from tests.cli.shell import failure, good
+from tests.playground.asking import HOSTILE, TEXTS, asked, embedded
+from tests.support.command import call
+
+
+class Tags(HTMLParser):
+    """The tags of a page, and the text of all but its styles, scripts and title."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] not in (["style"], ["script"], ["title"]):
+            self.text += data
+
+
+def page_of(text: str, *options: object) -> str:
+    return good(call("inspect", "--html", "-", *options, stdin=text))
+
+
+@pytest.mark.parametrize("text", [*TEXTS, *HOSTILE])
+def test_the_tokens_of_a_text(gpt2_like: Path, wordpiece_like: Path, text: str) -> None:
+    """Its rows and steps are those that the playground answers."""
+    for path in (gpt2_like, wordpiece_like):
+        data = embedded(page_of(text, "-t", path))
+        session = Session(lambda name: name)
+        answer = session.encode(asked(text, path))
+        (panel,), (wanted,) = data["panels"], answer["panels"]
+        assert (data["characters"], data["bytes"], data["left_out"]) == (answer["characters"], answer["bytes"], 0)
+        assert (panel["rows"], panel["count"]) == (wanted["rows"], wanted["count"])
+        for token, step in enumerate(panel["steps"]):
+            assert panel["makings"][step] == session.explain(asked(text, path, panel=0, token=token))
+
+
+def test_both_ways(gpt2_like: Path) -> None:
+    text = "an unlikely concatenation"
+    exact, greedy = embedded(page_of(text, "-t", gpt2_like, "--mode", "both"))["panels"]
+    engine = Tokenizer.from_file(gpt2_like)._current_engine()
+    assert [row[0] for row in exact["rows"]] == engine.encode_ids(text)
+    assert [row[0] for row in greedy["rows"]] == engine.greedy().encode_ids(text)
+    assert exact["differing"] == sum(row[7] for row in exact["rows"]) > 0
+    assert greedy["differing"] == sum(row[7] for row in greedy["rows"]) > 0
+    assert "Longest match" in greedy["makings"][greedy["steps"][0]]["notes"][0]
+
+
+def test_the_file(gpt2_like: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.html"
+    assert good(call("inspect", "a <b>", "-t", gpt2_like, "--html", path)) == f"wrote {path}\n"
+    assert path.read_text(encoding="utf-8") == page_of("a <b>", "-t", gpt2_like)
+    for option in ("--json", "--trace"):
+        assert failure(call("inspect", "x", "--html", "-", option), 2).startswith("--html cannot be combined")
+
+
+def test_any_bytes(gpt2_like: Path) -> None:
+    data = embedded(good(call("inspect", "--html", "-", "--bytes", "-t", gpt2_like, stdin=b"ab\xff\xc3")))
+    assert data["of_bytes"]
+    assert "characters" not in data
+    assert [row[4:6] for row in data["panels"][0]["rows"]][-1] == [3, 4]
+
+
+def test_a_long_text_is_capped(gpt2_like: Path) -> None:
+    text = "Some words, over and over. " * 2000
+    data = embedded(page_of(text, "-t", gpt2_like))
+    assert data["panels"][0]["count"] == len(data["panels"][0]["rows"]) == 1000
+    assert data["bytes"] + data["left_out"] == len(text)
+    whole = page_of(text, "-t", gpt2_like, "--all")
+    data = embedded(whole)
+    assert data["left_out"] == 0
+    assert data["panels"][0]["rows"][-1][5] == len(text)
+    assert len(data["panels"][0]["makings"]) < 100  # steps that are the same are there once
+    assert len(whole) < 120 * data["panels"][0]["count"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_in_a_text_is_markup(gpt2_like: Path, text: str) -> None:
+    plain = Tags(page_of("x", "-t", gpt2_like))
+    for page in (page_of(text, "-t", gpt2_like), live_page([text], text).decode()):
+        tags = Tags(page)
+        assert tags.tags.count("script") == plain.tags.count("script") == 3
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u200b\ufeff]", page)
+    assert Tags(page_of(text, "-t", gpt2_like)).text == plain.text
+    assert "connect-src" not in page_of(text, "-t", gpt2_like)
+
+
+def test_half_of_a_surrogate_pair() -> None:
+    assert embedded(live_page(["\udc80"], "\ud83d").decode())["text"] == "\ud83d"
+
+
+def test_without_jinja(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crayon_hf.util.page import rendering
+
+    rendering._environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    message = failure(call("inspect", "x", "-t", gpt2_like, "--html", "-"))
+    assert re.fullmatch(r"a page needs jinja2, which .*'\.\[report\]'.*", message)
+    assert message == failure(call("playground", gpt2_like))
+    with pytest.raises(MissingExtraError):
+        live_page([], "")
