@@ -8,7 +8,7 @@ from click import IntRange
 
 from crayon_hf.cli.arguments import DEFAULT, NAMED, Arguments, UsageError, argument, command, complete_names, option
 from crayon_hf.cli.output import print_line, say
-from crayon_hf.cli.tokenizers import local_name, plain_name
+from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.util.wording import plural
 
 
@@ -42,8 +42,7 @@ def playground(arguments: Arguments) -> int:
     session = Session(local_name)
     for name in names:
         session.open(name)  # what cannot be opened is an error here, before there is a page
-    shown = [plain_name(name) if name == DEFAULT else name for name in names]
-    with Server(session, shown, SAMPLE if arguments.text is None else arguments.text, arguments.port) as server:
+    with Server(session, names, SAMPLE if arguments.text is None else arguments.text, arguments.port) as server:
         print_line(server.address)
         sys.stdout.flush()
         say("the page is at this address until Ctrl-C")

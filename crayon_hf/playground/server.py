@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
+import socket
 import socketserver
 import sys
 from http import HTTPStatus
@@ -19,6 +21,8 @@ LOOPBACK = "127.0.0.1"
 _HOSTS = (LOOPBACK, "localhost")
 _SECONDS = 60
 """So long a connection may say nothing."""
+_UNREAD = 16 << 20
+"""So many bytes of a refused request are read."""
 
 
 class RefusedError(Exception):
@@ -122,9 +126,17 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _refuse(self, error: RefusedError) -> None:
-        """What was not read of a refused request would be taken for the next one, so the connection ends."""
+        """The connection ends: the unread body of a refused request would be taken for the next one.
+
+        Most of the body is read first, since a client that is still sending would miss the answer.
+        """
         self.close_connection = True
         self._send(error.status, "text/plain; charset=utf-8", f"{error.why}\n".encode("utf-8", "replace"))
+        with contextlib.suppress(OSError):  # it may be gone, or say nothing for too long
+            self.connection.shutdown(socket.SHUT_WR)
+            left = _UNREAD
+            while left > 0 and (data := self.rfile.read1(min(left, 1 << 16))):
+                left -= len(data)
 
     def _send(self, status: HTTPStatus, kind: str, data: bytes) -> None:
         self.send_response(status)

@@ -133,6 +133,12 @@ def test_bad_requests(client: Client, path: str, body: bytes, headers: dict[str,
     assert answer.headers["Connection"] == "close"
 
 
+def test_a_large_request_has_its_answer(client: Client) -> None:
+    """Also one that is sent to its end before the answer is read."""
+    answer = client.send("POST", "encode", b"x" * (8 << 20))
+    assert (answer.status, answer.read()) == (413, b"a request has 1,048,576 bytes at most\n")
+
+
 def test_the_largest_request(client: Client, gpt2_like: Path) -> None:
     empty = len(json.dumps(request("", gpt2_like)))
     answer = client.ask("encode", request("a " * ((MOST_BYTES - empty) // 2), gpt2_like))
