@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError, UnsupportedError
@@ -64,7 +65,7 @@ class Cut:
     """One way to cut a text, in parallel sequences with an item for each token."""
 
     what: Sequence[int]
-    """The numbers that are compared: ids, or the ends of tokens from different vocabularies."""
+    """The numbers that are compared: ids."""
     spans: Sequence[tuple[int, int]]
     """The characters that it comes from (bytes, of an input of any bytes)."""
     inserted: Sequence[Any]
@@ -205,45 +206,83 @@ def _decoded(engine: Any, id: int) -> bytes:
 # -- where several ways differ
 
 
+class _Arrays(NamedTuple):
+    """A `Cut` in arrays."""
+
+    what: npt.NDArray[np.int64]
+    spans: npt.NDArray[np.int64]
+    inserted: npt.NDArray[np.bool_]
+
+
 def differences(cuts: Sequence[Cut]) -> list[Difference]:
     """The stretches between places where all ways have a border, if their tokens are not the same."""
-    starts, ends, ranges = _stretches(cuts)
+    starts, ends, ranges = _stretches(list(map(_arrays, cuts)))
     pairs = [zip(*each.tolist(), strict=True) for each in ranges]
     return [Difference(*each) for each in zip(starts.tolist(), ends.tolist(), zip(*pairs, strict=True), strict=True)]
 
 
 def marks(cuts: Sequence[Cut]) -> list[npt.NDArray[np.bool_]]:
     """For each way, whether each of its tokens is in one of the `differences`."""
+    return _marks(list(map(_arrays, cuts)))
+
+
+def marks_by_ends(cuts: Sequence[Cut]) -> list[npt.NDArray[np.bool_]]:
+    """The same for ways of several vocabularies: compares where tokens end, and leaves out what was put in.
+
+    White space before a word is in a token of one vocabulary, and in none of another: that is no difference.
+    """
+    import numpy as np
+
+    ways = list(map(_arrays, cuts))
+    kept = [np.flatnonzero(~way.inserted) for way in ways]
+    spans = [way.spans[tokens] for way, tokens in zip(ways, kept, strict=True)]
+    out = []
+    found = _marks([_Arrays(each[:, 1], each, np.zeros(len(each), bool)) for each in spans])
+    for way, tokens, marked in zip(ways, kept, found, strict=True):
+        out.append(np.zeros(len(way.spans), bool))
+        out[-1][tokens] = marked
+    return out
+
+
+def _arrays(cut: Cut) -> _Arrays:
+    import numpy as np
+
+    # asarray takes twice as long for a list of pairs.
+    spans = np.fromiter(chain.from_iterable(cut.spans), np.int64, 2 * len(cut.spans)).reshape(-1, 2)
+    return _Arrays(np.asarray(cut.what, np.int64), spans, np.asarray(cut.inserted, bool))
+
+
+def _marks(ways: Sequence[_Arrays]) -> list[npt.NDArray[np.bool_]]:
     import numpy as np
 
     out = []
-    for cut, (first, last) in zip(cuts, _stretches(cuts)[2], strict=True):
-        steps = np.zeros(len(cut.spans) + 1, np.int64)
+    for way, (first, last) in zip(ways, _stretches(ways)[2], strict=True):
+        steps = np.zeros(len(way.spans) + 1, np.int64)
         np.add.at(steps, first, 1)
         np.add.at(steps, last, -1)
         out.append(np.cumsum(steps)[:-1] > 0)
     return out
 
 
-def _stretches(cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
+def _stretches(
+    ways: Sequence[_Arrays],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
     """Where the differences start and end, and for each way the first token of each and the one behind its last."""
     import numpy as np
 
-    spans = [np.asarray(cut.spans, np.int64).reshape(-1, 2) for cut in cuts]
-    size = max(int(each.max(initial=0)) for each in spans)
-    borders = [_borders(each, np.asarray(cut.inserted, bool), size) for each, cut in zip(spans, cuts, strict=True)]
+    size = max(int(way.spans.max(initial=0)) for way in ways)
+    borders = [_borders(way.spans, way.inserted, size) for way in ways]
     places = np.flatnonzero(np.all([each >= 0 for each in borders], axis=0))
     # Stretch k is between places k - 1 and k; way w has tokens [bounds[w][k], bounds[w][k + 1]) there.
     bounds = [np.concatenate([[0], each[places]]) for each in borders]
     counts = [np.diff(each) for each in bounds]
     is_same = np.all([each == counts[0] for each in counts], axis=0)
-    what = [np.asarray(cut.what, np.int64) for cut in cuts]
-    for way in range(1, len(cuts)):
-        stretch = np.repeat(np.arange(len(places)), counts[way])
+    for way, first, count in zip(ways[1:], bounds[1:], counts[1:], strict=True):
+        stretch = np.repeat(np.arange(len(places)), count)
         token = np.flatnonzero(is_same[stretch])
         stretch = stretch[token]
-        other = token - bounds[way][stretch] + bounds[0][stretch]
-        is_same[stretch[what[way][token] != what[0][other]]] = False
+        other = token - first[stretch] + bounds[0][stretch]
+        is_same[stretch[way.what[token] != ways[0].what[other]]] = False
     found = np.flatnonzero(~is_same)
     starts = np.concatenate([[0], places])
     return starts[found], places[found], [np.stack([each[found], each[found + 1]]) for each in bounds]

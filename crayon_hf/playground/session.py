@@ -8,10 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from typing import Any, Generic, TypeVar
 
-from crayon_hf.display.tokens import Cut, Token, cut_of, encode, marks, tokens_in
+from crayon_hf.display.tokens import Cut, Token, cut_of, encode, marks_by_ends, tokens_in
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer.resolve import open_tokenizer
 
@@ -93,8 +92,9 @@ class View:
                 self.panels.append(said(error))
                 self.is_whole = False  # the next try may succeed
         whole = [panel for panel in self.panels if isinstance(panel, Panel)]
-        for panel, differing in zip(whole, _differing([panel.cut for panel in whole]), strict=True):
-            panel.differing = differing
+        if whole:
+            for panel, marked in zip(whole, marks_by_ends([panel.cut for panel in whole]), strict=True):
+                panel.differing = marked.tolist()
 
 
 class Session:
@@ -177,18 +177,6 @@ def _rows(panel: Panel, first: int, last: int) -> Answer:
         "note": panel.opened.note,
         "rows": rows_of(panel.tokens(first, last), panel.differing[first:last]),
     }
-
-
-def _differing(cuts: list[Cut]) -> list[list[bool]]:
-    """Of each way the tokens whose ends the others do not have; white space before a word belongs to either side."""
-    ends = []
-    for cut in cuts:
-        spans = [span for span, inserted in zip(cut.spans, cut.inserted, strict=True) if not inserted]
-        ends.append(Cut([end for _, end in spans], spans, [0] * len(spans)))
-    marked = [iter(each.tolist()) for each in marks(ends)] if len(cuts) > 1 else [repeat(False)] * len(cuts)
-    return [
-        [not inserted and next(found) for inserted in cut.inserted] for cut, found in zip(cuts, marked, strict=True)
-    ]
 
 
 class _Latest(Generic[Key, Kept]):

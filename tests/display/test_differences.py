@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from crayon_hf.display.tokens import Cut, Difference, differences, marks, places_of
+from crayon_hf.display.tokens import Cut, Difference, differences, marks, marks_by_ends, places_of
 
 
 def plain_differences(cuts: Sequence[Cut]) -> list[Difference]:
@@ -66,5 +66,23 @@ def test_beside_the_plain_twin(seed: int) -> None:
         assert differences(cuts) == wanted
         for side, marked in enumerate(marks(cuts)):
             assert {place for place, is_marked in enumerate(marked) if is_marked} == places_of(wanted, side)
+        found += len(wanted)
+    assert found > 300
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_by_ends(seed: int) -> None:
+    """As the plain twin marks the ends of tokens, without those that were put in."""
+    rng = random.Random(seed)
+    found = 0
+    for _ in range(500):
+        cuts = [random_cut(rng, 14) for _ in range(rng.randrange(1, 5))]
+        kept = [[place for place, inserted in enumerate(cut.inserted) if not inserted] for cut in cuts]
+        spans = [[cut.spans[place] for place in places] for cut, places in zip(cuts, kept, strict=True)]
+        wanted = plain_differences([Cut([end for _, end in each], each, [0] * len(each)) for each in spans])
+        for side, marked in enumerate(marks_by_ends(cuts)):
+            assert len(marked) == len(cuts[side].spans)
+            places = {kept[side][place] for place in places_of(wanted, side)}
+            assert {place for place, is_marked in enumerate(marked) if is_marked} == places
         found += len(wanted)
     assert found > 300
