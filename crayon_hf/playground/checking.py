@@ -12,7 +12,7 @@ from crayon_hf.parity.compare.targets import find_target
 from .requests import Asked
 
 _AROUND = 8
-"""Ids that are shown on both sides of the first difference."""
+"""The number of ids that are shown on each side of the first difference."""
 
 
 class Reference:

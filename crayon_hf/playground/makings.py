@@ -18,7 +18,7 @@ Making = dict[str, Any]
 
 _MOST_ROWS = 200
 _AROUND = 12
-"""Parts of a long row that are shown on both sides of the new one."""
+"""The number of parts that a long row shows on each side of the new one."""
 
 
 class Makings:

@@ -20,9 +20,9 @@ from .session import Session
 LOOPBACK = "127.0.0.1"
 _HOSTS = (LOOPBACK, "localhost")
 _SECONDS = 60
-"""So long a connection may say nothing."""
+"""The time after which a silent connection ends."""
 _UNREAD = 16 << 20
-"""So many bytes of a refused request are read."""
+"""The number of bytes that are read of a refused request."""
 
 
 class RefusedError(Exception):

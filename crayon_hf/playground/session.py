@@ -24,7 +24,7 @@ Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 _TOKENIZERS, _VIEWS = 16, 4
-"""So many tokenizers stay open, and so many texts encoded: those that were asked for last."""
+"""The number of tokenizers that stay open, and of texts that stay encoded: the latest."""
 _ERRORS = (CrayonError, ValueError, OSError, OverflowError, MemoryError, ImportError)
 
 
@@ -180,7 +180,7 @@ def _rows(panel: Panel, first: int, last: int) -> Answer:
 
 
 class _Latest(Generic[Key, Kept]):
-    """The things that were asked for last. Nothing waits for a slow `make`: two threads may make the same."""
+    """The latest things by key. No thread waits for the slow `make` of another, so two may make the same."""
 
     def __init__(self, most: int) -> None:
         self._most = most
