@@ -36,7 +36,8 @@ class PyDecodeStream {
         if (text.size() <= context_.size() || ends_broken(text)) Py_RETURN_NONE;
         if (text.compare(0, context_.size(), context_) != 0)
             throw py::value_error(
-                "the new ids change text that was returned before: decode these ids at once, not in a stream");
+                "the new ids change text that was returned before, so they cannot be decoded in a stream: decode all "
+                "ids at once");
         auto chunk = py::reinterpret_steal<py::object>(
             PyUnicode_DecodeUTF8(text.data() + context_.size(), Py_ssize_t(text.size() - context_.size()), nullptr));
         if (!chunk) throw py::error_already_set();
