@@ -305,7 +305,7 @@ def _around(model: str, converted: Converted, document: Document) -> Keys:
 
 
 def _from_config(model: str, config: Mapping[str, Any]) -> Keys:
-    """What a ``tokenizer_config.json`` says of chats and of the longest text."""
+    """The keys of a ``tokenizer_config.json`` about chats and the longest text."""
     found: Keys = {}
     length, chat = config.get("model_max_length"), config.get("chat_template")
     if isinstance(length, int) and 0 < length < 2**32:

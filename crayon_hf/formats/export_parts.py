@@ -84,7 +84,7 @@ def _settled(document: Document) -> list[dict[str, Any]]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """VocabularyError for what a malformed ``tokenizer.json`` raises."""
+    """Turn the errors of a malformed ``tokenizer.json`` into a VocabularyError."""
     try:
         yield
     except CrayonError:

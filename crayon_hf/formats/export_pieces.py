@@ -1,7 +1,7 @@
 """A ``tokenizer.json`` as pieces with scores, which SentencePiece models and GGUF files hold.
 
-`piece_texts` and `pieces` make components of pieces; here the components say which pieces, scores and options they are
-of, or an UnsupportedError says which of them no pieces have.
+This is the inverse of `piece_texts` and `pieces`, which make components of pieces. An UnsupportedError names a
+component that pieces cannot express.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def check_bytes(model: Mapping[str, Any], texts: Collection[str], target: str) -
 
 
 class Spelling(NamedTuple):
-    """How a text becomes one for the model."""
+    """The steps between a text and the model."""
 
     options: PieceOptions
     splits: bool = False
@@ -104,9 +104,9 @@ def spelling_of(
     exactness: Exactness,
     normalizers_of: Callable[[PieceOptions], Sequence[Component]] = piece_texts.normalizers,
 ) -> Spelling:
-    """The options with which a reader makes these normalizers and pre-tokenizers. UnsupportedError where none do.
+    """The options with which a reader makes these normalizers and pre-tokenizers. UnsupportedError if none do.
 
-    `normalizers_of` is what the reader of the target makes of options.
+    `normalizers_of` returns the normalizers that the target's reader makes of options.
     """
     normal, cuts = normalizers(document), pre_tokenizers(document)
     splits = False
@@ -160,7 +160,7 @@ def charsmap_of(normal: Sequence[Component]) -> bytes:
 def _as_transformers_converts(
     normal: Sequence[Component], cuts: Sequence[Component], charsmap: bytes, exactness: Exactness, target: str
 ) -> PieceOptions | None:
-    """The options of a model whose components are those that transformers makes of it, which only come near it."""
+    """The options of a model as transformers converts it, whose components only approximate the model's own."""
     *before, last = cuts
     words = [step["type"] for step in before] == ["WhitespaceSplit"]
     spaces = [step for step in normal if step.get("type") == "Replace"]
@@ -188,14 +188,14 @@ def _as_transformers_converts(
 def merged_scores(
     model: Mapping[str, Any], texts: Sequence[str], kinds: Sequence[int], joined: Collection[int], target: str
 ) -> list[float]:
-    """Scores with which joining whatever two neighbours make a piece, the best one first, does what the merges do.
+    """Scores that make the target do the same as the merges. It joins neighbours that form a piece, the best one first.
 
     `joined` are the kinds of pieces that the target joins. The score of a piece is the place of its merges, which
     follow each other, so that both sides take the same piece first. A piece is always made of the same two parts, as
-    ``rank_merges.h`` says of ranks: what happens inside it is the same in every text in which it is made. So both sides
-    differ only where the merges of the model alone leave two parts of a piece, which the target joins.
+    ``rank_merges.h`` proves for ranks, so the steps inside it are the same in every text. Both sides therefore differ
+    only if the merges leave two parts of a piece alone, which the target joins.
 
-    Pieces whose merges are mixed have one score. Then the merges must be those that `merges_of` gives for it.
+    Pieces whose merges are mixed share one score. Their merges must then equal the result of `merges_of` for it.
     """
     pieces = dict(zip(texts, kinds, strict=True))
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
@@ -203,7 +203,7 @@ def merged_scores(
     if len(set(merges)) < len(merges):
         raise UnsupportedError("a merge that is listed twice, of which the last one counts")
     if missing := next((t for pair in merges for t in (*pair, "".join(pair)) if t not in pieces), None):
-        raise VocabularyError(f"the tokenizer.json is malformed: a merge of {missing!r}, which is no token")
+        raise VocabularyError(f"the tokenizer.json is malformed: a merge of {missing!r}, which is not a token")
     for text in {text for pair in merges for text in pair} | rank.keys():
         if pieces[text] not in joined:
             raise UnsupportedError(f"a merge of {text!r}, which {target} neither joins nor makes")
@@ -214,9 +214,9 @@ def merged_scores(
     if len(set(rank.values())) < len(rank):
         own = {text: score for text, score, kind in zip(texts, scores, kinds, strict=True) if kind in joined}
         if not _are_merges_of(merges, own, [text for text, kind in pieces.items() if kind == UNUSED]):
-            raise UnsupportedError(f"the order of the merges: {target} joins by what is made, in one order of pieces")
+            raise UnsupportedError(f"the order of the merges: {target} knows only an order of pieces")
         return scores
-    # The target sees characters, also those that are no pieces.
+    # The target sees all characters, even if they are not pieces.
     vocab = {text: id for id, text in enumerate(dict.fromkeys([*texts, *"".join(texts)]))}
     plain = {"unk_token": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocab}
     merging = _core.TextModel(json.dumps({**model, **plain}))
@@ -234,7 +234,7 @@ def _are_merges_of(merges: list[tuple[str, ...]], scores: Mapping[str, float], u
 
 
 def _places(made: Sequence[str]) -> dict[str, int]:
-    """The places of what merges make, in their order: one place for all that are mixed with each other."""
+    """The place of each merged piece, in the order of merges; pieces whose merges are mixed share one place."""
     last = {text: number for number, text in enumerate(made)}
     places: dict[str, int] = {}
     place, end = -1, -1
@@ -247,7 +247,7 @@ def _places(made: Sequence[str]) -> dict[str, int]:
 
 
 def check_bpe(document: Document, texts: Sequence[str], kinds: Sequence[int], target: str) -> None:
-    """UnsupportedError for an option of a BPE model over text that pieces do not have."""
+    """UnsupportedError for an option of a BPE model over text that pieces cannot express."""
     model = document["model"]
     refuse_options(model, ("dropout", "continuing_subword_prefix", "end_of_word_suffix"), target)
     check_bytes(model, texts, target)
@@ -311,7 +311,7 @@ def _check_silent(
 
 
 def check_words(spelling: Spelling, texts: Sequence[str], kinds: Sequence[int], target: str) -> None:
-    """UnsupportedError where words are cut apart, and a piece goes on over the end of one."""
+    """UnsupportedError if the text is cut into words, and a piece crosses the end of one."""
     if not spelling.splits:
         return
     found = [text for text, kind in zip(texts, kinds, strict=True) if kind == NORMAL]
@@ -350,7 +350,7 @@ def check_user_defined(document: Document, options: PieceOptions, target: str) -
 
 
 def cut_out_by(document: Document, texts: Sequence[str]) -> list[str]:
-    """The user-defined pieces that a pre-tokenizer of `pieces` cuts out of every text, and are no added tokens."""
+    """The user-defined pieces, not added tokens, that a pre-tokenizer of `pieces` cuts out of every text."""
     cuts = pre_tokenizers(document)
     pattern = (cuts[0].get("pattern") or {}).get("Regex") if cuts and cuts[0].get("type") == "Split" else None
     if not document["model"].get("ignore_merges") or not pattern or not pattern.startswith("(?:"):

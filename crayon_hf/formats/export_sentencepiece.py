@@ -185,7 +185,7 @@ def _is_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def _named_ids(converted: Converted, document: Document, pieces: Sequence[Piece]) -> list[int]:
-    """The ids of bos, eos and pad: those that the config names, that stand around a text, or of the usual name."""
+    """The ids of bos, eos and pad: as the config names them, else as they frame a text, else by their usual names."""
     ids = {piece.text: id for id, piece in enumerate(pieces) if piece.kind == CONTROL}
     frame, roles = frame_of(document), roles_of(converted, document)
     framed = {"bos": frame.before[:1], "eos": frame.after[-1:]}

@@ -84,14 +84,14 @@ def _rule(line: bytes) -> Rule:
 
 
 def _without_spaces(pattern: bytes) -> bytes:
-    """Without the spaces at its end, but for one that a backslash is before."""
+    """The pattern without trailing spaces, except for one after a backslash."""
     stripped = pattern.rstrip(b" ")
     backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
     return pattern[: len(stripped) + backslashes % 2]
 
 
 def _regex(pattern: bytes, is_of_names: bool) -> bytes:
-    """A regular expression for what `pattern` matches; git's ``*`` stops at a slash."""
+    """A regular expression that matches the same as `pattern`; git's ``*`` stops at a slash."""
     parts: list[bytes] = []
     at = 0
     while at < len(pattern):
@@ -121,7 +121,7 @@ def _regex(pattern: bytes, is_of_names: bool) -> bytes:
 
 
 def _stars(pattern: bytes, end: int) -> bytes:
-    """Of two or more stars at the beginning of a part of a path, by what is behind them."""
+    """The regular expression for two or more stars at the beginning of a part of a path, by the text after them."""
     if pattern[end : end + 1] == b"/":
         return _DIRECTORIES
     return rb".*" if end == len(pattern) or pattern.startswith(rb"\/", end) else rb"[^/]*"

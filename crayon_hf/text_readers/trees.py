@@ -1,4 +1,4 @@
-"""The files of a directory tree, without those that git would ignore."""
+"""The files of a directory tree, except for files that git would ignore."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.text_readers.ignore_rules import Rules, rules_of
 
 _FIRST_BYTES = 8000
-"""git takes a file for a binary one if these have a zero."""
+"""git treats a file as binary if these bytes contain a zero."""
 
 
 def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
-    """The files in a directory and below it, sorted by name, but for hidden ones.
+    """The files in a directory and below it, sorted by name, except hidden ones.
 
-    With `ignore` the patterns of ``.gitignore`` files apply, and those of ``.git/info/exclude``: in a checkout the ones
-    that are above `directory`, too. They apply to tracked files as well, and where no checkout is. A link to a file is
-    a file, a link to a directory a directory; links that lead nowhere and special files are left out.
+    With `ignore`, the patterns of ``.gitignore`` files and of ``.git/info/exclude`` apply; in a checkout, also those
+    above `directory`. They apply to tracked files as well, and outside a checkout. A link to a file is a file, a link
+    to a directory a directory; broken links and special files are left out.
 
     CorpusError: a directory cannot be read, or no file is left.
     """
@@ -31,18 +31,18 @@ def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
     except OSError as error:
         raise CorpusError(f"{error.filename or directory}: {error.strerror or error}") from error
     if not found:
-        also = " and those that .gitignore names (--no-ignore reads them)" if ignore else ""
+        also = " and files that .gitignore names (--no-ignore reads them)" if ignore else ""
         raise CorpusError(f"{directory}: no file there, but for hidden ones{also}")
     return found
 
 
 def is_binary(beginning: bytes) -> bool:
-    """Whether the beginning of a file has a zero byte, which tells git that a file is not text."""
+    """Whether the beginning of a file has a zero byte, by which git recognises a binary file."""
     return b"\0" in beginning[:_FIRST_BYTES]
 
 
 class _Level(NamedTuple):
-    """The patterns that apply in a directory: deeper ones first, and those of the repository after all."""
+    """The patterns that apply in a directory: deeper ones first, the repository's own exclude file last."""
 
     rules: tuple[Rules, ...]
 
@@ -51,7 +51,7 @@ class _Level(NamedTuple):
         return _Level(tuple(each.inside(name) for each in self.rules))
 
     def with_files_of(self, directory: str) -> _Level:
-        """With the patterns of the directory's own files. A repository in another one begins anew."""
+        """Add the patterns of the directory's own files. A repository inside another one begins anew."""
         git = os.path.join(directory, ".git")
         is_root = os.path.lexists(git)
         above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules
@@ -97,7 +97,7 @@ def _below(directory: str, level: _Level, ignore: bool, above: frozenset[tuple[i
 
 
 def _patterns(path: str) -> tuple[Rules, ...]:
-    """Those of a file; none where no file is, or a link, which git does not follow either."""
+    """The patterns of a file; none if it does not exist or is a link, which git does not follow either."""
     if os.path.islink(path):
         return ()
     try:
@@ -109,7 +109,7 @@ def _patterns(path: str) -> tuple[Rules, ...]:
 
 
 def _common_directory(git: str) -> str:
-    """The directory of a repository: ``.git``, or where a file of that name in a worktree or a submodule leads."""
+    """The directory of a repository: ``.git``, or the target of a file of that name in a worktree or a submodule."""
     with contextlib.suppress(OSError):
         if os.path.isfile(git):
             with open(git, "rb") as file:

@@ -80,7 +80,7 @@ def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
     assert names("build/") == ["build/c.txt"]  # what is named is counted
     assert names("b.log", "sub/") == ["b.log", "sub/d.log", "total"]
     (tmp_path / "build" / ".gitignore").write_text("*")
-    assert "build/: no file there, but for hidden ones and those that .gitignore names (--no-ignore reads them)" in (
+    assert "build/: no file there, but for hidden ones and files that .gitignore names (--no-ignore reads them)" in (
         failure(call("count", "build/", cwd=tmp_path))
     )
 
