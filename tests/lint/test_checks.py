@@ -108,6 +108,18 @@ def test_prose(tmp_path: Path, name: str, form: str, rule: str, said: str) -> No
         assert prose(tmp_path, name, exception.format(rule) + text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"codes = {' '.join(['1F600'] * 40)!r}\n", id="codes"),
+        pytest.param('"""Usage:\n\n' + "    python -m parity.gpu -o report/  on the CPU\n" * 6 + '"""\n', id="usage"),
+    ],
+)
+def test_prose_of_other_kinds(tmp_path: Path, text: str) -> None:
+    """Lists of codes are not sentences, and each line of usage is one of its own."""
+    assert prose(tmp_path, "module.py", text) == []
+
+
 def prose(root: Path, name: str, text: str) -> list[str]:
     (root / name).write_text(text, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
