@@ -157,7 +157,7 @@ class WordCounter:
     """Counts the words of texts for a trainer, as ``tokenizers`` does in ``train_from_iterator``.
 
     Words are the pretokens that `engine`'s added tokens, normalizer and pre-tokenizer make. An added token in a text is
-    a word of its own. Memory grows with unique words only: 32 to 48 bytes each, plus the bytes of words longer than 15.
+    a word of its own; ``added_tokens=False`` leaves added tokens out. Memory grows with unique words only: 32 to 48 bytes each, plus the bytes of words longer than 15.
 
     `threads` is as for an Engine. All threads work without the GIL, the calling thread included. A call that raises has
     counted nothing. `progress(stage, done, total)` is called in the calling thread, at most ten times a second, with
@@ -169,7 +169,7 @@ class WordCounter:
     ValueError for an engine in greedy mode, and for texts on which the reference panics.
     """
 
-    def __init__(self, engine: Engine, threads: int = 0) -> None: ...
+    def __init__(self, engine: Engine, threads: int = 0, added_tokens: bool = True) -> None: ...
     def add(
         self, texts: Sequence[str | builtins.bytes], progress: Callable[[str, int, int], None] | None = None
     ) -> None:
@@ -646,6 +646,51 @@ def train_bpe(
     docs/training.md describes the algorithm and its memory. The words are unchanged. `progress` is as for WordCounter.
     ValueError for an initial alphabet with other strings than single characters, and for unique words of more than 4
     billion characters.
+    """
+
+def extend_bpe(
+    words: WordCounter,
+    engine: Engine,
+    *,
+    tokens: Sequence[str],
+    reusable: Sequence[int],
+    apart: Sequence[int],
+    vocab_size: int,
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    continuing_subword_prefix: str = "",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return the new tokens, and the new merges by rank, of `train_bpe` begun with `engine`'s ids of each word.
+
+    `tokens` has the string of each id, empty for an unused id. New ids follow, up to `vocab_size` in all. A pair is
+    never merged if a part is in `apart`, or if its product has `max_token_length` characters. A product that is an old
+    token must be in `reusable`, and no word of several tokens may have it yet. ValueError if another kind of engine
+    counted the words.
+    """
+
+def token_uses(
+    words: WordCounter, engine: Engine, progress: Callable[[str, int, int], None] | None = None
+) -> npt.NDArray[np.uint64]:
+    """Return the number of times that each id occurs in the words, of shape (largest id + 1,)."""
+
+def word_characters(words: WordCounter) -> dict[str, int]:
+    """Return the characters of the words with their counts. Raw words give byte-level characters."""
+
+def kept_tokens(
+    engine: Engine,
+    *,
+    required: Sequence[int],
+    uses: Sequence[int] | npt.NDArray[np.uint64],
+    most: int | None,
+    continuing_subword_prefix: str = "",
+    end_of_word_suffix: str = "",
+) -> npt.NDArray[np.bool_]:
+    """Return whether a smaller vocabulary keeps each id, of shape (largest id + 1,).
+
+    The ids that the merges of kept tokens need are kept, too. `uses` has a count for each id, or is empty. With `most`
+    (the number of tokens) the most used ids come first, then ids of the lowest rank. Without it, all used ids are kept.
+    All ids in `required` are kept.
     """
 
 def utf8_errors(data: Any, begins: npt.ArrayLike, ends: npt.ArrayLike, threads: int = 0) -> npt.NDArray[np.int64]:

@@ -38,6 +38,7 @@ void bind_stream(py::module_& m);
 void bind_decode_stream(py::module_& m);
 void bind_word_counter(py::module_& m);
 void bind_train(py::module_& m);
+void bind_surgery(py::module_& m);
 void bind_json_lines(py::module_& m);
 void bind_device(py::module_& m);
 void bind_files(py::module_& m);

@@ -160,6 +160,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     crayon::python::bind_decode_stream(m);
     crayon::python::bind_word_counter(m);
     crayon::python::bind_train(m);
+    crayon::python::bind_surgery(m);
     crayon::python::bind_json_lines(m);
     crayon::python::bind_device(m);
     crayon::python::bind_files(m);

@@ -89,11 +89,11 @@ py::list counted_words(PyWordCounter& self) {
 
 void bind_word_counter(py::module_& m) {
     py::class_<PyWordCounter>(m, "WordCounter")
-        .def(py::init([](std::shared_ptr<const Engine> engine, size_t threads) {
+        .def(py::init([](std::shared_ptr<const Engine> engine, size_t threads, bool added_tokens) {
                  const bool replaces = replaces_surrogates(*engine);
-                 return std::make_unique<PyWordCounter>(std::move(engine), threads, replaces);
+                 return std::make_unique<PyWordCounter>(std::move(engine), threads, replaces, added_tokens);
              }),
-             py::arg("engine").none(false), py::arg("threads") = 0)
+             py::arg("engine").none(false), py::arg("threads") = 0, py::arg("added_tokens") = true)
         .def("add", &add, py::arg("texts"), py::arg("progress") = py::none())
         .def("add_lines", &add_lines, py::arg("data"), py::arg("progress") = py::none())
         .def("add_words", &add_words, py::arg("words"))

@@ -13,8 +13,8 @@
 namespace crayon::python {
 
 struct PyWordCounter {
-    PyWordCounter(std::shared_ptr<const Engine> engine, size_t threads, bool replaces)
-        : counter(std::move(engine), threads), replaces_surrogates(replaces) {}
+    PyWordCounter(std::shared_ptr<const Engine> engine, size_t threads, bool replaces, bool added_tokens)
+        : counter(std::move(engine), threads, added_tokens), replaces_surrogates(replaces) {}
 
     WordCounter counter;
     const bool replaces_surrogates;  // in texts, as the engine's encoding calls do

@@ -14,6 +14,7 @@
 #include "training/train_queue.h"
 #include "training/train_symbols.h"
 #include "training/train_words.h"
+#include "training/word_tokens.h"
 
 namespace crayon {
 namespace {
@@ -95,6 +96,18 @@ class BpeTraining {
                               !(options.continuing_subword_prefix.empty() && options.end_of_word_suffix.empty())) {
         index_pairs();
     }
+    BpeTraining(const Engine& engine, const std::vector<CountedWord>& counted, std::vector<std::string> tokens,
+                const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,
+                const BpeTrainerOptions& options, const Progress& progress)
+        : options_(options),
+          report_(progress),
+          symbols_(std::move(tokens), reusable, options),
+          words_(in_tokens(engine, counted, apart, &symbols_, &report_)),
+          lists_(5 * words_.pairs()),
+          longest_(~size_t(0)),  // TrainingSymbols::may_join looks at lengths
+          has_uneven_lengths_(false) {
+        index_pairs();
+    }
 
     TrainedBpe run() {
         report_.begin("Compute merges", options_.vocab_size);
@@ -108,6 +121,7 @@ class BpeTraining {
                 continue;
             }
             if (top.count < 1 || options_.min_frequency > top.count) break;
+            if (!symbols_.may_join(first_of(top.key), second_of(top.key))) continue;
             merged.push_back(top.key);
             merge(top, pair.is_recreated() || has_uneven_lengths_);
             report_.at(symbols_.size());
@@ -119,6 +133,29 @@ class BpeTraining {
   private:
     static uint32_t first_of(uint64_t key) { return uint32_t(key >> 32); }
     static uint32_t second_of(uint64_t key) { return uint32_t(key); }
+
+    static TrainingWords in_tokens(const Engine& engine, const std::vector<CountedWord>& counted,
+                                   const std::vector<uint32_t>& apart, TrainingSymbols* symbols,
+                                   TrainingReport* report) {
+        const std::unordered_set<uint32_t> ends(apart.begin(), apart.end());
+        TrainingWords words;
+        for_each_word_in_tokens(engine, counted, report, [&](const CountedWord& word, const IdBuffer& ids) {
+            words.begin_word(word.count);
+            for (size_t i = 0; i < ids.size(); ++i) {
+                const uint32_t id = uint32_t(ids.data()[i]);
+                if (ends.count(id) == 0) {
+                    words.push(id);
+                    if (ids.size() > 1) symbols->is_met(id);
+                    continue;
+                }
+                words.end_word();
+                words.begin_word(word.count);
+            }
+            words.end_word();
+        });
+        words.finish();
+        return words;
+    }
 
     void index_pairs() {
         report_.begin("Count pairs", 2 * words_.pairs());
@@ -291,6 +328,12 @@ class BpeTraining {
 TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOptions& options,
                      const Progress& progress) {
     return BpeTraining(words, options, progress).run();
+}
+
+TrainedBpe extend_bpe(const Engine& engine, const std::vector<CountedWord>& words, std::vector<std::string> tokens,
+                      const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,
+                      const BpeTrainerOptions& options, const Progress& progress) {
+    return BpeTraining(engine, words, std::move(tokens), reusable, apart, options, progress).run();
 }
 
 }  // namespace crayon

@@ -27,6 +27,25 @@ void for_each_character(const CountedWord& word, Visit&& visit) {
     }
 }
 
+// By code point. Calls on_word() for each word; `total` gets the characters of all words, once each.
+template <typename OnWord>
+std::vector<uint64_t> count_characters(const std::vector<CountedWord>& words, size_t* total, OnWord&& on_word) {
+    std::vector<uint64_t> counts(kCodePoints, 0);
+    for (const CountedWord& word : words) {
+        on_word();
+        for_each_character(word, [&](uint32_t c) {
+            const uint64_t sum = counts[c] + word.count;
+            counts[c] = sum < word.count ? ~uint64_t(0) : sum;
+            ++*total;
+        });
+    }
+    return counts;
+}
+
+bool begins_character(char byte) {
+    return (uint8_t(byte) & 0xC0) != 0x80;
+}
+
 std::string utf8(uint32_t code_point) {
     std::string text;
     append_utf8(code_point, &text);
@@ -42,15 +61,7 @@ TrainingSymbols::TrainingSymbols(const std::vector<CountedWord>& words, const Bp
 
     report->begin("Compute alphabet", words.size());
     uint64_t done = 0;
-    std::vector<uint64_t> counts(kCodePoints, 0);
-    for (const CountedWord& word : words) {
-        report->at_times(++done);
-        for_each_character(word, [&](uint32_t c) {
-            const uint64_t sum = counts[c] + word.count;
-            counts[c] = sum < word.count ? ~uint64_t(0) : sum;
-            ++characters_;
-        });
-    }
+    std::vector<uint64_t> counts = count_characters(words, &characters_, [&] { report->at_times(++done); });
     for (const uint32_t c : options.initial_alphabet) {
         if (c >= kCodePoints)
             throw Error(ErrorKind::argument, "the initial alphabet has something that is not a code point");
@@ -80,6 +91,15 @@ TrainingSymbols::TrainingSymbols(const std::vector<CountedWord>& words, const Bp
     }
 }
 
+TrainingSymbols::TrainingSymbols(std::vector<std::string> tokens, const std::vector<uint32_t>& reusable,
+                                 const BpeTrainerOptions& options)
+    : options_(options), is_extension_(true), strings_(std::move(tokens)), reusable_(strings_.size(), false) {
+    if (strings_.size() >= TrainingWords::kSymbols) throw Error(ErrorKind::argument, "the vocabulary is too large");
+    for (uint32_t id = 0; id < strings_.size(); ++id)
+        if (!strings_[id].empty()) ids_.emplace(strings_[id], id);
+    for (const uint32_t id : reusable) reusable_.at(id) = true;
+}
+
 uint32_t TrainingSymbols::id_of(const std::string& string) {
     const auto [place, is_new] = ids_.emplace(string, uint32_t(strings_.size()));
     if (is_new) {
@@ -89,11 +109,24 @@ uint32_t TrainingSymbols::id_of(const std::string& string) {
     return place->second;
 }
 
-uint32_t TrainingSymbols::join(uint32_t left, uint32_t right) {
+std::string TrainingSymbols::joined(uint32_t left, uint32_t right) const {
     std::string_view tail = strings_[right];
     const std::string& prefix = options_.continuing_subword_prefix;
     if (tail.substr(0, prefix.size()) == prefix) tail.remove_prefix(prefix.size());
-    return id_of(strings_[left] + std::string(tail));
+    return strings_[left] + std::string(tail);
+}
+
+uint32_t TrainingSymbols::join(uint32_t left, uint32_t right) {
+    const uint32_t made = id_of(joined(left, right));
+    if (made < reusable_.size()) is_met(made);
+    return made;
+}
+
+bool TrainingSymbols::may_make(const std::string& product) const {
+    const auto length = size_t(std::count_if(product.begin(), product.end(), begins_character));
+    if (options_.max_token_length && length >= *options_.max_token_length) return false;
+    const auto found = ids_.find(product);
+    return found == ids_.end() || (found->second < reusable_.size() && reusable_[found->second]);
 }
 
 void TrainingSymbols::push_character(uint32_t c, bool is_first, bool is_last, TrainingWords* out) {
@@ -144,6 +177,15 @@ TrainingWords TrainingSymbols::spell(const std::vector<CountedWord>& words, Trai
     }
     out.finish();
     return out;
+}
+
+std::vector<std::pair<std::string, uint64_t>> word_characters(const std::vector<CountedWord>& words) {
+    size_t total = 0;
+    const std::vector<uint64_t> counts = count_characters(words, &total, [] {});
+    std::vector<std::pair<std::string, uint64_t>> characters;
+    for (uint32_t c = 0; c < kCodePoints; ++c)
+        if (counts[c] > 0) characters.emplace_back(utf8(c), counts[c]);
+    return characters;
 }
 
 }  // namespace crayon

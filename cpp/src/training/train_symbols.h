@@ -17,21 +17,34 @@ class TrainingSymbols {
     // Special tokens and the alphabet according to `options`.
     TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, TrainingReport* report);
 
+    // The tokens of an existing vocabulary, for extend_bpe.
+    TrainingSymbols(std::vector<std::string> tokens, const std::vector<uint32_t>& reusable,
+                    const BpeTrainerOptions& options);
+
     // The words in symbols, without characters that the alphabet lacks.
     TrainingWords spell(const std::vector<CountedWord>& words, TrainingReport* report);
-    // The symbol that a merge makes, which may exist already.
+    // Whether a merge may make the product of `left` and `right`. An extension allows new and reusable products, up to
+    // the options' length.
+    bool may_join(uint32_t left, uint32_t right) const { return !is_extension_ || may_make(joined(left, right)); }
+    // Records that a word of several symbols has this symbol of the existing vocabulary.
+    void is_met(uint32_t symbol) { reusable_[symbol] = false; }
+    // The symbol that a merge makes. It may exist already.
     uint32_t join(uint32_t left, uint32_t right);
 
     size_t size() const { return strings_.size(); }
     std::vector<std::string> take_strings() { return std::move(strings_); }
 
   private:
+    bool may_make(const std::string& product) const;
+    std::string joined(uint32_t left, uint32_t right) const;
     uint32_t id_of(const std::string& string);
     void push_character(uint32_t c, bool is_first, bool is_last, TrainingWords* out);
 
     const BpeTrainerOptions& options_;
+    const bool is_extension_ = false;
     std::vector<std::string> strings_;
     std::unordered_map<std::string, uint32_t> ids_;
+    std::vector<bool> reusable_;          // tokens of a vocabulary that is there
     std::vector<uint32_t> of_character_;  // ids of the characters alone, up to the greatest
     size_t characters_ = 0;               // in all words
 };

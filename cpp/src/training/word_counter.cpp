@@ -32,11 +32,15 @@ constexpr size_t kManyWords = size_t(1) << 15;
 }  // namespace
 
 struct WordCounter::Impl {
-    explicit Impl(std::shared_ptr<const Engine> e, size_t n)
-        : engine(std::move(e)), threads(thread_count(n)), seams(Seams::of_words(engine->impl())) {}
+    Impl(std::shared_ptr<const Engine> e, size_t n, bool with_added)
+        : engine(std::move(e)),
+          threads(thread_count(n)),
+          counts_added(with_added),
+          seams(Seams::of_words(engine->impl())) {}
 
     const std::shared_ptr<const Engine> engine;
     const size_t threads;
+    const bool counts_added;
     const Seams seams;
     WordCountTable counted;
     std::vector<std::unique_ptr<WordTally>> tallies;  // one per thread; empty between calls
@@ -60,7 +64,7 @@ class WordCounter::Call {
         if (p_.tallies.size() < threads) p_.tallies.resize(threads);
         std::vector<std::unique_ptr<Worker>> workers(threads);
         const auto with_worker = [&](size_t task, size_t i, const Poll& poll) {
-            if (p_.tallies[i] == nullptr) p_.tallies[i] = std::make_unique<WordTally>();
+            if (p_.tallies[i] == nullptr) p_.tallies[i] = std::make_unique<WordTally>(p_.counts_added);
             if (workers[i] == nullptr) workers[i] = std::make_unique<Worker>(*p_.engine);
             work(task, *p_.tallies[i], *workers[i]->lease, &workers[i]->reader, poll);
         };
@@ -155,10 +159,10 @@ void WordCounter::Call::commit() {
     counter_.bytes_ += bytes;
 }
 
-WordCounter::WordCounter(std::shared_ptr<const Engine> engine, size_t threads) {
+WordCounter::WordCounter(std::shared_ptr<const Engine> engine, size_t threads, bool added_tokens) {
     if (engine->is_greedy())
         throw Error(ErrorKind::argument, "an engine in greedy mode has no pretokens to count: use the exact one");
-    impl_ = std::make_unique<Impl>(std::move(engine), threads);
+    impl_ = std::make_unique<Impl>(std::move(engine), threads, added_tokens);
 }
 
 WordCounter::~WordCounter() = default;

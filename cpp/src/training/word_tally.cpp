@@ -16,7 +16,9 @@ void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes re
     const auto limit_of = [&](Bytes piece) {
         return piece.begin() >= readable.begin() && piece.end() <= readable.end() ? readable.end() : piece.end();
     };
-    const auto on_added = [&](uint32_t, Bytes token, const Place&) { add(token, kTextWord, 1); };
+    const auto on_added = [&](uint32_t, Bytes token, const Place&) {
+        if (counts_added_) add(token, kTextWord, 1);
+    };
     const auto on_scanned = [&](Bytes piece, const Place&) {
         const Bytes segment = prefixed(p, piece, s);
         const uint8_t* const limit = limit_of(segment);

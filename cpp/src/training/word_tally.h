@@ -15,6 +15,8 @@ namespace crayon {
 
 class WordTally {
   public:
+    explicit WordTally(bool counts_added) : counts_added_(counts_added) {}
+
     WordCountTable table;  // without waiting words: call flush() before
     uint64_t total = 0;    // in words
     uint64_t bytes = 0;    // of text
@@ -39,6 +41,7 @@ class WordTally {
     void wait_for(WordKey key, uint64_t kind);
     void add_long(Bytes word, uint64_t kind, uint64_t n);
 
+    const bool counts_added_;  // added tokens as words
     Waiting waiting_[kBlock];
     size_t n_waiting_ = 0;
 };

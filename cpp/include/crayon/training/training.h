@@ -12,6 +12,8 @@
 
 namespace crayon {
 
+class Engine;
+
 // A pretoken and its count. If `is_raw`, its bytes represent characters of the byte-level alphabet; else it is UTF-8.
 struct CountedWord {
     Bytes text;
@@ -44,5 +46,27 @@ struct TrainedBpe {
 // depends on the order of a hash map, the order of the words' bytes decides here. docs/training.md gives the memory.
 // Error(argument) if words exceed 4 G characters in all, or options contradict.
 TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, const Progress& progress);
+
+// Trains an existing vocabulary further: the steps of train_bpe, begun with the ids that `engine` gives each word. All
+// old merges are then done. `tokens` has the vocabulary's string for each id, added tokens included, empty for an unused
+// id; new tokens follow.
+//
+// A pair whose product is an old token is merged only if the product is in `reusable` and has not yet been in a word of
+// several symbols. `reusable` are tokens that no old merge has as a part. So the engine of all merges gives each word
+// the ids of the last step. A pair with an id of `apart` (unknown and byte tokens) is never merged. Products have fewer
+// than max_token_length characters.
+//
+// Uses these options: vocab_size (old and new tokens), min_frequency, max_token_length and continuing_subword_prefix.
+// Returns all tokens, and the new merges. Errors as train_bpe; Error(vocabulary) if the engine cannot encode a word.
+TrainedBpe extend_bpe(const Engine& engine, const std::vector<CountedWord>& words, std::vector<std::string> tokens,
+                      const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,
+                      const BpeTrainerOptions& options, const Progress& progress);
+
+// The number of times that each of the engine's ids occurs in the words.
+std::vector<uint64_t> token_uses(const Engine& engine, const std::vector<CountedWord>& words, const Progress& progress);
+
+// The characters of the words with their counts, in the order of code points. Raw words give characters of the
+// byte-level alphabet.
+std::vector<std::pair<std::string, uint64_t>> word_characters(const std::vector<CountedWord>& words);
 
 }  // namespace crayon

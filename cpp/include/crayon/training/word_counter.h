@@ -21,7 +21,8 @@ namespace crayon {
 class WordCounter {
   public:
     // `threads` as for thread_count (batch.h). Error(argument) for an engine in greedy mode, which has no pretokens.
-    explicit WordCounter(std::shared_ptr<const Engine> engine, size_t threads = 0);
+    // Without `added_tokens` those in a text are no words.
+    explicit WordCounter(std::shared_ptr<const Engine> engine, size_t threads = 0, bool added_tokens = true);
     ~WordCounter();
 
     // Each view is one text. Large texts are cut at seams of words (seams.h), so that all threads share them. A text

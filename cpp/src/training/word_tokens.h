@@ -1,0 +1,40 @@
+// Counted words as the ids of an engine: its model alone, as in a text that is cut into these words.
+#pragma once
+
+#include <vector>
+
+#include "crayon/engine/engine.h"
+#include "crayon/support/error.h"
+#include "crayon/training/training.h"
+#include "engine/engine_impl.h"
+#include "engine/scratch.h"
+#include "training/train_progress.h"
+
+namespace crayon {
+
+// Calls use(word, ids) for each word, in order. Error(argument) for a word of another kind than the engine counts.
+template <typename Use>
+void for_each_word_in_tokens(const Engine& engine, const std::vector<CountedWord>& words, TrainingReport* report,
+                             Use&& use) {
+    const Engine::Impl& p = engine.impl();
+    const Engine::Lease lease(engine);
+    Scratch& s = *lease;
+    std::vector<Piece> piece(1);
+    IdBuffer ids;
+    report->begin("Encode words", words.size());
+    uint64_t done = 0;
+    for (const CountedWord& word : words) {
+        if (word.is_raw != p.on_bytes()) throw Error(ErrorKind::argument, "the words are not those of this engine");
+        ids.clear();
+        if (word.is_raw) {
+            piece[0] = {0, uint32_t(word.text.size)};
+            encode_pieces(p.tables(engine.cartridge()), word.text, piece, s, &ids, nullptr);
+        } else {
+            p.pipeline.model->encode_piece(word.text, s.model.get(), &ids);
+        }
+        use(word, ids);
+        report->at_times(++done);
+    }
+}
+
+}  // namespace crayon
