@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
     from crayon_hf.patching import install, installed, uninstall
-    from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
+    from crayon_hf.training import extend, shrink, train_bpe, train_unigram, train_wordlevel, train_wordpiece
     from crayon_hf.transformers import AutoTokenizer, CrayonTokenizerFast
 
 __all__ = [
@@ -161,6 +161,7 @@ __all__ = [
     "budgets",
     "compare",
     "decoders",
+    "extend",
     "implementations",
     "install",
     "installed",
@@ -170,6 +171,7 @@ __all__ = [
     "processors",
     "publish",
     "pull",
+    "shrink",
     "tiktoken",
     "tokenize_corpus",
     "tokenize_shard",
@@ -202,7 +204,9 @@ _HOMES = {
     **dict.fromkeys(("Comparison", "compare"), "crayon_hf.comparison"),
     "tokenize_corpus": "crayon_hf.corpora.job.corpus",
     "tokenize_shard": "crayon_hf.corpora.job.shard",
-    **dict.fromkeys(("train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"),
+    **dict.fromkeys(
+        ("extend", "shrink", "train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"
+    ),
     **{name: f"crayon_hf.{name}" for name in ("tiktoken", *_MODULES)},
     # Names for `import crayon_hf as tokenizers`.
     "AddedToken": "crayon_hf.util.added_token",

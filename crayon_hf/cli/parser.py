@@ -28,6 +28,8 @@ GROUPS = {
         "list": ("describing:list_profiles", "list the profiles on this machine"),
         "convert": ("conversion:convert", "convert any vocabulary to a cartridge, a directory or another form"),
         "train": ("training:train", "train a tokenizer from files"),
+        "extend": ("surgery:extend", "train a BPE vocabulary further"),
+        "shrink": ("surgery:shrink", "make a BPE vocabulary smaller"),
         "cache": ("storing:cache", "show or clear the cache of compiled vocabularies"),
     },
     "Corpora": {

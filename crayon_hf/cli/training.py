@@ -11,7 +11,7 @@ from typing import Any
 
 from click import Choice
 
-from crayon_hf.cli.arguments import NUMBER, Arguments, UsageError, argument, command, complete_names, option
+from crayon_hf.cli.arguments import NUMBER, Arguments, UsageError, argument, command, complete_names, option, together
 from crayon_hf.cli.inputs import standard_input
 from crayon_hf.cli.output import print_line, say
 from crayon_hf.cli.tokenizers import open_named
@@ -22,6 +22,15 @@ from crayon_hf.util.wording import joined, plural
 
 _BPE_ALONE = ("limit_alphabet", "max_token_length", "pattern", "regex", "threads", "no_byte_alphabet")
 _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length", "threads")
+
+
+READING = together(
+    option("--column", default="text", metavar="NAME", show_default=True, help="the column with the text"),
+    option("--format", type=Choice(FORMATS), help="the format of all files (default: by their suffixes)"),
+    option("--threads", type=NUMBER, help="threads (default: one for each core)"),
+    option("--progress", is_flag=True, help="report progress, even without a terminal"),
+)
+"""Options for reading files of training text."""
 
 
 @command(
@@ -63,10 +72,7 @@ _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length",
     shell_complete=complete_names,
     help="use the components and special tokens of this tokenizer instead of a pattern",
 )
-@option("--column", default="text", metavar="NAME", show_default=True, help="the column with the text")
-@option("--format", type=Choice(FORMATS), help="the format of all files (default: by their suffixes)")
-@option("--threads", type=NUMBER, help="threads (default: one for each core)")
-@option("--progress", is_flag=True, help="report progress, even without a terminal")
+@READING
 def train(arguments: Arguments) -> int:
     """Trains a tokenizer and writes a tokenizer.json and its cartridge.
 
@@ -76,7 +82,7 @@ def train(arguments: Arguments) -> int:
     crayon-hf trains BPE itself, with the same merges as the BpeTrainer of tokenizers; tokenizers trains the other
     models.
     """
-    source = _source(arguments.file, arguments.format, arguments.output)
+    source = corpus_source(arguments.file, arguments.format, arguments.output)
     values: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     if arguments.special_token:
         values["special_tokens"] = list(arguments.special_token)
@@ -127,7 +133,8 @@ def _other(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
     return run_by_reference(kind, source, **values)
 
 
-def _source(names: Sequence[str], format: str | None, output: str) -> Any:
+def corpus_source(names: Sequence[str], format: str | None, output: str) -> Any:
+    """The files that a command learns from, or standard input."""
     if names == ("-",):
         return standard_input()
     if "-" in names:

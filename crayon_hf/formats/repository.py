@@ -65,9 +65,13 @@ def tokenizer_in(folder: str, settings: bool = False) -> list[str]:
 
 
 def write(
-    converted: Converted, directory: str | os.PathLike[str], cartridge: bool, overwrite: bool | None = None
+    converted: Converted,
+    directory: str | os.PathLike[str],
+    cartridge: bool,
+    overwrite: bool | None = None,
+    more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> list[str]:
-    """See `crayon_hf.formats.write`."""
+    """See `crayon_hf.formats.write`; `more` are files that appear together with the others."""
     folder = os.fspath(directory)
     others = [] if overwrite is None else tokenizer_in(folder, settings=overwrite)
     config = _config(converted, "" if overwrite else folder)
@@ -79,6 +83,7 @@ def write(
     files = {JSON: source, CONFIG: json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n"}
     if cartridge:
         files[CARTRIDGE] = cartridge_of(converted, source)
+    files |= more
     write_together(folder, files, removed=tuple({*others, CARTRIDGE} - {*files}))
     return [os.path.join(folder, name) for name in files]
 

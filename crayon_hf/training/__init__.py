@@ -1,12 +1,23 @@
 """Training of tokenizers from texts.
 
 `train_bpe` is native, with the merges of ``tokenizers.trainers.BpeTrainer``. The ``tokenizers`` library itself trains
-Unigram, WordPiece and WordLevel models, from the same sources.
+Unigram, WordPiece and WordLevel models, from the same sources. `extend` and `shrink` change an existing BPE vocabulary.
 """
 
 from __future__ import annotations
 
 from crayon_hf.training.by_reference import train_unigram, train_wordlevel, train_wordpiece
+from crayon_hf.training.extending import extend
 from crayon_hf.training.native import train_bpe
+from crayon_hf.training.shrinking import shrink
+from crayon_hf.training.vocabulary import VocabularyChange
 
-__all__ = ["train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"]
+__all__ = [
+    "VocabularyChange",
+    "extend",
+    "shrink",
+    "train_bpe",
+    "train_unigram",
+    "train_wordlevel",
+    "train_wordpiece",
+]

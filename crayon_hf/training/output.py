@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from crayon_hf.util.files import write_atomic
+from crayon_hf.util.files import temporary_path, write_atomic
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from crayon_hf.tokenizer import Tokenizer
 
 _ENDINGS = (".json", ".dat")
 _IN_DIRECTORY = ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")
+_ID_MAP = "id_map.json"
 
 
 def check(output: str, sources: Iterable[str] = (), overwrite: bool = False) -> None:
@@ -56,21 +61,42 @@ def _targets(path: str) -> list[str]:
     return [os.path.splitext(path)[0] + ending for ending in _ENDINGS]
 
 
-def save(tokenizer: Tokenizer, path: str) -> list[str]:
+def save(
+    tokenizer: Tokenizer,
+    path: str,
+    config: Mapping[str, Any] | None = None,
+    id_map: npt.NDArray[np.int64] | None = None,
+) -> list[str]:
     """Write ``NAME.json`` and the cartridge ``NAME.dat``, or a directory. Returns the paths written.
 
     Each file appears whole or not at all. Files of a previous tokenizer are removed. A delegated tokenizer has no
-    cartridge.
+    cartridge. `config` has settings for a directory's ``tokenizer_config.json``; `id_map` is written as a JSON list.
     """
     native = tokenizer.engine == "native"
+    numbers = None if id_map is None else json.dumps(id_map.tolist(), separators=(",", ":")).encode() + b"\n"
     if not path.endswith(_ENDINGS):
-        from crayon_hf.formats import write
         from crayon_hf.formats.converted import Converted
+        from crayon_hf.formats.repository import write
 
-        converted = Converted(tokenizer.to_str().encode(), {}, "tokenizers")
-        written: list[str] = write(converted, path, cartridge=native, overwrite=True)
-        return written
+        converted = Converted(tokenizer.to_str().encode(), dict(config or {}), "tokenizers")
+        more = {} if numbers is None else {_ID_MAP: numbers}
+        return write(converted, path, cartridge=native, overwrite=True, more=more)
     stem = os.path.splitext(path)[0]
+    if numbers is None:
+        return _save_files(tokenizer, stem, native)
+    name = f"{stem}.{_ID_MAP}"
+    staged = temporary_path(name)
+    try:
+        write_atomic(staged, numbers)
+        files = _save_files(tokenizer, stem, native)
+        os.replace(staged, name)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(staged)
+    return [*files, name]
+
+
+def _save_files(tokenizer: Tokenizer, stem: str, native: bool) -> list[str]:
     if native:
         tokenizer.save(f"{stem}.dat")
         return [f"{stem}.json", f"{stem}.dat"]

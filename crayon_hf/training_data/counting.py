@@ -45,6 +45,15 @@ def count(untrained: Untrained, corpus: Corpus, report: Report | None, threads: 
         counter = _core.WordCounter(_counting_engine(untrained), threads)
     except VocabularyError as error:
         return _count_by_reference(untrained, str(error), corpus, report)
+    return _filled(counter, corpus, report)
+
+
+def count_words(engine: _core.Engine, corpus: Corpus, report: Report | None, threads: int = 0) -> _core.WordCounter:
+    """The words of a corpus as an engine cuts them, without added tokens."""
+    return _filled(_core.WordCounter(engine, threads, added_tokens=False), corpus, report)
+
+
+def _filled(counter: _core.WordCounter, corpus: Corpus, report: Report | None) -> _core.WordCounter:
     before = 0
     for batch in corpus.batches:
         _add(counter, batch, _within(report, before, batch.done, corpus.total))

@@ -18,7 +18,7 @@ from tests.support.versions import before_1
 ROOT = snippets.ROOT
 SLOW = (
     *("clusters", "corpora", "parity", "training", "tutorial", "drop-in", "from-transformers", "chat", "index"),
-    *("from-crayon", "from-tiktoken", "command-line", "budgets", "chunking"),
+    *("from-crayon", "from-tiktoken", "command-line", "budgets", "chunking", "surgery"),
 )
 CLUSTERS = ("datatrove", "pyspark")
 

@@ -142,6 +142,7 @@ class Keeper {
 
 std::vector<uint8_t> kept_tokens(const Engine& engine, const KeptTokensOptions& options) {
     const size_t n = engine.cartridge().program().n_ids;
+    if (engine.cartridge().pair_table.empty()) throw Error(ErrorKind::unsupported, "a model without merges");
     TokenParts parts(engine, options);
     std::vector<LastMerge> merges(n);
     std::vector<uint32_t> order;

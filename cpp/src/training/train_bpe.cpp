@@ -333,6 +333,8 @@ TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOpti
 TrainedBpe extend_bpe(const Engine& engine, const std::vector<CountedWord>& words, std::vector<std::string> tokens,
                       const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,
                       const BpeTrainerOptions& options, const Progress& progress) {
+    if (tokens.size() < engine.cartridge().program().n_ids)
+        throw Error(ErrorKind::argument, "fewer tokens than the engine has ids");
     return BpeTraining(engine, words, std::move(tokens), reusable, apart, options, progress).run();
 }
 

@@ -26,7 +26,7 @@ struct KeptTokensOptions {
 // By id, 1 for a token that is kept. Without `most` that is each token that is used. With it the most used come first,
 // then those without a merge that are a symbol of their own, then by the rank of the last merge of their own
 // characters, then what no merge makes; of equals the lower id. One that does not fit with its parts is passed over.
-// `engine` is an exact one of BPE. Error(unsupported) for a token of more than 4096 characters.
+// `engine` is an exact one. Error(unsupported) for a model without merges, and a token of more than 4096 characters.
 std::vector<uint8_t> kept_tokens(const Engine& engine, const KeptTokensOptions& options);
 
 }  // namespace crayon

@@ -1,0 +1,198 @@
+"""`extend`: a published BPE vocabulary, trained further."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.errors import CorpusError, VocabularyError
+from crayon_hf.training import output as outputs
+from crayon_hf.training.native import Source
+from crayon_hf.training.vocabulary import (
+    Named,
+    Vocabulary,
+    VocabularyChange,
+    native_engine,
+    open_vocabulary,
+    rebuilt,
+    with_config_tokens,
+)
+from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.counting import count_words
+from crayon_hf.training_data.options import special_tokens_of
+from crayon_hf.training_data.progress import Report, end, reporter
+from crayon_hf.util import validation
+
+if TYPE_CHECKING:
+    import tokenizers
+    from tokenizers import AddedToken
+
+    from crayon_hf.tokenizer_json.added_tokens import Token
+
+
+def extend(
+    tokenizer: Named | tokenizers.Tokenizer,
+    source: Source,
+    *,
+    vocab_size: int | None = None,
+    new_tokens: int | None = None,
+    min_frequency: int = 0,
+    special_tokens: Sequence[str | AddedToken] = (),
+    limit_alphabet: int | None = None,
+    max_token_length: int | None = None,
+    show_progress: bool | Report = True,
+    column: str = "text",
+    format: str | None = None,
+    length: int | None = None,
+    threads: int = 0,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> VocabularyChange:
+    """Train a BPE vocabulary further on other texts. Its tokens keep their ids, and its merges their order.
+
+    Each step merges the pair that `train_bpe` would, if it had begun with the old merges. New tokens get the ids after
+    the highest one in use: first `special_tokens`, then characters that the vocabulary lacks, then products of merges.
+
+    Args:
+        tokenizer: A BPE tokenizer, or the path or name of one. A name keeps its settings, such as a chat template.
+        source: Texts or files, as for `train_bpe`; so are `column`, `format`, `length`, `threads`, `show_progress`.
+        vocab_size: One more than the highest id of the result, which an embedding needs as its number of rows.
+        new_tokens: The number of new tokens, instead of `vocab_size`.
+        min_frequency: Leave out pairs and new characters that are rarer.
+        special_tokens: More special tokens.
+        limit_alphabet: How many new characters there may be, the most frequent ones; by default as many as fit.
+        max_token_length: New tokens have fewer characters (bytes, if the vocabulary is byte-level).
+        output: Where to save the result, as for `train_bpe`, and the ids: ``id_map.json`` in a directory,
+            ``NAME.id_map.json`` beside ``NAME.json``.
+        overwrite: Replace the tokenizer that is there.
+
+    Returns:
+        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,).
+
+    Raises:
+        VocabularyError: The size leaves no room for new tokens.
+        UnsupportedError: The model is not BPE, or the engine does not support the tokenizer.
+        CorpusError: The source has no words, or a file is damaged.
+        OSError: As for `train_bpe`.
+
+    >>> change = crayon_hf.extend("lite", ["Zwiebelkuchen und Zwiebelsuppe"] * 9, new_tokens=9, show_progress=False)
+    >>> change.tokenizer.get_vocab_size(), change.id_map.shape
+    (50009, (50000,))
+    >>> change.tokenizer.encode("Zwiebelkuchen").tokens
+    ['Zwiebelkuchen']
+    """
+    import numpy as np
+
+    if (vocab_size is None) == (new_tokens is None):
+        raise ValueError("vocab_size and new_tokens are alternatives: give one of them")
+    for name, value in (("vocab_size", vocab_size), ("new_tokens", new_tokens)):
+        if value is not None:
+            validation.unsigned(value, name, 31)
+    min_frequency = validation.unsigned(min_frequency, "min_frequency", 64)
+    for name, value in (("max_token_length", max_token_length), ("limit_alphabet", limit_alphabet)):
+        if value is not None:
+            validation.unsigned(value, name, 63)
+    specials = special_tokens_of(special_tokens)
+    threads = validation.unsigned(threads, "threads", 16)
+    report = reporter(show_progress)
+    corpus = corpus_of(source, column, format, length)
+    target = None if output is None else os.fsdecode(output)
+    if target is not None:
+        outputs.check(target, paths_of(source), overwrite)
+    old = with_config_tokens(open_vocabulary(tokenizer))
+    ids = old.ids()
+    old_size = max(ids.values()) + 1
+    total = old_size + new_tokens if new_tokens is not None else vocab_size
+    assert total is not None
+    grown = _with_special_tokens(old, specials, old_size)
+    room = total - max(grown.ids().values()) - 1
+    if total <= old_size or room < 0:
+        raise VocabularyError(
+            f"the new size is {total:,}, but the highest old id is {old_size - 1:,}"
+            + (f" and there are {len(specials)} special tokens" if specials else "")
+            + f": give more than {max(old_size, total - room):,}"
+        )
+    try:
+        words = count_words(grown.counting_engine(), corpus, report, threads)
+        if not words.total:
+            raise CorpusError("the source has no text: there is nothing to learn from")
+        most = room if limit_alphabet is None else min(room, limit_alphabet)
+        grown = _with_characters(grown, words, most, min_frequency)
+        options = {"vocab_size": total, "min_frequency": min_frequency, "max_token_length": max_token_length}
+        document = _trained(grown, words, options, report)
+    finally:
+        end(report)
+    result = rebuilt(document)
+    id_map = np.full(old_size, -1, np.int64)
+    old_ids = np.fromiter(ids.values(), np.int64, len(ids))
+    id_map[old_ids] = old_ids
+    files = [] if target is None else outputs.save(result, target, old.config, id_map)
+    new = sum(id >= old_size for id in document["model"]["vocab"].values())
+    return VocabularyChange(result, id_map, new, 0, files)
+
+
+def _trained(
+    old: Vocabulary, words: _core.WordCounter, options: dict[str, Any], report: Report | None
+) -> dict[str, Any]:
+    """The document with the tokens and the merges that training adds."""
+    ids = old.ids()
+    tokens = [""] * (max(ids.values()) + 1)
+    for token, id in ids.items():
+        tokens[id] = token
+    unknown = old.model["vocab"].get(old.model.get("unk_token"))
+    apart = old.byte_ids() if unknown is None else [unknown, *old.byte_ids()]
+    made, merges = _core.extend_bpe(
+        words,
+        old.engine,
+        tokens=tokens,
+        reusable=sorted(old.unmerged_ids() - set(apart)),
+        apart=apart,
+        continuing_subword_prefix=old.prefix,
+        progress=report,
+        **options,
+    )
+    new = {token: len(tokens) + i for i, token in enumerate(made)}
+    tokens += made
+    model = old.model | {
+        "vocab": old.model["vocab"] | new,
+        "merges": old.model["merges"] + [[tokens[left], tokens[right]] for left, right in merges],
+    }
+    return old.document | {"model": model}
+
+
+def _with_special_tokens(old: Vocabulary, specials: Sequence[Token], following: int) -> Vocabulary:
+    known = {token["content"] for token in old.document["added_tokens"]}
+    new = [token for token in dict.fromkeys(specials) if token.content not in known]
+    if not new:
+        return old
+    added, vocab = list(old.document["added_tokens"]), dict(old.model["vocab"])
+    for token in new:
+        id = vocab.setdefault(token.content, following)
+        following += id == following
+        added.append({"id": id, **token._asdict()})
+    return _reopened(old, {"added_tokens": added, "model": old.model | {"vocab": vocab}})
+
+
+def _with_characters(old: Vocabulary, words: _core.WordCounter, most: int, min_frequency: int) -> Vocabulary:
+    """The vocabulary with the characters of the words that it lacks, the most frequent ones."""
+    if old.prefix or old.suffix:
+        return old
+    ids, has_bytes = old.ids(), len(old.byte_ids()) == 256
+    missing = {
+        character: count
+        for character, count in _core.word_characters(words).items()
+        if character not in ids and count >= min_frequency and not (has_bytes and character.isascii())
+    }
+    chosen = sorted(missing, key=lambda character: (-missing[character], -ord(character)))[:most]
+    if not chosen:
+        return old
+    following = max(ids.values()) + 1
+    new = {character: following + i for i, character in enumerate(sorted(chosen))}
+    return _reopened(old, {"model": old.model | {"vocab": old.model["vocab"] | new}})
+
+
+def _reopened(old: Vocabulary, changes: dict[str, Any]) -> Vocabulary:
+    document = old.document | changes
+    return Vocabulary(document, old.config, native_engine(rebuilt(document)))

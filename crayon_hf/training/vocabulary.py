@@ -1,0 +1,253 @@
+"""A BPE vocabulary taken apart to be changed, and put together again with other ids."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.errors import DelegatedWarning, UnsupportedError, VocabularyError
+from crayon_hf.formats import convert
+from crayon_hf.formats.repository import as_transformers_saves
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.tokenizer_json.parts import parsed, split
+from crayon_hf.util.collector import CollectorPause
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import tokenizers
+
+Named = Tokenizer | str | os.PathLike[str]
+"""A tokenizer, ``tokenizers.Tokenizer`` included, or the path or name of one."""
+
+_WORDS = "▁*[^▁]+|▁+"
+
+
+@dataclass(frozen=True)
+class VocabularyChange:
+    """A tokenizer with another vocabulary, and the way from the old ids to its own."""
+
+    tokenizer: Tokenizer
+    id_map: npt.NDArray[np.int64]
+    """Shape (highest old id + 1,): the new id of each old one; -1 for a token that is lost, and for an unused id."""
+    new_tokens: int
+    """Tokens that the old vocabulary did not have."""
+    lost_tokens: int
+    files: list[str] = field(default_factory=list)
+    """Paths of the files that were written."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A ``tokenizer.json`` with a BPE model, and the engine of it."""
+
+    document: dict[str, Any]
+    config: dict[str, Any]
+    """Its ``tokenizer_config.json``; empty for a tokenizer that has none."""
+    engine: _core.Engine
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """The model, with its vocabulary and merges."""
+        model: dict[str, Any] = self.document["model"]
+        return model
+
+    @property
+    def prefix(self) -> str:
+        """In front of tokens that do not begin a word."""
+        return self.model.get("continuing_subword_prefix") or ""
+
+    @property
+    def suffix(self) -> str:
+        """Behind tokens that end a word."""
+        return self.model.get("end_of_word_suffix") or ""
+
+    def ids(self) -> dict[str, int]:
+        """The ids of all tokens, added ones included."""
+        added = {token["content"]: token["id"] for token in self.document["added_tokens"]}
+        return {**self.model["vocab"], **added}
+
+    def byte_ids(self) -> list[int]:
+        """The ids of the tokens ``<0x00>`` to ``<0xFF>`` that the model falls back to; none without them all."""
+        names = [f"<0x{byte:02X}>" for byte in range(256)] if self.model.get("byte_fallback") else []
+        return [id for name in names if (id := self.model["vocab"].get(name)) is not None] if names else []
+
+    def unmerged_ids(self) -> set[int]:
+        """The ids of the model's tokens that no merge has as a part, without added tokens."""
+        parts = {part for merge in self.model["merges"] for part in merge}
+        parts |= {token["content"] for token in self.document["added_tokens"]}
+        return {id for token, id in self.model["vocab"].items() if token not in parts}
+
+    def counting_engine(self) -> _core.Engine:
+        """The engine, which cuts text in front of each run of U+2581, too, if no token crosses that place."""
+        plain = self.model["vocab"].keys() - {token["content"] for token in self.document["added_tokens"]}
+        part = self.document["pre_tokenizer"]
+        is_cut = isinstance(part, dict) and part.get("type") == "Metaspace"
+        crosses = any("▁" in token.lstrip("▁") for token in plain)
+        if is_cut or crosses or self.model.get("ignore_merges") or not any("▁" in token for token in plain):
+            return self.engine
+        components = parsed(self.engine.components, "the components")
+        parts = [split(_WORDS)] if part is None else [part, split(_WORDS)]
+        components["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": parts}
+        return self.engine.with_components(tokenizer_json.dump(components))
+
+
+def open_vocabulary(tokenizer: Named | tokenizers.Tokenizer) -> Vocabulary:
+    """The vocabulary of a tokenizer, which stays as it is. UnsupportedError for one that is not native BPE."""
+    config: dict[str, Any] = {}
+    with warnings.catch_warnings(), CollectorPause():
+        warnings.simplefilter("ignore", DelegatedWarning)  # the error says it
+        if isinstance(tokenizer, (str, os.PathLike)):
+            converted = convert(tokenizer)
+            if converted.inexact:
+                raise UnsupportedError(f"{os.fspath(tokenizer)}: {converted.inexact}")
+            config = dict(converted.config)
+            data = as_transformers_saves(converted.tokenizer_json, config)
+        else:
+            ours = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.from_tokenizers(tokenizer)
+            data = ours.to_str().encode()
+        document = parsed(data, "the tokenizer.json")
+        kind = _kind(document["model"])
+        if kind != "BPE":
+            raise UnsupportedError(
+                f"the model is {kind}: only a BPE vocabulary can be extended or shrunk, because its merges say "
+                f"which tokens others are made of, and {kind} has none"
+            )
+        if document["model"].get("dropout"):
+            raise UnsupportedError("the model has dropout, which encodes at random: set model.dropout to None")
+        document["model"]["merges"] = [_pair(merge) for merge in document["model"]["merges"]]
+        return Vocabulary(document, config, native_engine(Tokenizer.from_buffer(data)))
+
+
+def _kind(model: dict[str, Any]) -> str:
+    """The type of a model, which old files do not name."""
+    if name := model.get("type"):
+        return str(name)
+    if "merges" in model:
+        return "BPE"
+    return "Unigram" if isinstance(model.get("vocab"), list) else "WordPiece"
+
+
+def _pair(merge: Any) -> list[str]:
+    return merge.split(" ") if isinstance(merge, str) else merge
+
+
+def native_engine(tokenizer: Tokenizer) -> _core.Engine:
+    engine = tokenizer._current_engine()
+    if not isinstance(engine, _core.Engine):
+        raise UnsupportedError(f"the engine does not support this tokenizer ({engine.reason})")
+    return engine
+
+
+def rebuilt(document: dict[str, Any]) -> Tokenizer:
+    """The tokenizer of a document whose added tokens keep the ids that it says, in other libraries as well.
+
+    They give an added token that the model lacks the next free id. Where that is another, it becomes a token of the
+    model, too: one that no merge makes.
+    """
+    with CollectorPause():
+        return _rebuilt(document)
+
+
+def _rebuilt(document: dict[str, Any]) -> Tokenizer:
+    tokens = sorted(document["added_tokens"], key=lambda token: int(token["id"]))
+    vocab, last = dict(document["model"]["vocab"]), -1
+    for token in tokens:
+        id = vocab.get(token["content"], max(last + 1, len(vocab)))
+        last = max(last, id)
+        if id != token["id"]:
+            vocab |= {token["content"]: token["id"] for token in tokens}
+            break
+    model = document["model"] | {"vocab": dict(sorted(vocab.items(), key=lambda entry: entry[1]))}
+    return Tokenizer.from_buffer(tokenizer_json.dump(document | {"added_tokens": tokens, "model": model}).encode())
+
+
+def with_config_tokens(old: Vocabulary) -> Vocabulary:
+    """The same with the added tokens that only its ``tokenizer_config.json`` lists, as transformers opens it."""
+    listed = old.config.get("added_tokens_decoder")
+    ids = old.ids()
+    rows = [row for _, row in sorted(listed.items(), key=lambda item: int(item[0]))] if listed else []
+    missing = [row for row in rows if row["content"] not in {t["content"] for t in old.document["added_tokens"]}]
+    if not missing:
+        return old
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    following, added = max(ids.values()) + 1, list(old.document["added_tokens"])
+    for row in missing:
+        id = ids.get(row["content"], following)
+        following += id == following
+        added.append({"id": id, "content": row["content"], **{name: bool(row.get(name, False)) for name in flags}})
+    document = old.document | {"added_tokens": sorted(added, key=lambda token: int(token["id"]))}
+    return Vocabulary(document, old.config, native_engine(rebuilt(document)))
+
+
+def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[str, Any]:
+    """A ``tokenizer.json`` with other ids, without the tokens that have none."""
+    model = document["model"]
+    vocab = {token: new_id[id] for token, id in model["vocab"].items() if id in new_id}
+    prefix = len(model.get("continuing_subword_prefix") or "")
+    merges = [
+        [left, right]
+        for left, right in model["merges"]
+        if left in vocab and right in vocab and left + right[prefix:] in vocab
+    ]
+    padding = document.get("padding")
+    return document | {
+        "added_tokens": [token | {"id": new_id[token["id"]]} for token in document["added_tokens"]],
+        "post_processor": _mapped_part(document.get("post_processor"), new_id),
+        "padding": padding and padding | {"pad_id": new_id[padding["pad_id"]]},
+        "model": model | {"vocab": vocab, "merges": merges},
+    }
+
+
+def mapped_config(config: dict[str, Any], ids: dict[str, int]) -> dict[str, Any]:
+    """A ``tokenizer_config.json`` that lists its added tokens with the ids that they have now."""
+    listed = config.get("added_tokens_decoder")
+    if not listed:
+        return config
+    return config | {"added_tokens_decoder": {str(ids[row["content"]]): row for row in listed.values()}}
+
+
+def _mapped_part(part: Any, new_id: dict[int, int]) -> Any:
+    """A post-processor with other ids."""
+    if not isinstance(part, dict):
+        return part
+    mapped = dict(part)
+    if "processors" in part:
+        mapped["processors"] = [_mapped_part(inner, new_id) for inner in part["processors"]]
+    mapped |= {name: [part[name][0], new_id[part[name][1]]] for name in ("cls", "sep") if name in part}
+    if isinstance(tokens := part.get("special_tokens"), dict):
+        mapped["special_tokens"] = {
+            name: token | {"ids": [new_id[id] for id in token["ids"]]} for name, token in tokens.items()
+        }
+    return mapped
+
+
+def ids_of_components(document: dict[str, Any]) -> set[int]:
+    """The ids that the post-processor and the padding put around texts, and that of the unknown token."""
+    found: set[int] = set()
+
+    def visit(part: Any) -> None:
+        if isinstance(part, dict):
+            for inner in part.get("processors", ()):
+                visit(inner)
+            found.update(part[name][1] for name in ("cls", "sep") if name in part)
+            if isinstance(tokens := part.get("special_tokens"), dict):
+                found.update(id for token in tokens.values() for id in token["ids"])
+
+    visit(document.get("post_processor"))
+    if padding := document.get("padding"):
+        found.add(padding["pad_id"])
+    unknown = document["model"]["vocab"].get(document["model"].get("unk_token"))
+    return found if unknown is None else found | {unknown}
+
+
+def check_ids(found: set[int], known: set[int]) -> None:
+    """VocabularyError for an id of a component that no token has."""
+    if unknown := sorted(found - known):
+        raise VocabularyError(
+            f"the post-processor or the padding adds the id {unknown[0]}, which no token has: set them first"
+        )
