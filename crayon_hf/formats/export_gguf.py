@@ -33,9 +33,11 @@ from crayon_hf.formats.export_pieces import (
     check_bpe,
     check_unigram,
     check_words,
+    cut_out_by,
     kinds_of,
     merged_scores,
     spelling_of,
+    without_cuts,
 )
 from crayon_hf.formats.gguf import from_metadata
 from crayon_hf.formats.gguf_file import Metadata, metadata_file
@@ -192,9 +194,15 @@ def _canonical(pattern: str) -> str:
 
 def _merged(converted: Converted, document: Document, exactness: Exactness) -> Keys:
     texts, kinds = kinds_of(converted, document)
+    document, kinds, cut_out = without_cuts(document, texts, kinds)
+    if cut_out:
+        exactness.differs(
+            f"the user-defined piece {cut_out[0]!r}: llama.cpp looks for it before all else, and begins the text "
+            "behind it like a new one"
+        )
     if not document["model"].get("byte_fallback"):
         raise UnsupportedError("a BPE vocabulary over text without byte_fallback: llama.cpp spells unknown characters")
-    spelling = spelling_of(document, _TARGET, exactness)
+    spelling = spelling_of(document, _TARGET, exactness, collapses=False)
     plain = PieceOptions(add_dummy_prefix=spelling.options.add_dummy_prefix, remove_extra_whitespaces=False)
     if spelling.options != plain:
         raise UnsupportedError("the normalizer: llama.cpp writes ▁ for a space, and one before a text, and that is all")
@@ -332,7 +340,8 @@ def _check_read_again(metadata: Metadata, converted: Converted, document: Docume
         raise
     except VocabularyError as error:
         raise UnsupportedError(f"the tokens are no vocabulary of a GGUF file: {error}") from error
-    silent = set(converted.metadata.get("control") or ())
+    ids = ids_of(document["model"])
+    silent = {*(converted.metadata.get("control") or ()), *map(ids.get, cut_out_by(document, [*ids]))}
     found = {token["id"]: token for token in again["added_tokens"]}
     given = {token["id"]: token for token in document["added_tokens"]}
     _check_found(document, exactness)
@@ -346,8 +355,8 @@ def _check_read_again(metadata: Metadata, converted: Converted, document: Docume
             )
     if frame_of(again) != frame_of(document):
         raise UnsupportedError("the post-processor: llama.cpp puts other tokens around a text")
-    ids = ids_of(again["model"])
-    if any(ids.get(text) != id for text, id in ids_of(document["model"]).items() if id not in given):
+    read = ids_of(again["model"])
+    if any(read.get(text) != id for text, id in ids.items() if id not in given):
         raise UnsupportedError("tokens that no GGUF file has, since llama.cpp reads them as others")
 
 

@@ -41,6 +41,7 @@ from crayon_hf.formats.piece_types import (
     SPACE,
     UNKNOWN,
     UNUSED,
+    USER_DEFINED,
     Component,
     PieceOptions,
     replace,
@@ -103,10 +104,12 @@ def spelling_of(
     target: str,
     exactness: Exactness,
     normalizers_of: Callable[[PieceOptions], Sequence[Component]] = piece_texts.normalizers,
+    *,
+    collapses: bool = True,
 ) -> Spelling:
     """The options with which a reader makes these normalizers and pre-tokenizers. UnsupportedError if none do.
 
-    `normalizers_of` returns the normalizers that the target's reader makes of options.
+    `normalizers_of` is what the reader of the target makes of options; `collapses` says whether it drops extra spaces.
     """
     normal, cuts = normalizers(document), pre_tokenizers(document)
     splits = False
@@ -123,7 +126,7 @@ def spelling_of(
             with suppress(UnsupportedError):  # rules that no components have
                 if (not charsmap or len(normal) > 1) and list(normalizers_of(options)) == normal:
                     return Spelling(options, splits)
-    elif (near := _as_transformers_converts(normal, cuts, charsmap, exactness, target)) is not None:
+    elif collapses and (near := _as_transformers_converts(normal, cuts, charsmap, exactness, target)) is not None:
         return Spelling(near, True)
     component = f"the pre-tokenizer {_name_of(cuts)}" if cuts else f"the normalizer {_name_of(normal)}"
     raise UnsupportedError(f"{component}: {target} treats no text like that")
@@ -166,13 +169,13 @@ def _as_transformers_converts(
     spaces = [step for step in normal if step.get("type") == "Replace"]
     collapsed = [step.get("pattern") for step in spaces] == [{"Regex": " {2,}"}]
     known = {"Precompiled", "Strip", *(["Replace"] if collapsed else [])}
-    if not (words or (not before and collapsed)) or _prefix_of(last) not in ("always", "first"):
+    if not (words or (not before and collapsed)) or _prefix_of(last) != "always":
         return None
     if not all(step.get("type") in known for step in normal) or not last.get("split", True):
         return None
     exactness.differs(
-        f"the pre-tokenizer Metaspace: {target} begins a text with ▁ also where it has one, and knows no white space "
-        "but the space"
+        f"the pre-tokenizer Metaspace: {target} begins a text with ▁ also where it has one, drops spaces at its ends, "
+        "and knows no other white space"
     )
     if charsmap:
         exactness.differs(
@@ -347,6 +350,22 @@ def check_user_defined(document: Document, options: PieceOptions, target: str) -
             raise UnsupportedError(
                 f"the added token {text!r} is not special: pieces of a Unigram model may go on over it in {target}"
             )
+
+
+def without_cuts(
+    document: Document, texts: Sequence[str], kinds: Sequence[int]
+) -> tuple[Document, list[int], list[str]]:
+    """The document without the pre-tokenizers that cut user-defined pieces out, the kinds with those, and their texts.
+
+    The proof that it is right is that `pieces` makes the document again of what is written.
+    """
+    cut_out = cut_out_by(document, texts)
+    if not cut_out:
+        return document, [*kinds], []
+    found = set(cut_out)
+    changed = [USER_DEFINED if text in found else kind for text, kind in zip(texts, kinds, strict=True)]
+    plain = {"pre_tokenizer": None, "model": document["model"] | {"ignore_merges": False}}
+    return document | plain, changed, cut_out
 
 
 def cut_out_by(document: Document, texts: Sequence[str]) -> list[str]:

@@ -34,6 +34,7 @@ from crayon_hf.formats.export_pieces import (
     kinds_of,
     merged_scores,
     spelling_of,
+    without_cuts,
 )
 from crayon_hf.formats.piece_types import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, PieceOptions
 from crayon_hf.formats.sentencepiece import model_file, read_sentencepiece
@@ -106,16 +107,12 @@ def _model_of(converted: Converted, document: Document, exactness: Exactness) ->
 
 def _of_bpe(converted: Converted, document: Document, exactness: Exactness) -> tuple[list[Piece], PieceOptions]:
     texts, kinds = kinds_of(converted, document)
-    model = document["model"]
-    cut_out = cut_out_by(document, texts)
-    if cut_out:
-        kinds = [USER_DEFINED if text in set(cut_out) else kind for text, kind in zip(texts, kinds, strict=True)]
-        document = document | {"pre_tokenizer": None, "model": model | {"ignore_merges": False}}
+    document, kinds, cut_out = without_cuts(document, texts, kinds)
     spelling = spelling_of(document, _TARGET, exactness, partial(piece_texts.normalizers, shielded=cut_out))
     check_bpe(document, texts, kinds, _TARGET)
     check_words(spelling, texts, kinds, _TARGET)
     check_user_defined(document, spelling.options, _TARGET)
-    scores = merged_scores(model, texts, kinds, (NORMAL,), _TARGET)
+    scores = merged_scores(document["model"], texts, kinds, (NORMAL,), _TARGET)
     return [Piece(*piece) for piece in zip(texts, scores, kinds, strict=True)], spelling.options
 
 

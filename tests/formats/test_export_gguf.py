@@ -321,6 +321,7 @@ INEXACT = {
     "roberta-base": "endoftext",
     "bert-cased": "max_input_chars_per_word",
     "t5-small": "Metaspace",
+    "mistral-v3": "REFERENCE_DOC",
 }
 
 
