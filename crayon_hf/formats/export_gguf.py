@@ -18,10 +18,9 @@ from crayon_hf.formats.export_parts import (
     Opened,
     added_kinds,
     added_tokens,
-    converted_of,
-    document_of,
     frame_of,
     normalizers,
+    opened_document,
     pre_tokenizers,
     reading,
     refuse_options,
@@ -89,12 +88,11 @@ def to_gguf(vocabulary: Converted | Opened, *, inexact: bool = False) -> GgufFil
 
     docs/sources.md has an example.
     """
-    converted = converted_of(vocabulary)
+    converted, document = opened_document(vocabulary)
     if "sentencepiece" in converted.metadata:
         raise UnsupportedError(
             "a SentencePiece model, opened with the library's own parts: convert the .model file itself"
         )
-    document = document_of(converted)
     exactness = Exactness(inexact)
     with reading():
         model, keys = _model_of(converted, document, exactness)
@@ -138,8 +136,6 @@ def _byte_level(document: Document, exactness: Exactness) -> Keys:
     pairs = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
     if odd := next((pair for pair in pairs if pair.count(" ") != 1), None):
         raise UnsupportedError(f"the merge {odd!r}: a GGUF file has one space in it, between the two tokens")
-    if len(set(pairs)) < len(pairs):
-        raise UnsupportedError("a merge that is listed twice: tokenizers takes the last one, llama.cpp the first")
     pre = _name_of_pattern(document, [text for text in vocab if text not in added])
     return {"pre": pre, **_listed(texts, [kinds.get(text, UNUSED) for text in texts]), "merges": pairs}
 

@@ -82,6 +82,15 @@ def _settled(document: Document) -> list[dict[str, Any]]:
     return tokens
 
 
+def opened_document(vocabulary: Converted | Opened) -> tuple[Converted, Document]:
+    """A vocabulary, and its ``tokenizer.json`` as the library writes it. VocabularyError where it cannot open that."""
+    converted = converted_of(vocabulary)
+    if vocabulary is converted:
+        with reading():
+            converted = converted._replace(tokenizer_json=as_the_library_writes(converted.tokenizer_json))
+    return converted, document_of(converted)
+
+
 @contextmanager
 def reading() -> Iterator[None]:
     """Turn the errors of a malformed ``tokenizer.json`` into a VocabularyError."""

@@ -203,8 +203,6 @@ def merged_scores(
     pieces = dict(zip(texts, kinds, strict=True))
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
     rank = _places([left + right for left, right in merges])
-    if len(set(merges)) < len(merges):
-        raise UnsupportedError("a merge that is listed twice, of which the last one counts")
     if missing := next((t for pair in merges for t in (*pair, "".join(pair)) if t not in pieces), None):
         raise VocabularyError(f"the tokenizer.json is malformed: a merge of {missing!r}, which is not a token")
     for text in {text for pair in merges for text in pair} | rank.keys():

@@ -16,10 +16,10 @@ from crayon_hf.formats.export_parts import (
     Document,
     Exactness,
     Opened,
-    converted_of,
     document_of,
     frame_of,
     normalizers,
+    opened_document,
     pre_tokenizers,
     reading,
     roles_of,
@@ -74,8 +74,7 @@ def to_sentencepiece(vocabulary: Converted | Opened, *, inexact: bool = False) -
 
     docs/sources.md has an example.
     """
-    converted = converted_of(vocabulary)
-    document = document_of(converted)
+    converted, document = opened_document(vocabulary)
     exactness = Exactness(inexact)
     with reading():
         data, pieces = _model_of(converted, document, exactness)

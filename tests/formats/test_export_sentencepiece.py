@@ -17,7 +17,7 @@ from crayon_hf.formats.converted import Converted, written
 from crayon_hf.formats.export import to_sentencepiece
 from crayon_hf.formats.sentencepiece import read_sentencepiece
 from crayon_hf.parity.inputs.strings import generate
-from crayon_hf.tokenizer_json.parts import BPE, added_token, whole_document
+from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, whole_document
 from tests.support.random_tokenizers import ESCAPED, PREPENDED, SPACE, RandomDocument
 
 PREFIXED = {"type": "Sequence", "normalizers": [PREPENDED, ESCAPED]}
@@ -207,7 +207,7 @@ REFUSED = {
     ),
     "NFKC": (bpe([], normalizer={"type": "NFKC"}), "the normalizer NFKC"),
     "Whitespace": (bpe([], normalizer=None, pre_tokenizer={"type": "Whitespace"}), "the pre-tokenizer Whitespace"),
-    "ByteLevel": (bpe([], normalizer=None, pre_tokenizer={"type": "ByteLevel"}), "the pre-tokenizer ByteLevel"),
+    "ByteLevel": (bpe([], normalizer=None, pre_tokenizer=byte_level()), "the pre-tokenizer ByteLevel"),
     "Metaspace": (
         bpe([], normalizer=None, pre_tokenizer={**WORDS, "prepend_scheme": "always"}),
         "the pre-tokenizer Metaspace",
