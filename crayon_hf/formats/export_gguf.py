@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -51,6 +52,8 @@ _TARGET = "llama.cpp"
 _OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback")
 _FILL = "[unused id {}]"
 """The text of an id that no token has: no byte-level token has a space."""
+_ASCII_MARKS = re.compile(r"[^\w\x7f-\U0010ffff]|_", re.ASCII)
+"""At these BERT cuts words, or they are spaces."""
 Keys = dict[str, Any]
 
 
@@ -257,6 +260,9 @@ def _wordpiece(document: Document, exactness: Exactness) -> Keys:
         )
     if model.get("continuing_subword_prefix", "##") != "##":
         raise UnsupportedError("continuing_subword_prefix other than ##, which our reader of GGUF files gives")
+    inside = next((text for text in added_tokens(document) if not _ASCII_MARKS.search(text)), None)
+    if inside is not None:
+        raise UnsupportedError(f"the added token {inside!r}: llama.cpp also finds it in words after normalization")
     longest = model.get("max_input_chars_per_word", 100)
     if longest < UNLIMITED:
         exactness.differs(

@@ -208,8 +208,6 @@ def merged_scores(
     for text in {text for pair in merges for text in pair} | rank.keys():
         if pieces[text] not in joined:
             raise UnsupportedError(f"a merge of {text!r}, which {target} neither joins nor makes")
-        if len(text) > 1 and text not in rank:
-            raise UnsupportedError(f"a merge of {text!r}, which no merge makes")
     others = iter(range(len(rank), len(rank) + len(texts)))
     scores = [-float(rank[text] if text in rank else next(others)) for text in texts]
     if len(set(rank.values())) < len(rank):

@@ -103,7 +103,9 @@ def test_wordpiece(tmp_path: Path) -> None:
     assert to_gguf(short, inexact=True).model == "bert"
 
 
-def wordpiece(longest: int = 2**53 - 1, framed: bool = True, **normalizer: Any) -> Converted:
+def wordpiece(
+    longest: int = 2**53 - 1, framed: bool = True, more: tuple[Any, ...] = (), **normalizer: Any
+) -> Converted:
     tokens = ["[CLS]", "[SEP]", "[UNK]", "a", "ab", "##c", "##d", "b", "##b", "##a", "-"]
     vocab = {token: id for id, token in enumerate(tokens)}
     options = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": False}
@@ -115,7 +117,7 @@ def wordpiece(longest: int = 2**53 - 1, framed: bool = True, **normalizer: Any) 
             normalizer={"type": "BertNormalizer", **options, **normalizer},
             pre_tokenizer={"type": "BertPreTokenizer"},
             post_processor=ends if framed else None,
-            added_tokens=[added_token(vocab[token], token) for token in tokens[:3]],
+            added_tokens=[*(added_token(vocab[token], token) for token in tokens[:3]), *more],
         )
     )
 
@@ -219,6 +221,7 @@ REFUSED = {
     "NFKC": (merged([], normalizer={"type": "NFKC"}), "the normalizer NFKC"),
     "normalized": (merged([], added_tokens=[added_token(0, "<unk>", normalized=True)]), "normalized text"),
     "prefixed": (merged([("a", "bc")], {"vocab": {"<unk>": 0, "a": 1, "bc": 2, "abc": 3}}), "without the token <0x00>"),
+    "a word": (wordpiece(more=(added_token(11, "dab"),)), "'dab': llama.cpp also finds it in words"),
     "not framed": (wordpiece(framed=False), "post-processor"),
     "clean_text": (wordpiece(clean_text=False), "BertNormalizer without clean_text"),
     "WordLevel": (converted_of({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}), "WordLevel"),

@@ -180,6 +180,8 @@ def test_merges_are_scores() -> None:
     check(bpe([("a", "b"), ("ab", "c"), ("b", "c")]), SHORT)
     check(bpe([("a", "bc"), ("b", "c")]), SHORT)  # a part that comes after the whole
     check(bpe([("a", "a"), ("a", "aa"), ("aa", "a")]), SHORT)
+    more = {"vocab": {token: id for id, token in enumerate(["<unk>", *"abcd▁", "bcd", "bcda", "ab"])}}
+    check(bpe([("bcd", "a"), ("a", "b")], more=more), [*SHORT, "bcda"])  # a part that is never made
     check(bpe([("b", "c"), ("a", "b"), ("a", "bc"), ("ab", "c")], normalizer=PREFIXED), SHORT)
     check(bpe([(SPACE, "a"), ("a", "b")], normalizer=None, pre_tokenizer=WORDS), SHORT)
     check(bpe([("a", "b")], normalizer=None, letters="abcd "), SHORT)
