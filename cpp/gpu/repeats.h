@@ -12,6 +12,7 @@ namespace gpu {
 
 // The number of ids of a pretoken, in Work::counts. Work::results has the id itself if the count is 1. Otherwise it is
 // an entry of the word table or the cache, or with kMerged a place in Work::merged.
+//
 //    Work::counts   1_______ ... kMerged   _nnnnnnn ... number of ids   11111111 ... kRepeat
 //    Work::results  1_______ ... kCached   _eeeeeee ... entry of the cache
 struct Count {

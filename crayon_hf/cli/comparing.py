@@ -1,4 +1,4 @@
-"""The command ``compare``: vocabularies side by side on one's own texts."""
+"""``crayon-hf compare``: compares tokenizers on the user's own texts."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ from crayon_hf.util.progress import FilesBar
     "compare",
     examples=(
         ("crayon-hf compare lite standard book.txt", "two tokenizers on a file"),
-        ("crayon-hf compare lite my-model/ data/ --html compare.html", "by file, script and kind of text, as a page"),
-        ("crayon-hf compare -t lite -t my-model/ book.txt poem.txt", "the same, with nothing to guess"),
+        ("crayon-hf compare lite my-model/ data/ --html compare.html", "also a page with charts"),
+        ("crayon-hf compare -t lite -t my-model/ book.txt poem.txt", "tokenizers and files told apart by -t"),
         ("crayon-hf compare lite standard table.csv --column review", "the texts of a column"),
-        ("crayon-hf compare lite standard book.txt --json", "all figures"),
+        ("crayon-hf compare lite standard book.txt --json", "all figures as JSON"),
     ),
 )
 @argument("word", metavar="WORD...", nargs=-1, shell_complete=complete_names, help="tokenizers, files and directories")
 @option("-t", "--tokenizer", multiple=True, metavar="NAME_OR_PATH", shell_complete=complete_names, help=NAMED)
 @option("-f", "--file", multiple=True, metavar="FILE...", help="files, directories, patterns, addresses of fsspec")
 @option("--column", metavar="C", help="the column with the text (default: text)")
-@option("--input-format", type=Choice(FORMATS), help="the format of all files (default: what the endings of names say)")
+@option("--input-format", type=Choice(FORMATS), help="the format of all files (default: by the suffixes of names)")
 @option("--no-ignore", is_flag=True, help="in directories, also read files that .gitignore names")
 @JSON
-@option("--html", metavar="FILE", help="write a page with charts, which needs no network")
+@option("--html", metavar="FILE", help="also write a page with charts, which needs no network")
 def compare(arguments: Arguments) -> int:
-    """Compares how tokenizers cut texts: bytes and characters a token, tokens a word, and more.
+    """Compares how tokenizers split texts: bytes and characters per token, tokens per word, and more.
 
-    A WORD that is the name of a file or a directory is input, unless it is a vocabulary; all other words are
-    tokenizers. With -t all words are input, and with -f all words are tokenizers.
+    A WORD that names a file or a directory is input, unless that is a vocabulary. All other words are tokenizers.
+    With -t all words are input, and with -f all words are tokenizers.
 
-    The figures are for all text, by file, by Unicode script, and by kind of text, which the ending of a file's name
-    says: prose, code, data and markup. Words are between white space. JSON lines, Parquet and Arrow are read by a
-    column; CSV, TSV and JSON only with --column. Packed files are unpacked. In a directory all files are read but
-    hidden ones, binary ones, and those that git would ignore.
+    The figures are for all text, by file, by Unicode script, and by kind of text: prose, code, data and markup. The
+    name of a file decides its kind. Words are split at white space. JSON lines, Parquet and Arrow are read by column;
+    CSV, TSV and JSON only with --column. Compressed files are decompressed. In directories, hidden files, binary files
+    and files that git would ignore are skipped.
     """
     from crayon_hf.comparison import compare as compare_texts
     from crayon_hf.comparison.html import to_html
@@ -90,7 +90,7 @@ def compare(arguments: Arguments) -> int:
 
 
 def _told_apart(arguments: Arguments) -> tuple[list[str], list[str]]:
-    """The tokenizers and the inputs."""
+    """Separate the arguments into tokenizers and inputs."""
     names, files = list(arguments.tokenizer), list(arguments.file)
     if "-" in arguments.word:
         raise UsageError("standard input (-) is not read: give files")
@@ -116,7 +116,7 @@ def _told_apart(arguments: Arguments) -> tuple[list[str], list[str]]:
 
 
 def _is_input(word: str) -> bool:
-    """Whether a file or a directory has that name and is not a vocabulary."""
+    """Whether the word names a file or a directory that is not a vocabulary."""
     if not os.path.exists(word):
         return False
     try:
@@ -128,7 +128,7 @@ def _is_input(word: str) -> bool:
 
 
 class _Bar:
-    """How far the files are read, where a terminal shows it."""
+    """The progress of reading, shown on a terminal. The first call tells the total."""
 
     def __init__(self) -> None:
         self._bar: FilesBar | None = None
@@ -138,13 +138,13 @@ class _Bar:
         self._bar.told(name, done)
 
     def end(self) -> None:
-        """No more is read."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.end()
 
 
 def _command(arguments: Arguments, names: list[str], files: list[str]) -> str:
-    """A command line that makes the page again."""
+    """Return a command line that makes the page again."""
     words = [*(part for name in names for part in ("-t", name)), *(part for file in files for part in ("-f", file))]
     settings = (("--column", arguments.column), ("--input-format", arguments.input_format), ("--html", arguments.html))
     words += [part for name, value in settings if value is not None for part in (name, value)]

@@ -34,7 +34,7 @@ FORMS = {
 """The values of ``--to``, and the suffixes of such files."""
 
 _GENERIC = ("tokenizer", "tekken", "vocab", "merges", "spiece", "sentencepiece.bpe")
-"""A file of such a name is called after its directory."""
+"""The output of a file with one of these names is named after its directory."""
 
 
 def special_token(text: str) -> tuple[str, int]:
@@ -62,9 +62,8 @@ def special_token(text: str) -> tuple[str, int]:
 @option(
     *("-o", "--output"),
     metavar="OUT",
-    help="a directory; OUT.dat for the cartridge with its OUT.json; OUT.json for the tokenizer.json alone; "
-    "OUT.tiktoken for the ranks; OUT.model for SentencePiece; OUT.gguf for llama.cpp (default: a directory here with "
-    "the name of the source)",
+    help="a directory, or a file by its suffix: .dat (the cartridge, with its .json), .json (tokenizer.json alone), "
+    ".tiktoken (ranks), .model (SentencePiece) or .gguf (llama.cpp). Default: a directory here, named after the source",
 )
 @option("--overwrite", is_flag=True, help="replace another tokenizer in OUT, all its files")
 @option(
@@ -75,16 +74,16 @@ def special_token(text: str) -> tuple[str, int]:
 @option(
     "--inexact",
     is_flag=True,
-    help="of sentencepiece and gguf: also write a file that gives other ids in cases that are known; prints them",
+    help="for sentencepiece and gguf: write the file even if it gives other ids in known cases, and print these",
 )
 @option("--progress", is_flag=True, help="report progress, even without a terminal")
-@option("--pattern", help="of a rank file of tiktoken: the pattern that splits text")
-@option("--name", help="of a rank file: the encoding whose pattern and special tokens are used")
+@option("--pattern", help="for a tiktoken rank file: the pattern that splits text")
+@option("--name", help="for a rank file: the encoding whose pattern and special tokens are used")
 @option(
     "--special",
     multiple=True,
     type=Parsed("token=id", special_token),
-    help="of a rank file: a special token and its id; may be repeated",
+    help="for a rank file: a special token and its id; may be repeated",
 )
 def convert(arguments: Arguments) -> int:
     """Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge tokenizer.dat.
@@ -118,7 +117,7 @@ def convert(arguments: Arguments) -> int:
 
 
 def _default_output(source: str, form: str | None) -> Path:
-    """In the current directory, called after the source."""
+    """Return an output in the current directory, named after the source."""
     path = Path(source)
     if not path.is_file():
         name = path.absolute().name  # a directory, or the name of an encoding
@@ -165,7 +164,7 @@ def _of_form(writer: _Writer, output: Path, place: _Place) -> Callable[[Converte
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a source is, and whether its conversion may replace another tokenizer and give other ids."""
+    """The source, and whether its output may replace another tokenizer or give other ids."""
 
     source: str
     overwrite: bool
@@ -175,7 +174,7 @@ class _Place:
 _Writer = Callable[[Path, _Place], Callable[["Converted"], list[str]]]
 
 
-# -- each gives a function that writes, and says what was written
+# -- writers: each returns a function that writes the output and returns the lines to print
 
 
 def _directory(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
@@ -221,7 +220,7 @@ def _ranks(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
 
         ranks = to_tiktoken(converted)
         lines = [_write(output, place, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
-        lines.append(f"pattern: {ranks.pattern or 'none does what comes before the model here'}")
+        lines.append(f"pattern: {ranks.pattern or 'no pattern splits text as this tokenizer does'}")
         lines += [f"special token: {token}={id}" for token, id in ranks.special_tokens.items()]
         return lines
 
@@ -272,11 +271,11 @@ _WRITERS: dict[str, _Writer] = {
     ".model": _model,
     ".gguf": _gguf,
 }
-"""How the name of an output ends, and what writes it."""
+"""The writer for each suffix of an output."""
 
 
 def _write(output: Path, place: _Place, files: dict[str, bytes], tokens: int) -> str:
-    """Write files that have the name of the output with one ending each, but none over a file of the source."""
+    """Write a file for each suffix, named after the output. Files of the source are never overwritten."""
     from crayon_hf.formats.crayon_v2 import companion_of
     from crayon_hf.formats.repository import has_another, has_bytes, is_cartridge, write_together
 

@@ -1,4 +1,4 @@
-"""``crayon-hf count``: how many tokens texts and files have, what they cost, and what they leave of a window."""
+"""``crayon-hf count``: counts tokens of texts and files, their cost, and the tokens left in a context window."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from crayon_hf.util.progress import FilesBar
 from crayon_hf.util.wording import meant, plural
 
 _NAMED = 5
-"""Names of files that a note lists."""
+"""The most names of files in a note."""
 
 
 @dataclass
 class _Table:
-    """Rows of a number, a cost and a name, one under the other; a row alone is not aligned."""
+    """Rows of a count, a cost and a name. `lines` aligns their columns."""
 
     limit: int | None
     window: int | None
@@ -54,7 +54,7 @@ class _Table:
         self.rows.append((f"{more}{self.total - self.is_over}", *cost, "total"))
 
     def add_left(self) -> None:
-        """A row of what all texts and the answer leave of the window, or of what they are too much."""
+        """Add a row: the tokens left in the window after all texts and the answer, or the number over it."""
         if self.window is None:
             return
         left = self.window - self.total - self.reply
@@ -76,29 +76,29 @@ class _Table:
         ('crayon-hf count "Hello, world!"', "a text"),
         ("crayon-hf count book.txt poem.txt", "files, and their total"),
         ("crayon-hf count data/", "all files below a directory"),
-        ("cat book.txt | crayon-hf count", "what comes in"),
+        ("cat book.txt | crayon-hf count", "standard input"),
         ("crayon-hf count poem.txt --lines", "each line"),
         ("crayon-hf count poem.txt --limit 4096", "whether a file fits"),
-        ("crayon-hf count data/ --window 128k", "what files leave of a context window"),
-        ("crayon-hf count book.txt --prices prices.csv --model small", "what it costs"),
+        ("crayon-hf count data/ --window 128k", "the tokens left in a context window"),
+        ("crayon-hf count book.txt --prices prices.csv --model small", "the cost of a file"),
     ),
 )
 @TREES
 @BYTES
 @option("--no-ignore", is_flag=True, help="in directories, also count files that .gitignore names")
-@option("--limit", type=NUMBER, help="stop where a text has more than N tokens")
-@option("--window", type=NUMBER, help="print what all texts together leave of a context window of N tokens")
-@option("--model", metavar="NAME", help="a model of OpenAI, whose encoding is used; with --prices a row of the table")
-@option("--prices", metavar="FILE", help="a table of prices: print what each text costs")
-@option("--output-tokens", type=NUMBER, help="an answer of N tokens: add its price to each text, or leave it room")
+@option("--limit", type=NUMBER, help="stop counting a text after N tokens")
+@option("--window", type=NUMBER, help="print the tokens left in a context window of N after all texts")
+@option("--model", metavar="NAME", help="an OpenAI model, whose encoding is used; with --prices, a row of the table")
+@option("--prices", metavar="FILE", help="a table of prices: print the cost of each text")
+@option("--output-tokens", type=NUMBER, help="reserve N tokens for an answer: in each price, or in the window")
 def count(arguments: Arguments) -> int:
     """Prints the number of tokens of each text.
 
-    For files it prints names and a total, as wc does. In a directory it counts all files except hidden ones, binary ones,
-    which a note names, and files that a .gitignore excludes, also outside a git checkout.
+    For files it prints names and a total, as wc does. In a directory it skips hidden files, binary files (a note names
+    them) and files that a .gitignore excludes, even outside a git checkout.
 
-    With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is
-    1. With --window 128k the last line has the number of tokens left. If they exceed the window, the exit status is 1.
+    With --limit 100, counting a text stops after 100 tokens: it prints ">100", and the exit status is 1. With --window
+    128k, the last line has the number of tokens left. If the texts exceed the window, the exit status is 1.
 
     With --prices it also prints the price of a call with each text. FILE is CSV with the columns model and input, and
     output for --output-tokens: prices of a million tokens.
@@ -129,7 +129,7 @@ def count(arguments: Arguments) -> int:
 
 
 def _choose_tokenizer(arguments: Arguments) -> None:
-    """The encoding of ``--model``; a model that only the table of prices knows chooses none."""
+    """Select the encoding of ``--model``. A model that is only in the table of prices selects none."""
     if arguments.model is None:
         return
     encoding = encoding_of_model(arguments.model)
@@ -147,7 +147,7 @@ def _choose_tokenizer(arguments: Arguments) -> None:
 
 
 def _count_files(table: _Table, arguments: Arguments) -> None:
-    files = list(files_of(arguments.file, not arguments.no_ignore))  # what is missing is found before any is counted
+    files = list(files_of(arguments.file, not arguments.no_ignore))  # reports missing files before it counts any
     tokenizer = opened(arguments)
     how = How(arguments.limit, not arguments.no_special, arguments.bytes)
     bar = FilesBar([file.size for file in files])
@@ -167,7 +167,7 @@ def _count_files(table: _Table, arguments: Arguments) -> None:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Files that are not text: how many, and the first of their names."""
+    """Return the number of files that are not text, with the first names, for a note."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     are = "is" if len(names) == 1 else "are"
     return f"{plural(len(names), 'file')} that {are} not UTF-8 text: {', '.join(names[:_NAMED])}{more}"

@@ -1,4 +1,4 @@
-"""How many tokens files have, on all cores."""
+"""Counts the tokens of files on all cores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from crayon_hf.text_readers.trees import find_tree, is_binary
 from crayon_hf.tokenizer import Tokenizer
 
 _CHUNK = 1 << 20
-"""Bytes of a file that are encoded at once; smaller files are encoded together."""
+"""Bytes encoded at once. Smaller files are encoded in groups."""
 _TOGETHER = 256
-"""Files are encoded together at most."""
+"""The most files in a group."""
 
 
 class File(NamedTuple):
@@ -29,22 +29,22 @@ class File(NamedTuple):
     name: str
     size: int
     is_found: bool
-    """Whether it was found below a directory; a file that is named must be text."""
+    """Whether it was found in a directory. A named file must be text."""
     is_regular: bool
 
 
 class How(NamedTuple):
-    """How files are read."""
+    """The settings for counting files."""
 
     limit: int | None
-    """A file with more tokens counts as one more than that, and is read no further."""
+    """Counting stops at `limit` + 1 tokens of a file."""
     special: bool
-    """Whether the special tokens around a text count."""
+    """Whether special tokens around a text count."""
     as_bytes: bool
 
 
 def files_of(names: Iterable[str], ignore: bool) -> Iterator[File]:
-    """The files that arguments name, in directories those that git would not `ignore`."""
+    """Iterate over the named files and the files in named directories. With `ignore`, skip files that git would."""
     for name in names:
         if os.path.isdir(name):
             yield from (File(found.address, found.size, True, True) for found in find_tree(name, ignore))
@@ -56,10 +56,13 @@ def files_of(names: Iterable[str], ignore: bool) -> Iterator[File]:
 def counts_of(
     tokenizer: Tokenizer, files: Sequence[File], how: How, told: Callable[[str, int], None]
 ) -> Iterator[tuple[File, int | None]]:
-    """Each file with its number of tokens, in order; None for a found one that is not text.
+    """Iterate over the files with their numbers of tokens; None for a found file that is not text.
 
-    `told` is called with a name and how many more bytes of that file are done, by several threads. InvalidUtf8Error
-    for a named file that is not UTF-8. Memory: some chunks for each core.
+    Several threads call `told` with a file's name and the number of bytes that they just counted. The threads hold a
+    few chunks for each core.
+
+    Raises:
+        InvalidUtf8Error: A named file is not UTF-8.
     """
     stopped = threading.Event()
 

@@ -34,7 +34,7 @@ GROUPS = {
     },
     "Corpora": {
         "tokenize": ("tokenize:tokenize", "tokenize a corpus into token files"),
-        "corpus-report": ("corpus_report:corpus_report", "what is in token files"),
+        "corpus-report": ("corpus_report:corpus_report", "report on the contents of token files"),
     },
     "The Hub": {
         "pull": ("hub:pull", "make a profile of a repository on the Hub"),
@@ -46,7 +46,7 @@ GROUPS = {
         "completion": ("completion:completion", "print completion code for bash, zsh and fish"),
     },
 }
-"""Of each command where it is, and what it does."""
+"""The commands of each group: module and function, and the line of help."""
 
 COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
@@ -65,7 +65,7 @@ class _Group(click.Group):
     context_class = Context
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """The command that is named."""
+        """Find the named command. For a Python file, the error names ``run``."""
         word = args[0]
         if word not in COMMANDS and word.endswith((".py", ".pyz")) and os.path.isfile(word):
             raise UsageError(f"unknown command {word!r}: crayon-hf run {word} runs a program", ctx)
@@ -73,20 +73,20 @@ class _Group(click.Group):
         return name, found and load(str(name)), rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, group by group."""
+        """Write the commands, group by group."""
         for heading, commands in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, says) for name, (_, says) in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples, and what names a tokenizer."""
+        """Write the examples, and the names of tokenizers."""
         write_examples(formatter, EXAMPLES)
         formatter.write_paragraph()
         formatter.write_text(str(self.epilog))
 
 
 def load(name: str) -> Command:
-    """A command by its name."""
+    """Import a command."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     with ending_at_once():
         found: Command = getattr(import_module(f"crayon_hf.cli.{module}"), attribute)
@@ -97,7 +97,7 @@ def load(name: str) -> Command:
     cls=_Group,
     commands=[click.Command(name, short_help=says) for name, (_, says) in COMMANDS.items()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="A tokenizer (-t) is a path: of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a "
+    epilog="A tokenizer (-t) is a path to a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a "
     "SentencePiece model, a rank file and so on. Or it is the name of a profile (crayon-hf list), of a tiktoken "
     "encoding or of a Hub repository (user/name). A path comes first; ./lite is always a path, profile:lite a profile. "
     'The default is the profile "lite", which is part of the package.',
@@ -108,7 +108,7 @@ def commands() -> None:
 
 
 def help_of(name: str = "") -> str:
-    """The help of a command, or of all; `click.echo` removes its colours where no terminal shows them."""
+    """Return the help of a command, or of all. `click.echo` removes its colours unless the output is a terminal."""
     context = commands.make_context("crayon-hf", [], resilient_parsing=True)
     if name:
         context = load(name).make_context(name, [], parent=context, resilient_parsing=True)

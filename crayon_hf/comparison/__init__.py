@@ -1,4 +1,4 @@
-"""Vocabularies compared on texts: `compare`, and what it gives."""
+"""Compare vocabularies on texts: `compare` and the types of its result."""
 
 from __future__ import annotations
 

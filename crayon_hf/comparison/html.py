@@ -1,4 +1,4 @@
-"""A comparison as one HTML page, in the frame of all our pages."""
+"""Draws a comparison as one HTML page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .model import SCHEMA, Comparison, Figures, Group, Measured, amount, rate, s
 __all__ = ["to_html"]
 
 _MOST = 60
-"""Groups of a chart, the largest ones."""
+"""The most groups in a chart; the largest are shown."""
 _FULL = 97
-"""The longest bar, in per cent of the room."""
+"""The length of the longest bar, in percent of its cell."""
 
 
 Best = Callable[[list[float]], float]
-"""Which value of a chart is marked."""
+"""Returns the value of a chart that is highlighted."""
 
 
 def _speed(value: float | None) -> str:
@@ -34,31 +34,31 @@ def _number(value: float | None) -> str:
 _CHARTS: tuple[
     tuple[str, str, Callable[[Measured, Figures], float | None], Callable[[float | None], str], Best], ...
 ] = (
-    ("Bytes a token", "longer is better", lambda _, of: of.bytes_per_token, rate, max),
-    ("Characters a token", "longer is better", lambda _, of: of.characters_per_token, rate, max),
-    ("Tokens a word", "shorter is better", lambda _, of: of.tokens_per_word, rate, min),
+    ("Bytes per token", "longer is better", lambda _, of: of.bytes_per_token, rate, max),
+    ("Characters per token", "longer is better", lambda _, of: of.characters_per_token, rate, max),
+    ("Tokens per word", "shorter is better", lambda _, of: of.tokens_per_word, rate, min),
     ("Single bytes of a character", "share of tokens", lambda _, of: of.byte_token_share, share, min),
     ("Unknown tokens", "shorter is better", lambda _, of: of.unknown_tokens, _number, min),
     ("Vocabulary never used", "share of ids", lambda each, _: each.never_used_share, share, min),
     ("Speed", "MB/s", lambda each, _: each.megabytes_per_second, _speed, max),
-    ("Speed by processor time", "MB/s", lambda each, _: each.megabytes_per_processor_second, _speed, max),
+    ("Speed by CPU time", "MB/s", lambda each, _: each.megabytes_per_processor_second, _speed, max),
 )
-"""Of all text: title, unit, value, how it is written, and which one is the best."""
+"""The charts of all text: title, unit, value, format of the value, and best value."""
 
 
 class Bar(NamedTuple):
-    """A tokenizer in a chart."""
+    """The bar of one tokenizer."""
 
     name: str
     length: float
-    """Per cent."""
+    """Percent of its cell."""
     is_best: bool
     said: str
     more: str
 
 
 class Rows(NamedTuple):
-    """The bars of a group of text."""
+    """The bars of one group of text."""
 
     name: str
     about: str
@@ -66,11 +66,14 @@ class Rows(NamedTuple):
 
 
 def to_html(comparison: Comparison, command: str = "") -> str:
-    """A comparison as one page that needs no network; names of files and tokenizers are escaped.
+    """Draw a comparison as one HTML page, which needs no network.
 
     Args:
-        comparison: What `compare` gave.
-        command: The command line that makes the page again, for people who read it.
+        comparison: The result of `compare`.
+        command: A command line to show, which makes the page again. Default: none is shown.
+
+    Returns:
+        The page. Names of files and tokenizers are escaped.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
@@ -84,11 +87,11 @@ def to_html(comparison: Comparison, command: str = "") -> str:
         for title, unit, of, said, best in _CHARTS
     ]
     groupings = (
-        ("kinds", "By kind of text", "As the names of files say it.", comparison.kinds, str),
+        ("kinds", "By kind of text", "Inferred from the name of each file.", comparison.kinds, str),
         (
             "scripts",
             "By script",
-            "Spaces, digits and punctuation count as the letter before them.",
+            "Spaces, digits and punctuation count with the letter before them.",
             comparison.scripts,
             script,
         ),
@@ -121,14 +124,14 @@ def _more(groups: Sequence[Group]) -> str:
 def _chart(
     title: str, unit: str, names: list[str], values: list[float | None], said: Callable[[float | None], str], best: Best
 ) -> tuple[str, str, Rows] | None:
-    """A chart of all text; None where no value is more than 0."""
+    """Return a chart of all text, or None if no value is above 0."""
     if not any(values):
         return None
     return title, unit, Rows("", "", _bars(names, values, said, [""] * len(names), best, _top(values)))
 
 
 def _grouped(groups: Sequence[Group], names: list[str], named: Callable[[str], str]) -> list[Rows]:
-    """Bytes a token of each group, the largest groups first."""
+    """Return the bytes per token of each group, the largest groups first."""
     shown = sorted((group for group in groups if group.bytes), key=lambda group: -group.bytes)[:_MOST]
     top = _top([group.figures[name].bytes_per_token for group in shown for name in names])
     return [

@@ -1,4 +1,4 @@
-"""The kind of text that a file has, by its name."""
+"""The kind of text in a file, inferred from its name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ PROSE, CODE, DATA, COLUMN, OTHER = "prose", "code", "data and markup", "texts of
 
 _ENDINGS = {
     PROSE: "txt text md markdown mdx rst adoc asciidoc org tex ltx textile wiki",
-    CODE: """
+    # prose: long sentence
+    CODE: """\
         py pyi pyx js mjs cjs jsx ts tsx c h cc cpp cxx hh hpp hxx inc cu cuh m mm java kt kts scala groovy gradle go
         rs swift cs fs vb rb php pl pm lua r jl dart d nim zig v sv vhd vhdl hs ml mli ex exs erl hrl clj cljs lisp el
         scm rkt sql sh bash zsh fish ps1 bat cmd vim asm s f f90 f95 pas pp ada adb ads cob cmake mk proto thrift css
         scss sass less vue svelte sol wat
     """,
-    DATA: """
+    # prose: long sentence
+    DATA: """\
         json jsonl ndjson geojson ipynb yaml yml toml ini cfg conf properties env xml html htm xhtml svg xsd xsl csv tsv
         psv po pot lock log srt vtt bib rtf plist
     """,
@@ -28,7 +30,7 @@ _OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names.split
 
 
 def kind_of(name: str) -> str:
-    """The kind of text that a file's name says; a packed file's inner name counts.
+    """Return the kind of text in a file, inferred from its name. A suffix such as ``.gz`` is ignored.
 
     >>> kind_of("a/b.py"), kind_of("notes.TXT.gz"), kind_of("Makefile"), kind_of("x")
     ('code', 'prose', 'code', 'other')

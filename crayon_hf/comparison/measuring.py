@@ -1,4 +1,4 @@
-"""Comparing vocabularies: one pass over all texts, in which every tokenizer gets each piece of text."""
+"""Compares vocabularies in one pass over all texts: every tokenizer encodes each piece of text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from crayon_hf.comparison.contestant import Contestant
 from crayon_hf.comparison.kinds import COLUMN, kind_of
 from crayon_hf.comparison.model import Comparison, Figures, Group, Measured
 from crayon_hf.comparison.texts import Matrix, Seen, look_at, pieces_of, reads_column
+from crayon_hf.comparison.token_meter import TokenMeter
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.parity.speed.machine import cpu_model
 from crayon_hf.text_readers.addresses import find_inputs
@@ -35,27 +35,29 @@ def compare(
 ) -> Comparison:
     """Compare how vocabularies cut texts into tokens, by file, by script and by kind of text.
 
-    All text is read once, some megabytes at a time, and every tokenizer encodes each piece as it comes: to ids alone,
-    which is timed, and again with the places of the tokens, which are counted. Special tokens around texts are not
-    added. Memory does not grow with the files, but for those of tokenizers that the engine does not support.
+    All text is read once, about a megabyte at a time. Every tokenizer encodes each piece twice: to ids alone, which is
+    timed, and with offsets, to count tokens by script. Special tokens around texts are not added. Memory does not
+    depend on the size of the files, unless the engine does not support a tokenizer: then each text is held whole.
 
     Args:
         tokenizers: Names or paths, or a mapping of names to names, paths or open tokenizers.
-        sources: Files, directories, patterns or addresses of fsspec. In directories hidden files, binary files and
-            those that git would ignore are left out.
-        column: The column that has the texts. Without it, JSON lines, Parquet and Arrow are read by the column
-            "text", and CSV, TSV and JSON are texts themselves.
-        format: The format of all files, as ``tokenize_corpus`` takes it. Default: what the endings of names say.
-        ignore: Whether files that ``.gitignore`` names are left out.
-        progress: Called with the name of a file, how many bytes of all files are done, and how many there are.
+        sources: Files, directories, patterns or addresses of fsspec. In directories, hidden files, binary files and
+            files that git would ignore are skipped.
+        column: The column with the texts. Default: "text" for JSON lines, Parquet and Arrow; CSV, TSV and JSON files
+            are texts themselves.
+        format: The format of all files, as in ``tokenize_corpus``. Default: by the suffix of each name.
+        ignore: Whether to skip files in directories that ``.gitignore`` names.
+        progress: Called after each piece with the name of its file, the bytes of all files read so far, and their
+            total, both as stored.
 
     Returns:
         A `Comparison`: groups of text with `Figures` of each tokenizer.
 
     Raises:
-        ValueError: No tokenizer is given, or an unknown format.
-        CorpusError: A source is not there, names no file, or cannot be read.
-        InvalidUtf8Error: A file that is named is not UTF-8.
+        ValueError: No tokenizer is given, or `format` is unknown.
+        TypeError: A tokenizer is neither a name, a path nor a `Tokenizer`.
+        CorpusError: A source does not exist, matches no file, or cannot be read.
+        InvalidUtf8Error: A named file is not UTF-8, or has a zero among its first 8,000 bytes.
 
     >>> import crayon_hf, tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as place:
@@ -66,7 +68,7 @@ def compare(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
-    contestants = [Contestant(name, tokenizer) for name, tokenizer in _opened(tokenizers)]
+    meters = [TokenMeter(name, tokenizer) for name, tokenizer in _opened(tokenizers)]
     files = list(_files(sources, format, ignore))
     total_bytes = sum(max(file.size, 0) for file, _ in files)
     found, passed_over, before = list[_Counted](), list[str](), 0
@@ -77,15 +79,15 @@ def compare(
                 progress(name, before + done, total_bytes)
 
         try:
-            found.append(_measured(file, contestants, format, column, told))
+            found.append(_measured(file, meters, format, column, told))
         except InvalidUtf8Error:
             if not is_found:
                 raise
             passed_over.append(file.address)
-            for contestant in contestants:
-                contestant.drop_file()
+            for meter in meters:
+                meter.drop_file()
         before += max(file.size, 0)
-    return _comparison(contestants, found, passed_over)
+    return _comparison(meters, found, passed_over)
 
 
 def _opened(
@@ -108,7 +110,7 @@ def _opened(
 
 
 def _files(sources: Sources, format: str | None, ignore: bool) -> Iterator[tuple[InputFile, bool]]:
-    """The files, and whether each was found in a directory."""
+    """Iterate over the files, with whether each was found in a directory."""
     for source in [sources] if isinstance(sources, (str, os.PathLike)) else sources:
         name = os.fspath(source)
         if os.path.isdir(name):
@@ -118,7 +120,7 @@ def _files(sources: Sources, format: str | None, ignore: bool) -> Iterator[tuple
 
 
 class _Counted:
-    """A file: its name, its kind, and what was counted of its text and for each tokenizer."""
+    """A file or a sum of files: the amounts of text, and the tokens of each tokenizer, by script."""
 
     def __init__(self, name: str, kind: str, text: Matrix, tokens: list[Matrix]) -> None:
         self.name, self.kind, self.text, self.tokens = name, kind, text, tokens
@@ -126,7 +128,7 @@ class _Counted:
 
 def _measured(
     file: InputFile,
-    contestants: list[Contestant],
+    meters: list[TokenMeter],
     format: str | None,
     column: str | None,
     told: Callable[[int], None],
@@ -137,24 +139,24 @@ def _measured(
         look = look_at(piece, seen)
         text += look.amounts
         seen = look.end
-        turn = number % len(contestants)
-        for contestant in (*contestants[turn:], *contestants[:turn]):
-            contestant.time(piece)
-        for contestant in contestants:
-            contestant.count(piece, look.scripts)
+        turn = number % len(meters)
+        for meter in (*meters[turn:], *meters[:turn]):
+            meter.time(piece)
+        for meter in meters:
+            meter.count(piece, look.scripts)
         told(piece.done)
     kind = COLUMN if reads_column(file, format, column) else kind_of(file.address)
-    return _Counted(file.address, kind, text, [contestant.take_file() for contestant in contestants])
+    return _Counted(file.address, kind, text, [meter.take_file() for meter in meters])
 
 
-def _comparison(contestants: list[Contestant], files: list[_Counted], passed_over: list[str]) -> Comparison:
-    names = [contestant.name for contestant in contestants]
+def _comparison(meters: list[TokenMeter], files: list[_Counted], passed_over: list[str]) -> Comparison:
+    names = [meter.name for meter in meters]
     total = _sum("all", files, len(names))
     kinds = [_sum(kind, [file for file in files if file.kind == kind], len(names)) for kind in _in_order(files)]
     places = np.flatnonzero(total.text[0] + sum(each[0] for each in total.tokens)).tolist()
     scripts = [_group(NAMES[at], total.text[:, at], [each[:, at] for each in total.tokens], names) for at in places]
     return Comparison(
-        tokenizers=tuple(_tokenizer(contestant, int(total.text[0].sum())) for contestant in contestants),
+        tokenizers=tuple(_tokenizer(meter, int(total.text[0].sum())) for meter in meters),
         total=_group_of(total, names),
         kinds=tuple(sorted((_group_of(each, names) for each in kinds), key=_size)),
         scripts=tuple(sorted(scripts, key=_size)),
@@ -183,7 +185,14 @@ def _group_of(counted: _Counted, names: list[str]) -> Group:
 
 
 def _group(name: str, text: Matrix, tokens: list[Matrix], names: list[str]) -> Group:
-    """A group of its bytes, characters and words, and each tokenizer's tokens, single bytes and unknown tokens."""
+    """Make a group.
+
+    Args:
+        name: Its name.
+        text: Its bytes, characters and words.
+        tokens: For each tokenizer its tokens, single bytes and unknown tokens.
+        names: The names of the tokenizers.
+    """
     size, characters, words = (int(number) for number in text)
     figures = {}
     for of, (count, single, unknown) in zip(names, (each.tolist() for each in tokens), strict=True):
@@ -199,17 +208,17 @@ def _group(name: str, text: Matrix, tokens: list[Matrix], names: list[str]) -> G
     return Group(name, size, characters, words, figures)
 
 
-def _tokenizer(contestant: Contestant, size: int) -> Measured:
+def _tokenizer(meter: TokenMeter, size: int) -> Measured:
     megabytes = size / 1e6
     return Measured(
-        name=contestant.name,
-        vocabulary=contestant.vocabulary,
-        never_used=contestant.never_used,
-        never_used_share=contestant.never_used / max(contestant.vocabulary, 1),
-        seconds=contestant.seconds,
-        processor_seconds=contestant.processor_seconds,
-        megabytes_per_second=_ratio(megabytes, contestant.seconds) if size else None,
-        megabytes_per_processor_second=_ratio(megabytes, contestant.processor_seconds) if size else None,
+        name=meter.name,
+        vocabulary=meter.vocabulary,
+        never_used=meter.never_used,
+        never_used_share=meter.never_used / max(meter.vocabulary, 1),
+        seconds=meter.seconds,
+        processor_seconds=meter.processor_seconds,
+        megabytes_per_second=_ratio(megabytes, meter.seconds) if size else None,
+        megabytes_per_processor_second=_ratio(megabytes, meter.processor_seconds) if size else None,
     )
 
 

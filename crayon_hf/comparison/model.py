@@ -1,4 +1,4 @@
-"""The result of a comparison: values, JSON, and lines for a terminal."""
+"""The result of a comparison: values, JSON, and tables for a terminal."""
 
 from __future__ import annotations
 
@@ -15,83 +15,110 @@ SCHEMA = "crayon-hf/compare/1"
 
 @dataclass(frozen=True)
 class Figures:
-    """One tokenizer on one group of text."""
+    """The figures of one tokenizer on one group of text.
+
+    >>> figures = crayon_hf.compare(["lite"], crayon_hf.__file__).total.figures["lite"]
+    >>> figures.bytes_per_token > 1, figures.unknown_tokens
+    (True, 0)
+    """
 
     tokens: int
+    """The number of tokens."""
     byte_tokens: int
-    """Tokens that are one byte of a longer character."""
+    """Tokens that are one byte of a multi-byte character."""
     unknown_tokens: int
-    """Tokens that say that the vocabulary has none for a text."""
+    """Occurrences of the unknown token, which replaces text that the vocabulary lacks."""
     bytes_per_token: float | None
-    """None without tokens, as `characters_per_token`."""
+    """Bytes of UTF-8 per token; None without tokens."""
     characters_per_token: float | None
+    """Code points per token; None without tokens."""
     tokens_per_word: float | None
     """None without words."""
     byte_token_share: float | None
-    """Of the tokens."""
+    """`byte_tokens` divided by `tokens`; None without tokens."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Text that is counted together: a file, a kind, a script, or all of it."""
+    """Text that is counted together: a file, a kind of text, a script, or all text.
+
+    >>> [group.name for group in crayon_hf.compare(["lite"], crayon_hf.__file__).kinds]
+    ['code']
+    """
 
     name: str
+    """The file, kind or script; "all" for all text."""
     bytes: int
-    """Of UTF-8."""
+    """Bytes of UTF-8."""
     characters: int
     """Code points."""
     words: int
-    """Between white space, as `str.split` cuts."""
+    """Words, split at white space as by `str.split`."""
     figures: dict[str, Figures]
-    """By the names of the tokenizers."""
+    """The figures of each tokenizer, by its name."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One tokenizer on the whole text."""
+    """One tokenizer on all text: its vocabulary and its speed.
+
+    >>> [(each.name, each.vocabulary) for each in crayon_hf.compare(["lite"], crayon_hf.__file__).tokenizers]
+    [('lite', 50000)]
+    """
 
     name: str
+    """The name given to `compare`."""
     vocabulary: int
-    """How many ids there are, those of added tokens too."""
+    """The number of ids, including added tokens."""
     never_used: int
-    """Ids that the text has no token of."""
+    """The number of ids that no token of the text has."""
     never_used_share: float
+    """`never_used` divided by `vocabulary`."""
     seconds: float
-    """To encode all text once, on one thread."""
+    """Wall time to encode all text once, on one thread."""
     processor_seconds: float
+    """CPU time of the same work."""
     megabytes_per_second: float | None
-    """By the clock; a megabyte is 1,000,000 bytes of UTF-8. None without text."""
+    """Speed by wall time; a megabyte is 1,000,000 bytes of UTF-8. None without text."""
     megabytes_per_processor_second: float | None
+    """Speed by CPU time; None without text."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of `compare`. Special tokens around texts are not counted."""
+    """The result of `compare`. Special tokens around texts are not counted.
+
+    >>> found = crayon_hf.compare(["lite", "standard"], crayon_hf.__file__)
+    >>> [each.name for each in found.tokenizers], len(found.files)
+    (['lite', 'standard'], 1)
+    """
 
     tokenizers: tuple[Measured, ...]
+    """In the order given to `compare`."""
     total: Group
+    """All text."""
     kinds: tuple[Group, ...]
-    """By the kind of text, as names of files say it; the largest first, as `scripts`."""
+    """By kind of text, inferred from names of files; the largest first."""
     scripts: tuple[Group, ...]
-    """By Unicode's script. A character that several scripts have (a space, a digit, a comma) counts as the letter
-    before it, a token and a word as their last character."""
+    """By Unicode script, the largest first. A character that scripts share (a space, a digit, a comma) counts with the
+    letter before it. A token or a word counts with its last character."""
     files: tuple[Group, ...]
     """In the order in which they were read."""
     passed_over: tuple[str, ...]
-    """Files of directories that are not UTF-8 text."""
+    """Files in directories that are not UTF-8 text, and were not counted."""
     machine: str
-    """The processor that the speeds are of."""
+    """The CPU on which the speeds were measured."""
 
     def to_json(self) -> str:
-        """As one object, with a newline at the end. Shares and rates have their digits."""
+        """Return one JSON object, with a newline at the end. Shares and rates are not rounded."""
         return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
 
     def lines(self, most: int = 20) -> list[str]:
-        """For a terminal, with at most `most` rows of each grouping."""
+        """Return the lines of tables for a terminal, with at most `most` rows for each grouping."""
         names = [each.name for each in self.tokenizers]
         has_unknown = any(self.total.figures[name].unknown_tokens for name in names)
         heads = ["tokenizer", "tokens", "bytes/token", "characters/token", "tokens/word", "single bytes"]
-        heads += ["unknown"] * has_unknown + ["never used", "MB/s", "MB/s of processor"]
+        heads += ["unknown"] * has_unknown + ["never used", "MB/s", "MB/s of CPU time"]
         rows = []
         for each in self.tokenizers:
             of = self.total.figures[each.name]
@@ -121,7 +148,7 @@ class Comparison:
 
 
 def amount(total: Group, files: int) -> str:
-    """How much text was read."""
+    """Return the amount of text in words."""
     return (
         f"{plural(files, 'file')}, {plural(total.bytes, 'byte')}, {plural(total.characters, 'character')}, "
         f"{plural(total.words, 'word')}"
@@ -129,22 +156,22 @@ def amount(total: Group, files: int) -> str:
 
 
 def script(name: str) -> str:
-    """The name of a script, for people."""
+    """Return the name of a script as tables show it."""
     return "no letter before" if name == "Common" else name.replace("_", " ")
 
 
 def rate(value: float | None, digits: int = 3) -> str:
-    """A rate with `digits` behind the point."""
+    """Format a rate with `digits` decimals, or None as a dash."""
     return "\u2013" if value is None else f"{value:,.{digits}f}"
 
 
 def share(value: float | None) -> str:
-    """Per cent."""
+    """Format a share in percent, or None as a dash."""
     return "\u2013" if value is None else "<0.01%" if 0 < value < 0.00005 else f"{value:.2%}"
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table whose first column is aligned to the left and all others to the right."""
+    """Return the lines of a table. The first column is left-aligned, the others are right-aligned."""
     widths = [max(map(width_of, column)) for column in zip(heads, *rows, strict=True)]
 
     def padded(cell: str, place: int) -> str:

@@ -1,4 +1,4 @@
-"""Documents of files, piece by piece, with what is counted of a text whatever the tokenizer."""
+"""Reads documents piece by piece, and counts bytes, characters and words by script."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from crayon_hf.text_readers.trees import is_binary
 from crayon_hf.util.scripts import CODE_POINTS, COMMON, INHERITED, NAMES, of_code_points
 
 PIECE = 1 << 20
-"""Bytes that are read at a time, about."""
+"""The approximate number of bytes read at a time."""
 _OF_COLUMNS = (".jsonl", ".ndjson", ".parquet", ".arrow", ".arrows", ".feather")
-"""Files of which a column is read, whether or not one is named."""
+"""Suffixes of files that are read by column, even if the caller names none."""
 _COMMON = NAMES.index(COMMON)
 _OWN = NAMES.index(INHERITED) + 1
-"""Scripts from this place on have letters of their own."""
+"""Scripts from this index of `NAMES` on have letters of their own."""
 
 Matrix = npt.NDArray[np.int64]
-"""A row for each thing that is counted, a column for each script of `NAMES`."""
+"""A row for each quantity, a column for each script of `NAMES`."""
 
 
 class Piece(NamedTuple):
-    """Whole documents one after the other, or a part of one."""
+    """Whole documents one after the other, or a part of one document."""
 
     data: bytes | memoryview
     begins: npt.NDArray[np.int64]
-    """Where documents begin; where only a part of one is here, 0."""
+    """Where each document begins in `data`; 0 for a part of one."""
     ends: npt.NDArray[np.int64]
     is_first: bool
-    """False: it continues the document of the piece before."""
+    """False: the piece continues the document of the previous piece."""
     is_last: bool
-    """False: the next piece continues it."""
+    """False: the next piece continues the document."""
     done: int
-    """Bytes of the file that are read, as stored."""
+    """Bytes of the file read so far, as stored."""
 
 
 def reads_column(file: InputFile, format: str | None, column: str | None) -> bool:
-    """Whether the texts of a file are those of a column; else its whole text is one."""
+    """Whether a file is read by column; otherwise the whole file is one text."""
     said, packing = format_of(file.address)
     if format is not None or column is not None:
         return (format or said) not in (None, "text")
@@ -54,7 +54,11 @@ def reads_column(file: InputFile, format: str | None, column: str | None) -> boo
 
 
 def pieces_of(file: InputFile, format: str | None, column: str | None) -> Iterator[Piece]:
-    """The text of a file. InvalidUtf8Error, which names the file, for one that is not UTF-8 or has a zero early."""
+    """Iterate over the text of a file.
+
+    Raises:
+        InvalidUtf8Error: The file is not UTF-8, or has a zero among its first 8,000 bytes. The message names the file.
+    """
     if not reads_column(file, format, column):
         yield from _text(file)
         return
@@ -64,7 +68,7 @@ def pieces_of(file: InputFile, format: str | None, column: str | None) -> Iterat
 
 
 def _joined(batch: Documents) -> Piece:
-    """The documents of a batch without what is between them."""
+    """Return the documents of a batch as a piece, without the bytes between them."""
     spans = zip(batch.begins.tolist(), batch.ends.tolist(), strict=True)
     data = b"".join([batch.data[begin:end] for begin, end in spans])
     ends = np.cumsum(batch.ends - batch.begins)
@@ -98,24 +102,24 @@ def _text(file: InputFile) -> Iterator[Piece]:
 
 
 class Seen(NamedTuple):
-    """The end of a piece that the next one continues."""
+    """The state at the end of a piece, from which the next piece of the document continues."""
 
     script: int = _COMMON
     is_in_word: bool = False
 
 
 class Look(NamedTuple):
-    """A piece, counted."""
+    """The counts of a piece."""
 
     scripts: npt.NDArray[np.uint8]
-    """Of each byte, as its place in `NAMES`."""
+    """The script of each byte, as an index of `NAMES`."""
     amounts: Matrix
-    """Bytes, characters and words."""
+    """Rows: bytes, characters and words."""
     end: Seen
 
 
 def look_at(piece: Piece, before: Seen) -> Look:
-    """Count a piece; `before` is the end of the one that it continues."""
+    """Count a piece; `before` is the state at the end of the previous piece."""
     codes = np.frombuffer(bytes(piece.data).decode().encode("utf-32-le"), "<u4")
     amounts = np.zeros((3, len(NAMES)), np.int64)
     if not len(codes):
@@ -143,7 +147,7 @@ def look_at(piece: Piece, before: Seen) -> Look:
 def _with_neighbours(
     scripts: npt.NDArray[np.uint8], begins_document: npt.NDArray[np.bool_], before: int
 ) -> npt.NDArray[np.uint8]:
-    """A character without a script of its own has that of the last one before it, in the same document, that has."""
+    """Give characters without a script of their own the script of the last letter before them in the document."""
     has_own = scripts >= _OWN
     places = np.where(has_own | begins_document, np.arange(1, len(scripts) + 1), 0)
     known = np.concatenate((np.array([before], np.uint8), np.where(has_own, scripts, _COMMON).astype(np.uint8)))
@@ -156,7 +160,7 @@ def _counts(scripts: npt.NDArray[np.uint8], weights: Any = None) -> npt.NDArray[
 
 @cache
 def _spaces() -> npt.NDArray[np.bool_]:
-    """Which code points are white space to Python."""
+    """Whether each code point is white space by `str.isspace`."""
     found = np.zeros(CODE_POINTS, bool)
     found[[code for code in range(0x3001) if chr(code).isspace()]] = True
     return found

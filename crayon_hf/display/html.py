@@ -61,7 +61,7 @@ _DARK_STYLE = (
 
 
 def of_encoding(encoding: Any) -> str:
-    """An `Encoding`, which has no text: its tokens, with the spelling of bytes undone where it is surely that."""
+    """Draw the tokens of an `Encoding`, which lacks its text. Byte-level spelling is decoded if all tokens have it."""
     total, more = len(encoding), len(getattr(encoding, "overflowing", ()))
     rest = f", and {more} overflowing" if more else ""
     return _fragment(list(_tokens_of(encoding)), f"{_count(total)}{rest}", total)
@@ -83,12 +83,12 @@ def _fragment(tokens: Sequence[Token], title: str, total: int) -> str:
 
 
 def plain_text(text: str) -> str:
-    """A text in which all that is not seen is written out, but for spaces."""
+    """Escape invisible characters, except spaces."""
     return " ".join(map(plain, text.split(" ")))
 
 
 def short_path(path: str) -> str:
-    """Where a tokenizer is from, in a word or two: a name of the Hub as it is, of a path its end."""
+    """Return a short origin of a tokenizer: its name on the Hub, or the end of its path."""
     if not os.path.isabs(path):
         return path
     parent, name = os.path.split(os.path.normpath(path))

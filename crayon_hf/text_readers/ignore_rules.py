@@ -1,6 +1,6 @@
-"""The patterns of ``.gitignore`` files, with the matches that git finds (gitignore(5)).
+"""Matches names against the patterns of ``.gitignore`` files, exactly as git does (gitignore(5)).
 
-Patterns and names are bytes, as git has them: ``?`` matches one byte.
+Patterns and names are bytes, as in git: ``?`` matches one byte.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ class Rule(NamedTuple):
 
     matches: re.Pattern[bytes]
     is_negated: bool
-    """It takes files back that an earlier pattern ignores."""
+    """Whether it re-includes files that an earlier pattern ignores."""
     is_of_directories: bool
-    """It matches directories alone."""
+    """Whether it matches only directories."""
     is_of_names: bool
-    """It is compared with the last part of a path, else with the path below the file of patterns."""
+    """Whether it is compared with the last part of a path; otherwise with the path relative to the ``.gitignore``."""
 
 
 class Rules(NamedTuple):
-    """The patterns of one file, for names in one directory at or below it."""
+    """The patterns of one file, applied to names in one directory at or below it."""
 
     rules: tuple[Rule, ...]
     """In the file's order."""
     below: bytes
-    """The path from the file's directory to that of the names, with a slash at its end; empty for the same."""
+    """The path from the file's directory to the names' directory, with a slash at its end; empty if they are equal."""
 
     def inside(self, directory: bytes) -> Rules:
-        """The same for names in a directory of this one."""
+        """Return the patterns for names in a subdirectory."""
         return self._replace(below=self.below + directory + b"/")
 
     def verdict(self, name: bytes, is_directory: bool) -> bool | None:
-        """Whether the last pattern that matches ignores the name; None where no pattern matches."""
+        """Return whether the last matching pattern ignores the name, or None if no pattern matches."""
         for rule in reversed(self.rules):
             subject = name if rule.is_of_names else self.below + name
             if (is_directory or not rule.is_of_directories) and rule.matches.fullmatch(subject):
@@ -62,7 +62,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(data: bytes) -> tuple[Rule, ...]:
-    r"""The patterns in the text of a ``.gitignore``.
+    r"""Parse the text of a ``.gitignore``.
 
     >>> [rule] = rules_of(b"# Python\n/build/\n")
     >>> rule.is_of_directories, rule.is_of_names, bool(rule.matches.fullmatch(b"build"))
@@ -84,21 +84,21 @@ def _rule(line: bytes) -> Rule:
 
 
 def _without_spaces(pattern: bytes) -> bytes:
-    """The pattern without trailing spaces, except for one after a backslash."""
+    """Strip trailing spaces, except one that a backslash escapes."""
     stripped = pattern.rstrip(b" ")
     backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
     return pattern[: len(stripped) + backslashes % 2]
 
 
 def _regex(pattern: bytes, is_of_names: bool) -> bytes:
-    """A regular expression that matches the same as `pattern`; git's ``*`` stops at a slash."""
+    """Translate `pattern` to a regular expression. A single ``*`` matches no slash."""
     parts: list[bytes] = []
     at = 0
     while at < len(pattern):
         char = pattern[at : at + 1]
         if char == b"*":
             end = at + len(pattern[at:]) - len(pattern[at:].lstrip(b"*"))
-            # git compares the text before the first special character by itself: behind it a pattern begins anew.
+            # git matches the literal prefix separately, so stars right after it begin a pattern.
             begins = pattern[at - 1 : at] in (b"", b"/") or not _SPECIAL.search(pattern[:at])
             parts.append(_stars(pattern, end) if end - at > 1 and begins and not is_of_names else rb"[^/]*")
             at = end + (parts[-1] == _DIRECTORIES)
@@ -121,19 +121,19 @@ def _regex(pattern: bytes, is_of_names: bool) -> bytes:
 
 
 def _stars(pattern: bytes, end: int) -> bytes:
-    """The regular expression for two or more stars at the beginning of a part of a path, by the text after them."""
+    """Translate two or more stars at the beginning of a path component, by the text that follows them."""
     if pattern[end : end + 1] == b"/":
         return _DIRECTORIES
     return rb".*" if end == len(pattern) or pattern.startswith(rb"\/", end) else rb"[^/]*"
 
 
 def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
-    """The bytes that ``[...]`` matches, and where it ends; None for one that matches nothing."""
+    """Return the bytes that ``[...]`` matches and the index after it, or None if it matches nothing."""
     is_negated = pattern[at : at + 1] in (b"!", b"^")
     at += is_negated
     begin, chars = at, set[int]()
     before: int | None = None
-    """The character that a hyphen makes a range with."""
+    """The first character of a range, if a hyphen follows."""
     while (char := pattern[at : at + 1]) != b"]" or at == begin:
         is_range = char == b"-" and before is not None and pattern[at + 1 : at + 2] != b"]"
         if (end := _class_end(pattern, at)) != -1:
@@ -154,6 +154,6 @@ def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
 
 
 def _class_end(pattern: bytes, at: int) -> int:
-    """Where ``:]`` ends a ``[:...:]``, which may be empty; -1 where none begins."""
+    """Return the index of the ``]`` that ends a ``[:...:]`` (possibly empty), or -1 if none begins at `at`."""
     end = pattern.find(b"]", at + 3) if pattern.startswith(b"[:", at) and pattern[at + 2 : at + 3] != b"]" else -1
     return end if pattern[end - 1 : end] == b":" else -1

@@ -1,4 +1,4 @@
-"""The files of a directory tree, except for files that git would ignore."""
+"""Finds the files of a directory tree that git would not ignore."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.text_readers.ignore_rules import Rules, rules_of
 
 _FIRST_BYTES = 8000
-"""git treats a file as binary if these bytes contain a zero."""
+"""git treats a file as binary if one of these bytes is zero."""
 
 
 def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
-    """The files in a directory and below it, sorted by name, except hidden ones.
+    """List the files in a directory and below it, sorted by name, without hidden ones.
 
-    With `ignore`, the patterns of ``.gitignore`` files and of ``.git/info/exclude`` apply; in a checkout, also those
-    above `directory`. They apply to tracked files as well, and outside a checkout. A link to a file is a file, a link
-    to a directory a directory; broken links and special files are left out.
+    With `ignore`, the patterns of ``.gitignore`` files and of ``.git/info/exclude`` apply. In a checkout, this includes
+    the files above `directory`. Patterns also apply to tracked files, and outside a checkout. Links are followed;
+    broken links and special files are left out.
 
-    CorpusError: a directory cannot be read, or no file is left.
+    Raises:
+        CorpusError: A directory cannot be read, or no file is left.
     """
     try:
         level = _above(directory) if ignore else _Level(())
@@ -31,18 +32,18 @@ def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
     except OSError as error:
         raise CorpusError(f"{error.filename or directory}: {error.strerror or error}") from error
     if not found:
-        also = " and files that .gitignore names (--no-ignore reads them)" if ignore else ""
-        raise CorpusError(f"{directory}: no file there, but for hidden ones{also}")
+        also = " and files that .gitignore names (--no-ignore reads these)" if ignore else ""
+        raise CorpusError(f"{directory} has no files except hidden ones{also}")
     return found
 
 
 def is_binary(beginning: bytes) -> bool:
-    """Whether the beginning of a file has a zero byte, by which git recognises a binary file."""
+    """Whether the beginning of a file has a zero byte, by which git recognises binary files."""
     return b"\0" in beginning[:_FIRST_BYTES]
 
 
 class _Level(NamedTuple):
-    """The patterns that apply in a directory: deeper ones first, the repository's own exclude file last."""
+    """The patterns that apply in a directory, in order of precedence: the deepest first, the repository's last."""
 
     rules: tuple[Rules, ...]
 
@@ -51,7 +52,7 @@ class _Level(NamedTuple):
         return _Level(tuple(each.inside(name) for each in self.rules))
 
     def with_files_of(self, directory: str) -> _Level:
-        """Add the patterns of the directory's own files. A repository inside another one begins anew."""
+        """Add the patterns of the directory's own files. A nested repository drops those from above."""
         git = os.path.join(directory, ".git")
         is_root = os.path.lexists(git)
         above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules
@@ -64,7 +65,7 @@ class _Level(NamedTuple):
 
 
 def _above(directory: str) -> _Level:
-    """The patterns above a directory in its checkout."""
+    """Return the patterns from above a directory in its checkout."""
     way = [os.path.abspath(directory)]
     while not os.path.lexists(os.path.join(way[-1], ".git")):
         way.append(os.path.dirname(way[-1]))
@@ -79,7 +80,7 @@ def _above(directory: str) -> _Level:
 def _below(directory: str, level: _Level, ignore: bool, above: frozenset[tuple[int, int]]) -> Iterator[InputFile]:
     status = os.stat(directory)
     way = above | {(status.st_dev, status.st_ino)}
-    if way == above:  # a link to a directory that it is in
+    if way == above:  # a link to one of its parents
         return
     if ignore:
         level = level.with_files_of(directory)
@@ -97,7 +98,7 @@ def _below(directory: str, level: _Level, ignore: bool, above: frozenset[tuple[i
 
 
 def _patterns(path: str) -> tuple[Rules, ...]:
-    """The patterns of a file; none if it does not exist or is a link, which git does not follow either."""
+    """Read the patterns of a file; none if it is missing, or a link, which git does not follow either."""
     if os.path.islink(path):
         return ()
     try:
@@ -109,7 +110,7 @@ def _patterns(path: str) -> tuple[Rules, ...]:
 
 
 def _common_directory(git: str) -> str:
-    """The directory of a repository: ``.git``, or the target of a file of that name in a worktree or a submodule."""
+    """Return a repository's directory: ``.git``, or the one that a worktree's or submodule's ``.git`` file names."""
     with contextlib.suppress(OSError):
         if os.path.isfile(git):
             with open(git, "rb") as file:

@@ -105,13 +105,13 @@ class FilesBar:
         self._lock = threading.Lock()
 
     def add(self, name: str, done: int) -> None:
-        """`done` more bytes of a file are encoded. Several threads may call it; `end` ends the line."""
+        """Report that `done` more bytes of a file are encoded. Several threads may call it; `end` removes the line."""
         with self._lock:
             self._before += done
             self.told(name, 0)
 
     def end(self) -> None:
-        """The line is empty, and there is no other."""
+        """Remove the line."""
         with self._lock:
             if self._bar is not None:
                 self._bar.close()

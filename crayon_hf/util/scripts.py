@@ -1,4 +1,4 @@
-"""Which scripts characters are of, by Unicode's property, as the engine's regular expressions know it."""
+"""The Unicode script of each character, from the tables of the engine's regular expressions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crayon_hf._core import property_ranges
 
 COMMON, INHERITED, UNKNOWN = "Common", "Inherited", "Unknown"
 # prose: long sentence
-_NAMES = """
+_NAMES = """\
 Latin Han Cyrillic Arabic Hiragana Katakana Hangul Greek Hebrew Devanagari Thai Bengali Tamil Telugu Adlam Ahom
 Anatolian_Hieroglyphs Armenian Avestan Balinese Bamum Bassa_Vah Batak Bhaiksuki Bopomofo Brahmi Braille Buginese
 Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Coptic Cuneiform Cypriot
@@ -29,15 +29,15 @@ Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tibetan Tifinagh Tirhuta Todhri Tot
 Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
 """
 SCRIPTS = tuple(_NAMES.split())
-"""Scripts with letters of their own, frequent ones first. Digits, punctuation and spaces are `COMMON`."""
+"""Scripts with letters of their own, the most frequent first. Digits, punctuation and spaces are `COMMON`."""
 NAMES = (UNKNOWN, COMMON, INHERITED, *SCRIPTS)
-"""All scripts; `of_code_points` has their places in it."""
+"""All scripts; `of_code_points` returns indices of this tuple."""
 CODE_POINTS = 0x110000
 
 
 @cache
 def of_code_points() -> npt.NDArray[np.uint8]:
-    """The script of each code point, as its place in `NAMES`.
+    """Return the script of each code point, as an index of `NAMES`.
 
     >>> NAMES[of_code_points()[ord("a")]], NAMES[of_code_points()[ord(".")]]
     ('Latin', 'Common')
@@ -51,7 +51,11 @@ def of_code_points() -> npt.NDArray[np.uint8]:
 
 
 def shares(counts: npt.NDArray[np.int64]) -> dict[str, int]:
-    """The number of characters of each script, the most frequent first. `counts` has one number for each code point."""
+    """Return the number of characters of each script, the most frequent first.
+
+    Args:
+        counts: The number of characters for each code point.
+    """
     present = counts.nonzero()[0]
     sums = np.zeros(len(NAMES), np.int64)
     np.add.at(sums, of_code_points()[present], counts[present])

@@ -1,4 +1,4 @@
-"""A Sphinx directive, ``{all-commands}``: a section for each command, with what its ``--help`` prints."""
+"""A Sphinx directive, ``{all-commands}``: a section for each command, with its ``--help``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from docutils.parsers.rst import Directive
 
 
 class AllCommands(Directive):
-    """From the commands themselves, so that the page has whatever the command line has."""
+    """Takes the help from the commands themselves, so the page always lists all of them."""
 
     def run(self) -> list[nodes.Node]:
         from crayon_hf.cli.parser import COMMANDS, help_of

@@ -1,4 +1,4 @@
-"""The documentation as a site: `make docs` writes build/docs. Sphinx reads the tree's Markdown as it is."""
+"""The settings of Sphinx. `make docs` builds the Markdown pages of this repository to build/docs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ html_title = f"crayon-hf {release}"
 html_show_sphinx = html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_use_index = False  # its table is too wide for a phone; search finds as much
+html_use_index = False  # its table is too wide for a phone, and search replaces it
 html_copy_source = False
 html_show_sourcelink = False
 html_extra_path = ["entry"]

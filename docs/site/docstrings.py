@@ -1,4 +1,4 @@
-"""Sphinx: docstrings as the project writes them."""
+"""A Sphinx extension for the conventions of this project's docstrings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def link_pages(app: Any, what: str, name: str, of: object, options: Any, lines: list[str]) -> None:
-    """``docs/corpora.md has examples``: a link, by the page's title."""
+    """Turn the name of a page, as in ``docs/corpora.md has examples``, into a link with the page's title."""
     lines[:] = [re.sub(r"`*\bdocs/([\w/-]+)\.md`*", r":doc:`/docs/\1`", line) for line in lines]
 
 
 def keep_colons(app: Any, what: str, name: str, of: object, options: Any, lines: list[str]) -> None:
-    """Napoleon takes what stands before a colon, in the first line of a property, for a type."""
+    """Keep colons: Napoleon takes the text before one, in the first line of a property, for a type."""
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]  # an empty comment
 

@@ -1,4 +1,4 @@
-"""Sphinx: a ``<picture>`` of Markdown, which GitHub shows by the reader's theme, becomes an image for each theme."""
+"""A Sphinx extension: turns a Markdown ``<picture>``, which GitHub shows by theme, into an image for each theme."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PICTURE = re.compile(
 
 
 class LightAndDark(SphinxTransform):
-    """Before images are collected. The theme has the classes."""
+    """Runs before Sphinx collects images. The HTML theme defines the classes."""
 
     default_priority = 200
 

@@ -1,4 +1,4 @@
-"""Sphinx: pages are called by their titles, where the Markdown that GitHub shows calls them by their files."""
+"""A Sphinx extension: links show the titles of pages. In Markdown, for GitHub, they show file names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE = re.compile(r"[\w-]+\.md")
 
 
 class PageTitles(SphinxPostTransform):
-    """``[corpora.md](corpora.md#inputs)``: before MyST finds out where it leads."""
+    """Replaces the text of links such as ``[corpora.md](corpora.md#inputs)``, before MyST resolves them."""
 
     default_priority = 5
 

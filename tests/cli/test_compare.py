@@ -1,4 +1,4 @@
-"""``compare``: how names and files are told apart, and what is printed."""
+"""``compare``: telling names and files apart, and the output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpt2_like: Path) -> P
 
 
 def read(done: subprocess.CompletedProcess[bytes]) -> tuple[list[str], list[str]]:
-    """The tokenizers and the files of a result as JSON."""
+    """The tokenizers and the files in the JSON output."""
     assert done.returncode == 0, done
     found = json.loads(done.stdout)
     return [each["name"] for each in found["tokenizers"]], [each["name"] for each in found["files"]]
@@ -60,7 +60,7 @@ def test_names_and_files(place: Path, words: list[str], names: list[str], files:
 
 
 def test_a_word_that_is_also_a_name(place: Path) -> None:
-    """A text that is called as a profile is a text, and a note says so."""
+    """A file with the name of a profile is input, and a note says so."""
     (place / "science").write_text("one")
     done = call("compare", "lite", "science", "--json")
     assert read(done) == (["lite"], ["science"])
@@ -85,7 +85,7 @@ def test_wrong_usage(place: Path, words: list[str], message: str) -> None:
     assert message in failure(call("compare", *words), 2)
 
 
-def test_what_cannot_be_read(place: Path) -> None:
+def test_unreadable_inputs(place: Path) -> None:
     assert "no file 'note' here, and no tokenizer 'note'" in failure(call("compare", "lite", "note", "notes.txt"))
     assert "none.txt" in failure(call("compare", "-t", "lite", "none.txt"))
     (place / "bad.txt").write_bytes(b"\xff")
@@ -101,7 +101,7 @@ def test_the_tables(place: Path) -> None:
     assert (first, blank) == ("3 files, 25 bytes, 22 characters, 7 words", "")
     rows = [re.split(r"  +", line) for line in tables]
     heads = ["tokenizer", "tokens", "bytes/token", "characters/token", "tokens/word", "single bytes", "never used"]
-    assert rows[0] == [*heads, "MB/s", "MB/s of processor"]
+    assert rows[0] == [*heads, "MB/s", "MB/s of CPU time"]
     for row, of in zip(rows[1:3], found.tokenizers, strict=True):
         figures = found.total.figures[of.name]
         numbers = (figures.bytes_per_token, figures.characters_per_token, figures.tokens_per_word)
@@ -137,9 +137,9 @@ def test_json_is_the_result(place: Path) -> None:
     assert printed["tokenizers"][0]["megabytes_per_second"] > 0
 
 
-@pytest.mark.skipif(os.name == "nt", reason="names that are no text")
+@pytest.mark.skipif(os.name == "nt", reason="names that are not text")
 def test_the_page_shows_hostile_names(place: Path) -> None:
-    """Names are text in it: no markup, nothing invisible, whatever bytes they are."""
+    """Names of any bytes are shown as text, without markup or invisible characters."""
     pytest.importorskip("jinja2")
     hostile = "<script>alert(1)</script>\u202e&\udcff.txt"
     (place / "tree" / os.fsencode(hostile).decode("utf-8", "surrogateescape").replace("/", "|")).write_text("one")
@@ -151,7 +151,7 @@ def test_the_page_shows_hostile_names(place: Path) -> None:
     assert "&lt;script&gt;alert(1)&lt;|script&gt;\\u202e&amp;\\udcff.txt" in page
     assert "bad&lt;b&gt;.bin" in page
     assert "crayon-hf</span> <span>compare" in page
-    for title in ("Bytes a token", "Tokens a word", "By script", "By kind of text", "By file", "Passed over"):
+    for title in ("Bytes per token", "Tokens per word", "By script", "By kind of text", "By file", "Passed over"):
         assert title in page
     assert 'class="ours"' in page
     assert "repeat" not in to_html(crayon_hf.compare(["lite"], "notes.txt")).split("<main")[1]
@@ -160,7 +160,7 @@ def test_the_page_shows_hostile_names(place: Path) -> None:
 
 @pytest.mark.slow
 def test_the_page_in_a_browser(place: Path, browser: Any) -> None:
-    """It asks for nothing, is readable in light and dark, and fits narrow screens."""
+    """The page loads nothing, is readable in light and dark, and fits narrow screens."""
     pytest.importorskip("jinja2")
     path = place / "out.html"
     names = {"</style><script>alert(1)</script>\u202e\x00": "lite", "w" * 300: "model"}

@@ -23,7 +23,7 @@ def lite() -> Tokenizer:
 
 
 def plain_counts(tokenizer: Tokenizer, place: Path) -> dict[str, int]:
-    """The twin of the command: one file after the other."""
+    """The plain twin of the command: counts one file after the other."""
     counts = {}
     for path in sorted(map(str, place.rglob("*"))):
         if os.path.isfile(path):
@@ -42,7 +42,7 @@ def rows(done: subprocess.CompletedProcess[bytes]) -> list[list[str]]:
 
 
 def test_a_tree_of_small_large_and_binary_files(lite: Tokenizer, tmp_path: Path) -> None:
-    """More files than are encoded together, one beyond a chunk, and binary ones of every size."""
+    """More files than fit in a group, one larger than a chunk, and binary files of every size."""
     rng = random.Random(1)
     for number in range(600):
         at = tmp_path / f"d{number % 7}" / f"{number}.txt"
@@ -77,17 +77,17 @@ def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
 
     assert names("./") == ["./a.txt", "./sub/d.log", "total"]
     assert names("./", "--no-ignore") == ["./a.txt", "./b.log", "./build/c.txt", "./sub/d.log", "total"]
-    assert names("build/") == ["build/c.txt"]  # what is named is counted
+    assert names("build/") == ["build/c.txt"]  # a named directory is counted
     assert names("b.log", "sub/") == ["b.log", "sub/d.log", "total"]
     (tmp_path / "build" / ".gitignore").write_text("*")
-    assert "build/: no file there, but for hidden ones and files that .gitignore names (--no-ignore reads them)" in (
+    assert "build/ has no files except hidden ones and files that .gitignore names (--no-ignore reads these)" in (
         failure(call("count", "build/", cwd=tmp_path))
     )
 
 
-@pytest.mark.skipif(os.name == "nt", reason="names that are no text, and terminals")
+@pytest.mark.skipif(os.name == "nt", reason="names that are not text, and terminals")
 def test_hostile_names(tmp_path: Path) -> None:
-    """Names are printed as the bytes that they are, and do nothing to a terminal in a note."""
+    """The output has the exact bytes of names; notes escape them, so they cannot control a terminal."""
     hostile = os.path.join(os.fsencode(tmp_path), b"\x1b[2J\xff")
     for ending, data in ((b".txt", b"x"), (b".bin", b"\0")):
         with open(hostile + ending, "wb") as file:
@@ -109,7 +109,7 @@ def test_an_error_in_a_named_file_stops_the_others(tmp_path: Path) -> None:
 
 
 def test_a_window(lite: Tokenizer, tmp_path: Path) -> None:
-    """What all texts together, and the answer, leave. The exit code is 1 if they are too many."""
+    """Prints the tokens left after all texts and the answer. The exit code is 1 if they exceed the window."""
     assert good(call("count", "Hello, world!", "--window", "128k")) == "4\n127996 left of 128000\n"
     assert good(call("count", "Hello, world!", "a", "--window", 105, "--output-tokens", 100)) == "4\n1\n0 left of 105\n"
     done = call("count", "Hello, world!", "--window", "3")
@@ -144,7 +144,7 @@ def test_a_model_names_its_encoding_or_a_row(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "encoding"), [("gpt-4o", "o200k_base"), ("gpt-3.5-turbo-0125", "cl100k_base")])
 def test_a_model_of_openai(model: str, encoding: str, shared: Path, tmp_path: Path) -> None:
-    """The rank file is in tiktoken's cache, so that no network is asked."""
+    """The rank file is in tiktoken's cache, so the command needs no network."""
     pytest.importorskip("tiktoken")
     rank_file = shared / "vocab" / encoding / f"{encoding}.tiktoken"
     (tmp_path / encodings.KNOWN_FILES[encoding].cache_name).write_bytes(rank_file.read_bytes())
@@ -171,7 +171,7 @@ with open("/proc/self/status") as file:
 @pytest.mark.measures_memory
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_large_tree_takes_little_memory(tmp_path: Path) -> None:
-    """3,000 files of 180 MB together, and one of 60 MB: the process held a fraction of that."""
+    """3,000 files of 180 MB in total, and one of 60 MB, take a fraction of that in memory."""
     text = ("Ask, and it shall be given you; seek, and ye shall find. \u4e16\u754c\n" * 1000).encode()
     (tmp_path / "tree").mkdir()
     for number in range(3000):

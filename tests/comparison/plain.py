@@ -1,4 +1,4 @@
-"""The plain twin of a comparison: characters one by one, and the encodings of the reference."""
+"""The plain twin of a comparison: counts character by character, with encodings of the reference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPTS = ("Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul"
 
 @cache
 def script_of(char: str) -> str | None:
-    """The script of a character, by the reference's regular expressions; None for what has none of its own."""
+    """The script of a character by the reference's regular expressions, or None if it has none of its own."""
     for name in SCRIPTS:
         split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(rf"\p{{{name}}}"), "removed")
         if not split.pre_tokenize_str(char):
@@ -23,7 +23,7 @@ def script_of(char: str) -> str | None:
 
 
 def scripts_of(text: str) -> list[str]:
-    """Of each character of a document its script, or that of the last one before it that has one."""
+    """The script of each character of a document; characters without one take that of the letter before them."""
     found, last = [], "Common"
     for char in text:
         last = script_of(char) or last
@@ -45,7 +45,7 @@ def amounts(documents: Iterable[str]) -> dict[str, Counter[str]]:
 
 
 def tokens(stock: Any, documents: Iterable[str], unknown: int | None) -> tuple[dict[str, Counter[str]], set[int]]:
-    """Tokens, single bytes and unknown tokens by script, and the ids."""
+    """Tokens, single bytes and unknown tokens by script, and the set of ids."""
     of = {name: Counter[str]() for name in ("tokens", "byte_tokens", "unknown_tokens")}
     ids: set[int] = set()
     is_byte_level = "ByteLevel" in type(stock.decoder).__name__

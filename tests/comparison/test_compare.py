@@ -1,4 +1,4 @@
-"""`crayon_hf.compare`: every figure beside a plain twin, whatever the pieces that texts are read in."""
+"""`crayon_hf.compare`: every figure equals that of a plain twin, for any size of pieces."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def random_text(rng: random.Random, words: int) -> str:
 
 
 def check(found: Comparison, paths: dict[str, Path], documents: dict[str, list[str]]) -> None:
-    """Everything that is counted, beside the twin; `documents` are those of each file, in order."""
+    """Every count equals the twin's. `documents` are the documents of each file, in order."""
     every = [text for of_file in documents.values() for text in of_file]
     stock = {name: tokenizers.Tokenizer.from_file(str(path)) for name, path in paths.items()}
     unknown = {name: each.token_to_id("[UNK]") for name, each in stock.items()}
@@ -91,7 +91,7 @@ def paths(gpt2_like: Path, llama3_like: Path, wordpiece_like: Path) -> dict[str,
 def test_random_texts(
     piece: int, seed: int, paths: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Texts in pieces of any size: characters, words and tokens reach over their ends."""
+    """Characters, words and tokens may cross the ends of pieces."""
     monkeypatch.setattr(reading, "PIECE", piece)
     rng = random.Random(seed)
     documents = {}
@@ -143,7 +143,7 @@ def test_formats_of_the_extra(ending: str, paths: dict[str, Path], tmp_path: Pat
 
 
 def sentencepiece_like(path: Path) -> Path:
-    """A vocabulary that spells what it lacks as bytes."""
+    """A vocabulary with byte fallback."""
     pieces = [chr(code) for code in range(0x20, 0x7F)] + ["\u2581", "\u4e16"]
     tokens = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), *pieces]
     model = tokenizers.models.BPE(
@@ -156,7 +156,7 @@ def sentencepiece_like(path: Path) -> Path:
 
 
 def test_byte_fallback(tmp_path: Path) -> None:
-    """Bytes of longer characters are single bytes; a newline, which is a byte too, is a character."""
+    """Bytes of multi-byte characters count as single bytes; the byte token of a newline does not."""
     path = sentencepiece_like(tmp_path / "tokenizer.json")
     (tmp_path / "a.txt").write_text("a\u4e16\u754c\n\u00e9", newline="")
     figures = crayon_hf.compare({"sp": path}, tmp_path / "a.txt").total.figures["sp"]
@@ -166,7 +166,7 @@ def test_byte_fallback(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("refusing")
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_delegated(wordpiece_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reference takes texts whole, however they are read."""
+    """A reference library gets each text whole, although it is read in pieces."""
     monkeypatch.setattr(reading, "PIECE", 50)
     tokenizer = Tokenizer.from_file(wordpiece_like)
     assert tokenizer.engine == "delegated"
@@ -176,11 +176,11 @@ def test_delegated(wordpiece_like: Path, tmp_path: Path, monkeypatch: pytest.Mon
     check(found, {"wordpiece": wordpiece_like}, {str(tmp_path / "a.txt"): [text]})
 
 
-# -- what is read
+# -- inputs
 
 
 def test_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that turn out not to be text count nothing, also behind pieces that were counted."""
+    """A file that is not text counts nothing, even if its first pieces were text."""
     monkeypatch.setattr(reading, "PIECE", 100)
     for name, data in {
         "a.txt": b"one two",
@@ -215,7 +215,7 @@ def test_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [Path(each.name).name for each in every.files] == ["a.txt", "c.txt", "x.log", "y.txt"]
 
 
-def test_what_cannot_be(tmp_path: Path) -> None:
+def test_errors(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"abc\xff")
     (tmp_path / "zero.txt").write_bytes(b"abc\0")
     with pytest.raises(InvalidUtf8Error, match=r"bad.txt: the text is not UTF-8: invalid byte at offset 3"):
@@ -264,7 +264,7 @@ print(peak() - before)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("ending", ["txt", "txt.gz", "jsonl"])
 def test_memory(ending: str, tmp_path: Path) -> None:
-    """Of 32 MB as of 4 MB."""
+    """32 MB take as much memory as 4 MB."""
     line = "Ask, and it shall be given you; \u4e16\u754c seek, and ye shall find.\n"
     made = []
     for megabytes in (4, 32):

@@ -1,4 +1,4 @@
-"""Directory trees: the files that git would not ignore, as git itself finds them."""
+"""Directory trees: the same files as git lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.ignore_rules import Rules, rules_of
 from crayon_hf.text_readers.trees import find_tree, is_binary
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is what the patterns are compared with")
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="compares the patterns with git")
 PARTS = (
     *("a", "b", "ab", "a.c", "x", "*", "**", "***", "?", "*.c", "a*", "*b", "[ab]", "[!a]", "[^b]", "[a-c]", "[]a]"),
     *("[]-a]", "[a-]", "[[:alpha:]]", "[[:digit:][:upper:]]", "[[:nope:]]", "[[:]a]", "[", "[a", r"\a", "\\", r"\*"),
@@ -25,14 +25,14 @@ NAMES = ("a b", "a ", "ab", "abc", "a.c", "b.c", "aab", *"abcxéA-][*\\", "#a", 
 
 
 def git(place: Path, *arguments: str, fails: bool = False) -> bytes:
-    """What git prints, without the settings of this machine's user; it may fail where that is an answer."""
+    """The output of git without the user's settings. With `fails`, git may exit with an error."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env = {**clean, "HOME": str(place), "XDG_CONFIG_HOME": str(place), "GIT_CONFIG_NOSYSTEM": "1"}
     return subprocess.run(["git", *arguments], cwd=place, env=env, check=not fails, capture_output=True).stdout
 
 
 def of_git(place: Path) -> list[str]:
-    """All files that git does not ignore, but for hidden ones."""
+    """All files that git does not ignore, without hidden ones."""
     listed = git(place, "ls-files", "-o", "--exclude-standard", "-z").decode().split("\0")[:-1]
     return sorted(name for name in listed if not any(part.startswith(".") for part in name.split("/")))
 
@@ -52,7 +52,7 @@ def random_pattern(rng: random.Random) -> str:
 
 
 def plant(rng: random.Random, place: Path) -> list[Path]:
-    """A tree of random files; all its directories."""
+    """Make a tree of random files, and return its directories."""
     directories = [place]
     for _ in range(12):
         at = rng.choice(directories[-4:]) / rng.choice(NAMES)
@@ -69,7 +69,7 @@ def plant(rng: random.Random, place: Path) -> list[Path]:
 @needs_git
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(n, marks=pytest.mark.slow) for n in range(6, 120))])
 def test_random_patterns_as_git(seed: int, tmp_path: Path) -> None:
-    """In each directory of a random tree other patterns, one set after the other."""
+    """Each directory of a random tree gets random patterns, several times."""
     rng = random.Random(seed)
     git(tmp_path, "init", "-q")
     directories = plant(rng, tmp_path)
@@ -85,12 +85,12 @@ def test_random_patterns_as_git(seed: int, tmp_path: Path) -> None:
         assert ours(tmp_path) == expected
         at = rng.choice(directories[1:])
         below = str(at.relative_to(tmp_path))
-        if not git_ignores(tmp_path, at):  # a directory that is named is read even if it is ignored
+        if not git_ignores(tmp_path, at):  # a named directory is read even if git ignores it
             assert ours(tmp_path, below) == [name for name in expected if name.startswith(f"{below}/")]
 
 
 def git_ignores(place: Path, path: Path) -> bool:
-    """Whether git ignores a directory, or one that it is in."""
+    """Whether git ignores a directory or one of its parents."""
     way = [path, *path.parents][: len(path.relative_to(place).parts)]
     asked = [git(place, "check-ignore", "--no-index", "--", f"{each}/", fails=True) for each in way]
     return any(asked)
@@ -98,7 +98,7 @@ def git_ignores(place: Path, path: Path) -> bool:
 
 @needs_git
 def test_checkouts(tmp_path: Path) -> None:
-    """Worktrees have the patterns of their repository, other repositories in a directory have their own."""
+    """Worktrees use the patterns of their repository; nested repositories use their own."""
     home = tmp_path / "home"
     home.mkdir()
     git(home, "init", "-q")
@@ -121,7 +121,7 @@ def test_checkouts(tmp_path: Path) -> None:
 
 
 def test_without_a_checkout(tmp_path: Path) -> None:
-    """Files of patterns apply in the directory and below it, those above it do not; not to the directory itself."""
+    """Patterns apply in the directory and below it, but not from above it, and not to the directory itself."""
     (tmp_path / ".gitignore").write_text("*.txt\n")
     place = tmp_path / "place"
     (place / "build").mkdir(parents=True)
@@ -133,7 +133,7 @@ def test_without_a_checkout(tmp_path: Path) -> None:
     every = ["a.log", "a.txt", "build/a.c", "keep.log"]
     assert [os.path.relpath(file.address, place) for file in find_tree(str(place), ignore=False)] == every
     (place / ".gitignore").write_text("*\n")
-    with pytest.raises(CorpusError, match=r"no file there, but for hidden ones and files that \.gitignore names"):
+    with pytest.raises(CorpusError, match=r"has no files except hidden ones and files that \.gitignore names"):
         find_tree(str(place))
 
 
@@ -151,10 +151,10 @@ def test_links_and_special_files(tmp_path: Path) -> None:
     os.mkfifo(place / "pipe")
     assert ours(place) == ["linked/far.txt", "real/a.txt", "real/same.txt"]
     (place / "rules").write_text("*.txt\n")
-    os.symlink("rules", place / ".gitignore")  # git follows no link to patterns either
+    os.symlink("rules", place / ".gitignore")  # git follows no link to a .gitignore either
     assert ours(place) == ["linked/far.txt", "real/a.txt", "real/same.txt", "rules"]
     (place / ".gitignore").unlink()
-    (place / ".gitignore").write_text("linked/\nreal/\n")  # a link is no directory to git
+    (place / ".gitignore").write_text("linked/\nreal/\n")  # git does not treat a link as a directory
     assert ours(place) == ["linked/far.txt", "rules"]
 
 

@@ -1,4 +1,4 @@
-"""One tokenizer of a comparison: what it makes of texts, and how long it takes."""
+"""Measures one tokenizer of a comparison: times its encoding and counts its tokens."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _WARM = b"warm"
 
 
-class Contestant:
-    """A tokenizer, what was counted of it, and the document that it is in."""
+class TokenMeter:
+    """Times and counts the tokens of one tokenizer, piece by piece and file by file."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name
@@ -46,11 +46,11 @@ class Contestant:
 
     @property
     def never_used(self) -> int:
-        """How many ids no token had."""
+        """The number of ids that no token of the counted files has."""
         return self.vocabulary - int(np.count_nonzero(self._seen))
 
     def time(self, piece: Piece) -> None:
-        """Encode a piece to ids, on this thread."""
+        """Encode a piece to ids on this thread, and add the time that it takes."""
         if isinstance(self._engine, _core.Engine):
             started, used = time.perf_counter(), time.process_time()
             self._engine.encode_spans(piece.data, piece.begins, piece.ends, False, self._as_text, threads=1)
@@ -63,7 +63,7 @@ class Contestant:
         self.processor_seconds += time.process_time() - used
 
     def count(self, piece: Piece, scripts: npt.NDArray[np.uint8]) -> None:
-        """Count the tokens of a piece, each by the script of its last byte."""
+        """Count the tokens of a piece, each under the script of its last byte."""
         if piece.is_first and piece.is_last:
             parts = [self._whole(piece, begin, end) for begin, end in zip(piece.begins, piece.ends, strict=True)]
             if parts:
@@ -84,7 +84,7 @@ class Contestant:
             del self._data[:used], self._scripts[:used]
 
     def _whole(self, piece: Piece, begin: int, end: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """The ids of a document, and where they end in the piece."""
+        """Return the ids of a document, and the end of each token in the piece."""
         stream = stream_encoder(self._engine, False, self._as_text, True)
         _, ids, spans = stream.encode(piece.data, int(begin), int(end), True)
         assert spans is not None
@@ -100,21 +100,21 @@ class Contestant:
         self._seen_in_file[ids] = True
 
     def take_file(self) -> Matrix:
-        """Tokens, single bytes and unknown tokens of the file, which now counts."""
+        """Return the tokens, single bytes and unknown tokens of the file by script. Its ids now count as used."""
         counted: Matrix = self._of_file.copy()
         self._seen |= self._seen_in_file
         self.drop_file()
         return counted
 
     def drop_file(self) -> None:
-        """Forget the file: it turned out not to be text."""
+        """Forget the file, because it is not text."""
         self._of_file[:] = 0
         self._seen_in_file[:] = False
         self._stream = None
 
 
 def _byte_ids(tokenizer: Tokenizer, vocabulary: dict[str, int]) -> list[int]:
-    """The ids that stand for one byte of a longer character."""
+    """The ids of tokens that are one byte of a multi-byte character."""
     found = []
     try:
         tokenizer.decode_bytes([])
@@ -131,7 +131,7 @@ def _byte_ids(tokenizer: Tokenizer, vocabulary: dict[str, int]) -> list[int]:
 
 
 def _unknown_id(engine: Any, vocabulary: dict[str, int]) -> int:
-    """The id of the unknown token; -1 without one."""
+    """The id of the unknown token, or -1 if the vocabulary has none."""
     model = json.loads(engine.components or "{}").get("model") or {}
     id = model.get("unk_id")
     if id is None:
