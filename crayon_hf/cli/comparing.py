@@ -128,7 +128,7 @@ def _is_input(word: str) -> bool:
 
 
 class _Bar:
-    """The progress of reading, shown on a terminal. The first call tells the total."""
+    """The progress of reading, shown on a terminal. The first call sets the total."""
 
     def __init__(self) -> None:
         self._bar: FilesBar | None = None
