@@ -157,8 +157,8 @@ class WordCounter:
     """Counts the words of texts for a trainer, as ``tokenizers`` does in ``train_from_iterator``.
 
     Words are the pretokens that `engine`'s added tokens, normalizer and pre-tokenizer make. An added token in a text is
-    a word of its own; ``added_tokens=False`` leaves added tokens out. Memory grows with unique words only: 32 to 48 bytes
-    each, plus the bytes of words longer than 15.
+    a word of its own; ``added_tokens=False`` leaves added tokens out. Memory grows with unique words only:
+    32 to 48 bytes each, plus the bytes of words longer than 15.
 
     `threads` is as for an Engine. All threads work without the GIL, the calling thread included. A call that raises has
     counted nothing. `progress(stage, done, total)` is called in the calling thread, at most ten times a second, with
