@@ -6,7 +6,7 @@ from typing import Any
 
 
 def encoding_html(encoding: Any) -> str:
-    """The tokens of an `Encoding` in colour, with ids and offsets on hover, for notebooks."""
+    """Return the tokens of an `Encoding` as HTML for notebooks: in colour, with ids and offsets on hover."""
     from crayon_hf.display.html import of_encoding
 
     return of_encoding(encoding)

@@ -1,4 +1,4 @@
-"""Make a text safe to show: invisible characters, and characters that change their neighbours, are written out.
+"""Text that is safe to display: invisible characters, and characters that change their neighbours, are spelled out.
 
 The result has no control characters.
 """
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-# White space and control characters have a picture. Other invisible characters, and selectors of variants, are written
-# out in brackets that are rare in texts.
+# White space and control characters have a picture. Other invisible characters, and variation selectors, are spelled
+# out as U+XXXX in brackets that are rare in texts.
 _PICTURES = {chr(c): chr(0x2400 + c) for c in range(32)} | {" ": "·", "\n": "↵", "\t": "→", "\x7f": "␡"}
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 _JOINING = frozenset(("Mn", "Me", "Mc"))
 _OPEN, _CLOSE = "\u2039\u203a"
 _DOTTED_CIRCLE = "◌"
-_NO_CHARACTER = re.compile("([\udc80-\udcff]{1,4})")  # bytes that Python's surrogateescape could not decode
+_NO_CHARACTER = re.compile("([\udc80-\udcff]{1,4})")  # bytes that are not UTF-8, as surrogateescape decodes them
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class Cell:
     text: str
     width: int
     is_mark: bool = False
-    """Whether it stands for something that cannot be printed."""
+    """Whether it replaces an unprintable character."""
     ends_line: bool = False
 
 
 @lru_cache(maxsize=1 << 12)
 def char_width(char: str) -> int:
-    """Terminal columns of a character."""
+    """Return the width of a character in terminal columns."""
     if unicodedata.category(char) in ("Mn", "Me") or "\u1160" <= char <= "\u11ff":
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def width_of(text: str) -> int:
-    """Terminal columns of a printable text."""
+    """Return the width of a printable text in terminal columns."""
     return len(text) if text.isascii() else sum(map(char_width, text))
 
 
@@ -75,7 +75,7 @@ def cells_of_text(text: str) -> Iterator[Cell]:
 
 
 def cells_of_bytes(data: bytes) -> Iterator[Cell]:
-    """The same for bytes. Bytes that are not UTF-8 are shown in hexadecimal."""
+    """As `cells_of_text`, for bytes. Bytes that are not UTF-8 are in hexadecimal."""
     for i, part in enumerate(_NO_CHARACTER.split(data.decode("utf-8", "surrogateescape"))):
         if i % 2 == 0:
             yield from cells_of_text(part)
@@ -85,12 +85,12 @@ def cells_of_bytes(data: bytes) -> Iterator[Cell]:
 
 
 def plain(text: str | bytes) -> str:
-    """A text as one printable line."""
+    """Return a text as one printable line."""
     if text.isascii() and text.isalnum():
         return text if isinstance(text, str) else text.decode()
     return "".join(cell.text for cell in (cells_of_bytes(text) if isinstance(text, bytes) else cells_of_text(text)))
 
 
 def hexadecimal(data: Iterable[int]) -> str:
-    """Bytes in hexadecimal, separated by spaces."""
+    """Format bytes in hexadecimal, separated by spaces."""
     return " ".join(f"{byte:02X}" for byte in data)

@@ -1,7 +1,7 @@
-"""Tokens as HTML: in colours that are readable on light and on dark ground, each with its id and offsets on hover.
+"""Tokens as HTML, in colours for light and dark themes, each with its id and offsets on hover.
 
-A fragment brings its style along and needs nothing else: no script, no font, no network. All that comes from a text or
-a vocabulary is escaped, and what cannot be seen is written out. A long text is cut, and the cut says so.
+A fragment contains its style, and needs no script, font or network. All text is escaped, and invisible characters are
+spelled out. A long text is truncated, with a note of the number of tokens left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_TOKENS = 1000
 """The most tokens that are shown."""
 
 MOST_CELLS = 120
-"""So many characters of one token."""
+"""The most characters of one token that are shown."""
 MOST_BYTES = 16
 _GROUNDS = 6
 
@@ -35,7 +35,7 @@ PALETTE = {
     "ink": ("#16181d", "#f3f4f6"),
     "mark": ("#6b3f0c", "#f6c272"),
 }
-"""The colours of tokens, light and dark: grounds (``cs`` of special tokens), text, and what stands for the unseen."""
+"""The colours of tokens, light and dark: backgrounds (``cs`` of special tokens), text, and marks for invisible text."""
 
 _GIVEN, _DARK = (";".join(f"--{name}:{colours[theme]}" for name, colours in PALETTE.items()) for theme in range(2))
 STYLE = (
@@ -61,21 +61,21 @@ _DARK_STYLE = (
 
 
 def of_encoding(encoding: Any) -> str:
-    """Draw the tokens of an `Encoding`, which lacks its text. Byte-level spelling is decoded if all tokens have it."""
+    """Render the tokens of an `Encoding`. It has no text, so only certain byte-level spelling is decoded."""
     total, more = len(encoding), len(getattr(encoding, "overflowing", ()))
     rest = f", and {more} overflowing" if more else ""
     return _fragment(list(_tokens_of(encoding)), f"{_count(total)}{rest}", total)
 
 
 def of_tokenizer(name: str, facts: Mapping[str, str], sample: Sequence[Token]) -> str:
-    """A tokenizer: its facts, and a text in its tokens."""
+    """Render the facts of a tokenizer, and a sample text in its tokens."""
     rows = " · ".join(f"<i>{escape(key)}</i> {escape(plain_text(value))}" for key, value in facts.items())
     shown = f"\n{''.join(_spans(sample))}" if sample else ""
     return f'{_style()}<div class="crayon-hf"><b>{escape(plain_text(name))}</b>  {rows}{shown}</div>'
 
 
 def _fragment(tokens: Sequence[Token], title: str, total: int) -> str:
-    """A title and tokens, `MOST_TOKENS` of `total` at most."""
+    """Render a title and up to `MOST_TOKENS` of `total` tokens."""
     left = total - min(len(tokens), MOST_TOKENS)
     rest = f"<i> … and {left:,} more</i>" if left > 0 else ""
     body = "".join(_spans(tokens))
@@ -83,12 +83,12 @@ def _fragment(tokens: Sequence[Token], title: str, total: int) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Escape invisible characters, except spaces."""
+    """Spell out the invisible characters of a text, except spaces."""
     return " ".join(map(plain, text.split(" ")))
 
 
 def short_path(path: str) -> str:
-    """Return a short origin of a tokenizer: its name on the Hub, or the end of its path."""
+    """Shorten the source of a tokenizer: the end of an absolute path; a name on the Hub is unchanged."""
     if not os.path.isabs(path):
         return path
     parent, name = os.path.split(os.path.normpath(path))
@@ -158,6 +158,6 @@ def _tokens_of(encoding: Any) -> Iterator[Token]:
 
 
 def _is_byte_level(tokens: Sequence[str]) -> bool:
-    """Whether tokens are spelled in the alphabet of bytes: nothing else is in them, and something that only it has."""
+    """Whether all characters are in the byte-level alphabet, and at least one spells another byte, as Ġ for a space."""
     chars = set("".join(tokens))
     return all(char in _BYTES for char in chars) and any(_BYTES[char] != ord(char) for char in chars)

@@ -1,4 +1,4 @@
-"""Tokens as HTML: what a notebook shows, in colour, escaped, bounded."""
+"""Tokens as HTML for notebooks: escaped, and of bounded size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE = (
 
 
 class Tags(HTMLParser):
-    """The tags of a fragment, its attributes and its text."""
+    """The tags, attributes and titles of a fragment."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     shown = Tokenizer.from_file(tmp_path / "tokenizer.json")._repr_html_()
     assert "<b>Tokenizer</b>" in shown
-    assert f"<i>from</i> {tmp_path.name}/tokenizer.json" in shown  # not the cartridge in the cache
+    assert f"<i>from</i> {tmp_path.name}/tokenizer.json" in shown  # the source, not the cartridge in the cache
     opened = AutoTokenizer.from_pretrained(tmp_path)
     shown = opened._repr_html_()
     assert f"<b>{type(opened).__name__}</b>" in shown
@@ -98,4 +98,4 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
 
     import tokenizers
 
-    assert "Tokenizer" in Tokenizer(tokenizers.models.BPE())._repr_html_()  # nothing to encode with yet
+    assert "Tokenizer" in Tokenizer(tokenizers.models.BPE())._repr_html_()  # an untrained tokenizer has no sample

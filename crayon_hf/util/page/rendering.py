@@ -1,7 +1,7 @@
-"""Pages from Jinja templates: no network, no script but their own, light and dark.
+"""HTML pages from Jinja templates: self-contained, light and dark.
 
-`base.html` is the frame and `parts.html` has macros; a report's template is beside its code. All output is escaped, and
-invisible characters are spelled out.
+`base.html` is the base template and `parts.html` has macros; a report's template is in the package of its code. All
+output is escaped, and invisible characters are spelled out.
 """
 
 from __future__ import annotations
@@ -24,15 +24,24 @@ __all__ = ["BREAKS", "render"]
 _HERE = "crayon_hf.util.page"
 
 BREAKS = "\n\t"
-"""White space that a command may have: it is shown and copied unchanged."""
+"""The white space of commands that is shown and copied unchanged."""
 
 
 def render(package: str, template: str, *, own: Sequence[str] = (), style: str = "", **context: Any) -> str:
-    """Render a template of a package that extends `base.html`. MissingExtraError without jinja2.
+    """Render a template that extends `base.html`.
 
-    The context has `title`, `kind` (the page's own word for itself) and `links`: (id, name) of its sections. Styles and
-    scripts are inline; the Content-Security-Policy names their digests. `own` lists ``.css`` and ``.js`` files of the
-    package, and `style` is one more style.
+    Styles and scripts are inline, and the Content-Security-Policy has their digests.
+
+    Args:
+        package: The package of the template.
+        template: The template's file name.
+        own: Names of ``.css`` and ``.js`` files of the package to include.
+        style: CSS to include after the base style.
+        **context: The template's variables. `base.html` needs `title`, `kind` (the kind of page, as "report"), and
+            `links`, the (id, name) of each section.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
     """
     environment = _environment(package)
     texts = {name: _text(package, name) for name in own}
@@ -54,14 +63,14 @@ def _environment(package: str) -> Any:
         from markupsafe import Markup, escape
 
     def literal(value: str) -> Markup:
-        """Text with visible spaces: the style sheet marks each, and copying gives a plain space."""
+        """Wrap each space for the style sheet to mark. A copy of the text has plain spaces."""
         if not value:
             return Markup("<i>the empty text</i>")
         spaced = escape(visible(value)).replace(" ", Markup("<span> </span>"))
         return Markup('<code class="literal">{}</code>').format(spaced)
 
     def arguments(command: str) -> Markup:
-        """Put each argument into an element of its own, so that lines break between arguments, not at hyphens."""
+        """Wrap each argument in an element, so that lines break between arguments and not at hyphens."""
         parts = re.split(f"([ {BREAKS}]+)", command)
         return Markup("").join(
             escape(visible(part, keep=BREAKS))
@@ -71,7 +80,7 @@ def _environment(package: str) -> Any:
         )
 
     def digests(texts: Sequence[str]) -> Markup:
-        """The sources of a Content-Security-Policy."""
+        """Return the sources of a Content-Security-Policy for inline texts."""
         found = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
         return Markup("".join(f" 'sha256-{digest}'" for digest in found))
 

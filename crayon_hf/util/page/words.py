@@ -1,11 +1,11 @@
-"""Numbers for pages and reports, and text with every character visible."""
+"""Format numbers and text for pages and reports."""
 
 from __future__ import annotations
 
 import re
 
-# Written out, since Python's own table changes with its version: controls, characters without width, direction marks,
-# blanks that look empty, and code points that no file can hold.
+# A fixed list, since Python's Unicode tables change with its version: controls, zero-width characters, direction marks,
+# blank letters, surrogates and noncharacters.
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff"
@@ -15,9 +15,9 @@ _INVISIBLE = re.compile(
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Escape every character that is invisible, or that changes its neighbours, as ``\x..`` or ``\u....``.
+    r"""Escape characters that are invisible or change their neighbours as ``\x..`` or ``\u....``.
 
-    Lone surrogates are escaped, so the result can be encoded as UTF-8. ``keep`` are characters to leave unchanged.
+    Lone surrogates are escaped, so the result can be encoded as UTF-8. Characters in `keep` are unchanged.
     """
 
     def escaped(match: re.Match[str]) -> str:
@@ -31,12 +31,12 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def count(number: int) -> str:
-    """Format ``12,345``."""
+    """Format a number with separators: ``12,345``."""
     return f"{number:,}"
 
 
 def large(number: int) -> str:
-    """Format with four digits at most: ``9,213``, ``81.4 k``, ``16.8 M``."""
+    """Format a number with up to four digits: ``9,213``, ``81.4 k``, ``16.8 M``."""
     for size, letter in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
         if number >= size:
             shown = number / (1000 if letter == "k" else size)
