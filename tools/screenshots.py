@@ -1,7 +1,7 @@
-"""Screenshots of pages, PNG of few colours: the parity report in docs/examples, and the playground.
+"""Take screenshots of the parity report in docs/examples and of the playground, as PNG with a small palette.
 
-A screenshot's metadata has a digest of its page. So a test can detect a stale one without a browser, whose fonts and
-bytes differ between machines.
+A screenshot's metadata has the digest of its page, so that a test detects a stale one without a browser. A comparison
+of images would fail, since fonts differ between machines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLICKED = "thesis, id "
 
 
 def report() -> str:
-    """Return a report as a page; `tools/examples.sh report` makes it."""
+    """Return the page of the report that `tools/examples.sh report` writes."""
     from crayon_hf.parity.report import Report
     from crayon_hf.parity.report.html import to_html
 
@@ -37,8 +37,8 @@ def report() -> str:
 
 
 @contextmanager
-def report_opened(browser_page: Any) -> Iterator[None]:
-    """The report, from a file."""
+def open_report(browser_page: Any) -> Iterator[None]:
+    """Open the report from a file."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place, "page.html")
         path.write_text(report(), encoding="utf-8")
@@ -47,7 +47,7 @@ def report_opened(browser_page: Any) -> Iterator[None]:
 
 
 def playground() -> str:
-    """The playground's page, and the tokens that it shows."""
+    """Return the playground's page and the tokens that it shows."""
     from crayon_hf.playground.page import live_page
     from crayon_hf.playground.requests import Request
     from crayon_hf.playground.session import Session
@@ -59,8 +59,8 @@ def playground() -> str:
 
 
 @contextmanager
-def playground_opened(browser_page: Any) -> Iterator[None]:
-    """The playground, from its server: compared with the reference, and the steps to a token shown."""
+def open_playground(browser_page: Any) -> Iterator[None]:
+    """Open the playground from its server, with the comparison with the reference and the derivation of a token."""
     from crayon_hf.playground.server import Server
     from crayon_hf.playground.session import Session
 
@@ -72,33 +72,34 @@ def playground_opened(browser_page: Any) -> Iterator[None]:
             panel.locator(".checked.yes").wait_for()
         for panel in browser_page.locator(".tokens-panel").all():
             panel.get_by_role("button", name=CLICKED).click()
-            panel.locator(".making h3").wait_for()
+            panel.locator(".derivation h3").wait_for()
         browser_page.evaluate("document.activeElement.blur()")
         browser_page.mouse.move(0, 0)
-        browser_page.evaluate("window.scrollTo(0, 60)")  # below the brand, so that the steps are seen
+        browser_page.evaluate("window.scrollTo(0, 60)")  # scroll past the header, for the derivation to fit
         yield
         server.shutdown()
 
 
 class Shot(NamedTuple):
-    """A page of which there is a screenshot."""
+    """A page to take a screenshot of."""
 
-    says: Callable[[], str]
-    """All that the screenshot depends on, but for fonts and the browser."""
-    opened: Callable[[Any], Any]
+    content: Callable[[], str]
+    """Returns the content that the screenshot depends on."""
+    open: Callable[[Any], Any]
+    """Returns a context manager that shows the page in a browser's page."""
 
 
-PAGES = {"report": Shot(report, report_opened), "playground": Shot(playground, playground_opened)}
+PAGES = {"report": Shot(report, open_report), "playground": Shot(playground, open_playground)}
 
 
 def paths(directory: Path) -> list[Path]:
-    """Return the paths of the screenshots, light and dark."""
+    """Return the paths of the light and the dark screenshots."""
     return [directory / f"{name}{end}.png" for name in PAGES for end in ("", "-dark")]
 
 
 def digest(name: str) -> str:
-    """What stands for a page in the metadata of a screenshot of that name."""
-    return sha256(PAGES[name.removesuffix("-dark")].says().encode()).hexdigest()
+    """Return the digest of the page of the screenshot `name`."""
+    return sha256(PAGES[name.removesuffix("-dark")].content().encode()).hexdigest()
 
 
 def digest_in(path: Path) -> str | None:
@@ -106,8 +107,8 @@ def digest_in(path: Path) -> str | None:
     from PIL import Image
 
     with Image.open(path) as picture:
-        said = picture.info.get("page")
-    return said if isinstance(said, str) else None
+        found = picture.info.get("page")
+    return found if isinstance(found, str) else None
 
 
 def take(directory: Path) -> Iterator[Path]:
@@ -121,8 +122,8 @@ def take(directory: Path) -> Iterator[Path]:
         metadata.add_text("page", digest(path.stem))
         scheme: Literal["light", "dark"] = "dark" if path.stem.endswith("-dark") else "light"
         with Image.open(io.BytesIO(_taken(PAGES[path.stem.removesuffix("-dark")], scheme))) as picture:
-            few = picture.convert("RGB").quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-        few.save(path, optimize=True, pnginfo=metadata)
+            reduced = picture.convert("RGB").quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        reduced.save(path, optimize=True, pnginfo=metadata)
         yield path
 
 
@@ -131,13 +132,13 @@ def _taken(shot: Shot, scheme: Literal["light", "dark"]) -> bytes:
 
     program = shutil.which(os.environ.get("CRAYON_BROWSER") or "chromium")
     if program is None:
-        raise RuntimeError("there is no Chromium: apt install chromium, or name a browser in CRAYON_BROWSER")
+        raise RuntimeError("no Chromium found: run apt install chromium, or set CRAYON_BROWSER to a browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(
             viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE, color_scheme=scheme
         )
-        with shot.opened(page):
+        with shot.open(page):
             data: bytes = page.screenshot()
         browser.close()
     return data

@@ -1,4 +1,4 @@
-"""``crayon-hf inspect``: the tokens of a text, and how they were made."""
+"""``crayon-hf inspect``: the tokens of a text, and the steps that produced them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from crayon_hf.cli.tokenizers import open_named, plain_name
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from crayon_hf.display.tokens import Difference, Token, Way
+    from crayon_hf.display.tokens import Difference, Token, Tokenization
     from crayon_hf.tokenizer import Tokenizer
     from crayon_hf.tokenizer_state.state import AnyEngine
 
 _MOST = 1000
-"""The most tokens of a text that are shown."""
+"""The most tokens that are shown without --all."""
 
 
 @command(
@@ -39,7 +39,7 @@ _MOST = 1000
     type=Choice(("exact", "greedy", "both")),
     help="the reference's ids, longest match, or both side by side (default: exact; with --trace both)",
 )
-@option("--spelling", is_flag=True, help="add a column of how the vocabulary spells each token")
+@option("--spelling", is_flag=True, help="add a column with the vocabulary's spelling of each token")
 @option("--all", is_flag=True, help=f"show all of a text with more than {_MOST:,} tokens")
 @option("--ids", is_flag=True, help="write ids into the text instead of a table below it")
 @option("--html", metavar="FILE", help='write a page for a browser; "-" is the standard output')
@@ -56,13 +56,13 @@ _MOST = 1000
 def inspect(arguments: Arguments) -> int:
     """Shows a text with its tokens in colour, and a table of them.
 
-    White space and control characters are made visible, and a token that is a part of a character shows its bytes.
+    White space and control characters are visible. A token that is part of a character shows its bytes.
     """
     # Most commands do not need these.
     from crayon_hf.cli.colour import paint_for, terminal_width
     from crayon_hf.cli.inspect_trace import TraceView
     from crayon_hf.cli.inspect_view import View
-    from crayon_hf.display.tokens import Options, Way, differences, tokens_of
+    from crayon_hf.display.tokens import Options, Tokenization, differences, tokens_of
     from crayon_hf.display.trace import Trace
 
     if arguments.html is not None and (arguments.json or arguments.trace):
@@ -76,26 +76,26 @@ def inspect(arguments: Arguments) -> int:
     head = data if arguments.all or arguments.json else _head(tokenizer, data, arguments)
     left_out, data = len(data) - len(head), head
     options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)
-    ways = []
+    tokenizations = []
     if mode != "greedy":
-        ways.append(Way("exact", tokens_of(engine, data, options)))
+        tokenizations.append(Tokenization("exact", tokens_of(engine, data, options)))
     if mode != "exact":
-        ways.append(Way("greedy", tokens_of(_native(engine).greedy(), data, options)))
-    places = differences([way.cut for way in ways])
+        tokenizations.append(Tokenization("greedy", tokens_of(_native(engine).greedy(), data, options)))
+    places = differences([tokenization.segmentation for tokenization in tokenizations])
     trace = Trace(_native(engine), data, mode, options) if arguments.trace else None
     if arguments.html is not None:
         from crayon_hf.playground.page import static_page
 
         name = plain_name(arguments.tokenizer)
-        _write_page(arguments, static_page(name, engine, data, ways, options, left_out + len(data)))
+        _write_page(arguments, static_page(name, engine, data, tokenizations, options, left_out + len(data)))
         return 0
     if arguments.json:
-        report = _report(arguments, data, ways, places)
+        report = _report(arguments, data, tokenizations, places)
         _write(json.dumps(report if trace is None else report | {"trace": trace.report()}))
         return 0
     paint, width = paint_for(sys.stdout, "never" if arguments.no_color else arguments.color), terminal_width()
     View(_write, paint, width, arguments.spelling).show(
-        data, ways, places, is_text=not arguments.bytes, with_ids=arguments.ids, is_cut=left_out > 0
+        data, tokenizations, places, is_text=not arguments.bytes, with_ids=arguments.ids, is_truncated=left_out > 0
     )
     if trace is not None:
         TraceView(_write, paint, width).show(trace)
@@ -105,7 +105,7 @@ def inspect(arguments: Arguments) -> int:
 
 
 def _head(tokenizer: Tokenizer, data: bytes, arguments: Arguments) -> bytes:
-    """The beginning of a long input, of as many tokens as people read."""
+    """Return the beginning of an input, up to `_MOST` tokens."""
     if arguments.bytes:
         ids = tokenizer.encode_bytes(data[: 16 * _MOST])[:_MOST]
         return data if len(ids) < _MOST else data[: len(tokenizer.decode_bytes(ids, False))]
@@ -138,14 +138,24 @@ def _native(engine: AnyEngine) -> _core.Engine:
 # -- the report
 
 
-def _report(arguments: Arguments, data: bytes, ways: list[Way], places: list[Difference]) -> dict[str, Any]:
+def _report(
+    arguments: Arguments, data: bytes, tokenizations: list[Tokenization], places: list[Difference]
+) -> dict[str, Any]:
     report: dict[str, Any] = {"tokenizer": plain_name(arguments.tokenizer)}
     report |= {"bytes": data.hex()} if arguments.bytes else {"text": data.decode()}
-    for way in ways:
-        report[way.name] = {"count": len(way.tokens), "tokens": [_token_report(token) for token in way.tokens]}
-    if len(ways) == 2:
+    for tokenization in tokenizations:
+        report[tokenization.name] = {
+            "count": len(tokenization.tokens),
+            "tokens": [_token_report(token) for token in tokenization.tokens],
+        }
+    if len(tokenizations) == 2:
         report["differences"] = [
-            {"start": place.start, "end": place.end, ways[0].name: place.tokens[0], ways[1].name: place.tokens[1]}
+            {
+                "start": place.start,
+                "end": place.end,
+                tokenizations[0].name: place.tokens[0],
+                tokenizations[1].name: place.tokens[1],
+            }
             for place in places
         ]
     return report

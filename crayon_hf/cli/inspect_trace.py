@@ -1,4 +1,4 @@
-"""``crayon-hf inspect --trace``: every merge and every walk on the trie, on a terminal."""
+"""``crayon-hf inspect --trace``: the merges and the walks on the trie, on a terminal."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from crayon_hf import _core
 from crayon_hf.cli.colour import Paint, padded, shortened
 from crayon_hf.display.cells import plain, width_of
-from crayon_hf.display.trace import Piece, Trace, Walk
+from crayon_hf.display.trace import Pretoken, Trace, Walk
 from crayon_hf.util.wording import plural
 
 
 class TraceView:
-    """Writes a trace in lines of a terminal's width."""
+    """Writes a trace for a terminal of some width."""
 
     def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
         self._write, self._paint, self._width = write, paint, width
 
     def show(self, trace: Trace) -> None:
-        """Write all segments, piece by piece."""
+        """Write all segments, pretoken by pretoken."""
         number = 0
         for segment in trace.segments:
             span = f"bytes {segment['start']}-{segment['end']}"
@@ -32,44 +32,44 @@ class TraceView:
             self._step("text", before, span)
             if segment["normalized"] != before:
                 self._step("normalized", segment["normalized"], "")
-            pieces = [segment["text"][piece["start"] : piece["end"]] for piece in segment["pieces"]]
-            if pieces != [segment["normalized"]]:
-                self._pieces(pieces, number)
-            for piece in trace.pieces(segment):
+            pretokens = [segment["text"][pretoken["start"] : pretoken["end"]] for pretoken in segment["pieces"]]
+            if pretokens != [segment["normalized"]]:
+                self._pretokens(pretokens, number)
+            for pretoken in trace.pretokens(segment):
                 number += 1
-                start, end = piece.original
+                start, end = pretoken.original
                 self._write("")
-                title = self._paint.token(number, self._cut(plain(piece.data[:100]), 24))
-                self._title(f"piece {number}", title, f"bytes {start}-{end}")
-                if piece.differs:
+                title = self._paint.token(number, self._shorten(plain(pretoken.data[:100]), 24))
+                self._title(f"pretoken {number}", title, f"bytes {start}-{end}")
+                if pretoken.differs:
                     self._write(f"  {self._paint.alert('≠ exact and greedy differ here')}")
-                if piece.exact is not None:
-                    self._exact(trace, piece, piece.exact)
-                if piece.walks is not None:
-                    self._greedy(trace, piece)
+                if pretoken.exact is not None:
+                    self._exact(trace, pretoken, pretoken.exact)
+                if pretoken.walks is not None:
+                    self._greedy(trace, pretoken)
 
-    def _title(self, what: str, name: str, note: str) -> None:
-        self._write(f"{self._paint.strong(what)} {name} {self._paint.faint(note)}")
+    def _title(self, label: str, name: str, note: str) -> None:
+        self._write(f"{self._paint.strong(label)} {name} {self._paint.faint(note)}")
 
-    def _pieces(self, pieces: Sequence[bytes], number: int) -> None:
-        """Write the pieces that the pre-tokenizer makes of a text, on one line."""
-        line, room = "", self._width - len("pieces … ")
-        for i, piece in enumerate(pieces):
-            name = plain(piece[: 4 * self._width])
+    def _pretokens(self, pretokens: Sequence[bytes], number: int) -> None:
+        """Write the pre-tokenizer's output on one line."""
+        line, room = "", self._width - len("pretokens … ")
+        for i, pretoken in enumerate(pretokens):
+            name = plain(pretoken[: 4 * self._width])
             room -= width_of(name) + (i > 0 and not self._paint.enabled)
             if room < 0:
                 line += "…"
                 break
             line += "│" * (i > 0 and not self._paint.enabled) + self._paint.token(number + 1 + i, name)
-        self._write(f"{self._paint.strong('pieces')} {line}")
+        self._write(f"{self._paint.strong('pretokens')} {line}")
 
-    def _step(self, what: str, data: bytes, note: str) -> None:
-        room = self._width - len(what) - len(note) - 4
-        # The beginning of a long text is enough.
-        text = self._cut(plain(data[: 4 * self._width]), room)
-        self._write(f"{self._paint.strong(what)} {text} {self._paint.faint(note)}".rstrip())
+    def _step(self, label: str, data: bytes, note: str) -> None:
+        room = self._width - len(label) - len(note) - 4
+        # `plain` is slow for a long text, and the line holds only its beginning.
+        text = self._shorten(plain(data[: 4 * self._width]), room)
+        self._write(f"{self._paint.strong(label)} {text} {self._paint.faint(note)}".rstrip())
 
-    def _cut(self, text: str, room: int) -> str:
+    def _shorten(self, text: str, room: int) -> str:
         return shortened(text, max(8, room))
 
     def _note(self, text: str, mode: str = "") -> None:
@@ -78,37 +78,37 @@ class TraceView:
 
     # -- exact mode
 
-    def _exact(self, trace: Trace, piece: Piece, exact: dict[str, Any]) -> None:
+    def _exact(self, trace: Trace, pretoken: Pretoken, exact: dict[str, Any]) -> None:
         if exact["is_too_long"]:
             self._note(f"more than {_core.TRACE_PIECE_BYTES} bytes: tokens only", "exact")
         elif exact["path"]:
-            self._path(trace, piece, exact)
+            self._path(trace, pretoken, exact)
         elif exact["walks"]:
             self._note("longest match", "exact")
             self._walks(trace, exact["walks"], 0)
             return
         elif exact["symbols"]:
-            self._merges(trace, piece, exact)
+            self._merges(trace, pretoken, exact)
         self._result(trace, exact["tokens"])
 
-    def _merges(self, trace: Trace, piece: Piece, exact: dict[str, Any]) -> None:
+    def _merges(self, trace: Trace, pretoken: Pretoken, exact: dict[str, Any]) -> None:
         symbols = [trace.name(symbol["id"]) for symbol in exact["symbols"]]
         merges = exact["merges"]
         if exact["dropped"]:
-            self._note(f"left out, without a token: {plural(exact['dropped'], 'byte')}")
+            self._note(f"dropped, without a token: {plural(exact['dropped'], 'byte')}")
         if exact["is_random"]:
-            self._note("this vocabulary skips merges at random (dropout): shown without that")
+            self._note("this vocabulary skips merges at random (dropout): shown without dropout")
         if exact["shortcut"] == "whole_token":
-            self._note("the whole piece is a token, which comes before merges (ignore_merges)", "exact")
+            self._note("the whole pretoken is in the vocabulary, so it is not merged (ignore_merges)", "exact")
         elif merges:
-            looked_up = " (the engine looks this piece up in its word table)" if exact["shortcut"] else ""
+            looked_up = " (the engine takes the ids from its word table)" if exact["shortcut"] else ""
             self._note(f"merges in order of rank{looked_up}", "exact")
         else:
             self._note("no two symbols merge" if len(symbols) > 1 else "one symbol, nothing to merge", "exact")
         if not merges:
             return
         if exact["shortcut"] == "whole_token":
-            self._note("merges would be:")
+            self._note("its merges would be:")
         ranks = max(len(str(merge["rank"])) for merge in merges)
         ranks = max(ranks, len("rank"))
         names = [(trace.name(merge["left"]), trace.name(merge["right"])) for merge in merges]
@@ -125,7 +125,7 @@ class TraceView:
             self._write(row + self._state(symbols, at, room))
 
     def _state(self, symbols: Sequence[str], made: int | None, room: int) -> str:
-        """The symbols in a row, with the newest one marked. A long row is shortened to its neighbourhood."""
+        """Return the symbols in a row, with the newest one marked. A long row is shortened around it."""
         at = 0 if made is None else made
         first, last = at, at + 1
         used = width_of(symbols[at]) + 2
@@ -140,22 +140,22 @@ class TraceView:
                 break
         shown = list(symbols[first:last])
         if made is not None:
-            new = self._cut(shown[at - first], room)
+            new = self._shorten(shown[at - first], room)
             shown[at - first] = self._paint.token(1, new) if self._paint.enabled else f"[{new}]"
         return " ".join([*["…"][: first > 0], *shown, *["…"][: last < len(symbols)]])
 
-    def _path(self, trace: Trace, piece: Piece, exact: dict[str, Any]) -> None:
+    def _path(self, trace: Trace, pretoken: Pretoken, exact: dict[str, Any]) -> None:
         self._note(f"the best path, score {exact['score']:.4f}", "exact")
         ids = max(len(str(step["id"])) for step in exact["path"])
         for step in exact["path"]:
-            what = self._cut(plain(piece.data[step["start"] : step["end"]]), self._width - ids - 16)
+            text = self._shorten(plain(pretoken.data[step["start"] : step["end"]]), self._width - ids - 16)
             unknown = " unknown" if step["kind"] == "unknown" else ""
-            self._write(f"  {step['score']:>10.4f}  {step['id']:>{ids}}  {what}{self._paint.faint(unknown)}")
+            self._write(f"  {step['score']:>10.4f}  {step['id']:>{ids}}  {text}{self._paint.faint(unknown)}")
 
     def _result(self, trace: Trace, tokens: Sequence[dict[str, Any]], first: int = 0) -> None:
         line, column = "", 0
         for number, token in enumerate(tokens, first):
-            name = self._cut(trace.name(token["id"]), self._width - 16)
+            name = self._shorten(trace.name(token["id"]), self._width - 16)
             size = width_of(name) + len(str(token["id"])) + 2
             if column + size > self._width - 4 and column > 0:
                 self._write(f"  → {line}".rstrip())
@@ -166,27 +166,25 @@ class TraceView:
 
     # -- greedy mode
 
-    def _greedy(self, trace: Trace, piece: Piece) -> None:
-        assert piece.run is not None
-        assert piece.walks is not None
-        offset = piece.run.start - piece.start
-        if piece.exact is not None and piece.exact["walks"] and piece.exact["walks"] == piece.walks:
-            self._note("the same", "greedy")
+    def _greedy(self, trace: Trace, pretoken: Pretoken) -> None:
+        assert pretoken.run is not None
+        assert pretoken.walks is not None
+        offset = pretoken.run.start - pretoken.start
+        if pretoken.exact is not None and pretoken.exact["walks"] and pretoken.exact["walks"] == pretoken.walks:
+            self._note("the same walks", "greedy")
             return
         self._note("longest match", "greedy")
-        if piece.walks:
-            first = piece.walks[0]["start"] + offset
+        if pretoken.walks:
+            first = pretoken.walks[0]["start"] + offset
             if first > 0:
-                self._note(f"the first {plural(first, 'byte')} belong to a match that began before")
-            self._walks(trace, piece.walks, offset)
-            if piece.walks[-1]["end"] + offset > len(piece.data):
-                self._note("the match continues in the next piece")
-        elif not piece.run.is_cut or piece.start < piece.run.walked:
+                self._note(f"the first {plural(first, 'byte')} belong to a match that began in an earlier pretoken")
+            self._walks(trace, pretoken.walks, offset)
+            if pretoken.walks[-1]["end"] + offset > len(pretoken.data):
+                self._note("the match continues in the next pretoken")
+        elif not pretoken.run.is_truncated or pretoken.start < pretoken.run.walked:
             self._note("all of it belongs to an earlier match")
-        if piece.run.is_cut and piece.run.walked < piece.end:
-            self._note(
-                f"no more walks: {piece.run.walked - piece.run.start} bytes of text that is cut as one were walked"
-            )
+        if pretoken.run.is_truncated and pretoken.run.walked < pretoken.end:
+            self._note(f"walks are shown for the first {pretoken.run.walked - pretoken.run.start} bytes only")
 
     def _walks(self, trace: Trace, walks: Sequence[Walk], offset: int) -> None:
         for number, walk in enumerate(walks):
@@ -219,12 +217,12 @@ class TraceView:
                 self._write((lead + self._paint.faint(padded(row[0], widths[0])) + "  " + cells).rstrip())
             start = end
         if walk["joins_unknown"]:
-            self._note("nothing matches: part of the unknown token before")
+            self._note("no match: part of the previous unknown token")
         elif not walk["tokens"]:
-            self._note("a match that is not used" if walk["end"] > walk["start"] else "nothing matches")
+            self._note("the match is not used" if walk["end"] > walk["start"] else "no match")
         else:
             if walk["tokens"][0]["kind"] == "byte":
-                self._note("nothing matches, but the bytes of the character have tokens")
+                self._note("no match, but the vocabulary has the bytes of the character")
             elif walk["tokens"][0]["kind"] == "unknown":
-                self._note("nothing matches: unknown" if walk["steps"] else "the whole piece is unknown")
+                self._note("no match: unknown" if walk["steps"] else "the whole pretoken is unknown")
             self._result(trace, walk["tokens"], number)

@@ -1,4 +1,4 @@
-"""Views of ``crayon-hf inspect``: a text in coloured tokens, a table of them, and two tokenizations side by side."""
+"""The display of ``crayon-hf inspect``: coloured tokens, a table of them, and two tokenizations side by side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import groupby
 
 from crayon_hf.cli.colour import Paint, padded, shortened
 from crayon_hf.display.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain, width_of
-from crayon_hf.display.tokens import Difference, Token, Way, places_of
+from crayon_hf.display.tokens import Difference, Token, Tokenization, places_of
 from crayon_hf.util.wording import plural
 
 _BORDER = "│"
@@ -25,18 +25,18 @@ class Column:
     rows: Sequence[str]
     is_number: bool = False
     least: int | None = None
-    """The least width in a narrow terminal; None if the column is dropped instead."""
+    """The minimum width; None for a column that is dropped in a narrow terminal."""
     codes: Sequence[str] = ()
     """The colour codes of each row."""
 
     @cached_property
     def width(self) -> int:
-        """The width that shows everything."""
+        """The width of the widest row."""
         return max(map(width_of, (self.title, *self.rows)))
 
 
 class _Lines:
-    """Lines of limited width, made of painted parts that are never split."""
+    """Lines of limited width, from coloured parts that are never split."""
 
     def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
         self._write, self._paint, self._width = write, paint, width
@@ -49,7 +49,7 @@ class _Lines:
         return self._column == 0
 
     def add(self, text: str, width: int, codes: str = "") -> None:
-        """Add a part to this line, or to the next."""
+        """Add a part to this line, or to the next if it does not fit."""
         if self._column + width > self._width:
             self.end()
         self._parts.append((codes, text))
@@ -64,42 +64,51 @@ class _Lines:
 
 
 class View:
-    """Writes lines of a terminal's width."""
+    """Writes tokens for a terminal of some width."""
 
     def __init__(self, write: Callable[[str], None], paint: Paint, width: int, with_spelling: bool = False) -> None:
-        """`with_spelling` adds the vocabulary's spelling of each token."""
+        """`with_spelling` adds a column with the vocabulary's spelling of each token."""
         self._write, self._paint, self._width, self._with_spelling = write, paint, width, with_spelling
 
     def show(
         self,
         data: bytes,
-        ways: Sequence[Way],
+        tokenizations: Sequence[Tokenization],
         places: Sequence[Difference],
         *,
         is_text: bool,
         with_ids: bool,
-        is_cut: bool = False,
+        is_truncated: bool = False,
     ) -> None:
-        """Write everything but traces. `is_cut` tells that `data` is the beginning of a longer text."""
+        """Write the text and the tables.
+
+        Args:
+            data: The text, or arbitrary bytes.
+            tokenizations: One or two tokenizations of it.
+            places: The differences between two tokenizations.
+            is_text: Whether `data` is UTF-8 text.
+            with_ids: Write ids after tokens instead of a table.
+            is_truncated: Whether `data` is the beginning of a longer text.
+        """
         unit = "chars" if is_text else "bytes"
         size = plural(len(data), "byte")
         size = f"{plural(len(data.decode()), 'character')}, {size}" if is_text else size
-        agree = len(ways) == 2 and not places
-        for i, way in enumerate(ways[:1] if agree else ways):
-            name = " and ".join(each.name for each in ways) if agree else way.name
-            count = f"{name}: {'the first ' if is_cut else ''}{plural(len(way.tokens), 'token')}"
+        agree = len(tokenizations) == 2 and not places
+        for i, tokenization in enumerate(tokenizations[:1] if agree else tokenizations):
+            name = " and ".join(each.name for each in tokenizations) if agree else tokenization.name
+            count = f"{name}: {'the first ' if is_truncated else ''}{plural(len(tokenization.tokens), 'token')}"
             self._write(f"{self._paint.strong(count)} {self._paint.faint(f'({size})')}")
-            self._text(way.tokens, places_of(places, i), with_ids)
-            if not with_ids or i + 1 < len(ways):
+            self._text(tokenization.tokens, places_of(places, i), with_ids)
+            if not with_ids or i + 1 < len(tokenizations):
                 self._write("")
         if places:
             self._write(self._paint.alert(f"≠ they differ in {plural(len(places), 'place')}"))
         if with_ids:
             return
         if places:
-            self._both(ways, places, unit)
-        elif ways[0].tokens:
-            tokens = ways[0].tokens
+            self._side_by_side(tokenizations, places, unit)
+        elif tokenizations[0].tokens:
+            tokens = tokenizations[0].tokens
             for line in self._table(self._columns(tokens, range(len(tokens)), unit), self._width):
                 self._write(line.rstrip())
 
@@ -129,7 +138,7 @@ class View:
     # -- tables
 
     def _table(self, columns: list[Column], width: int) -> Iterator[str]:
-        """The lines of a table, all of one width up to `width`."""
+        """Yield the lines of a table, all of one width up to `width`."""
         shown = [(column, size) for column, size in zip(columns, _fit(columns, width), strict=True) if size > 0]
         titles = (padded(column.title, size, column.is_number) for column, size in shown)
         yield self._paint.faint("  ".join(titles))
@@ -142,15 +151,15 @@ class View:
         text = shortened(column.rows[row], size)
         return self._paint.with_codes(column.codes[row], text) + " " * (size - width_of(text))
 
-    def _both(self, ways: Sequence[Way], places: Sequence[Difference], unit: str) -> None:
+    def _side_by_side(self, tokenizations: Sequence[Tokenization], places: Sequence[Difference], unit: str) -> None:
         """Write two tables side by side, aligned where they agree, with blank rows where one has more tokens."""
-        rows = list(_aligned(ways, places))
+        rows = list(_aligned(tokenizations, places))
         half = (self._width - 3) // 2
         tables = []
-        for side, way in enumerate(ways):
-            columns = self._columns(way.tokens, [row[side] for row in rows], unit, places_of(places, side))
+        for side, tokenization in enumerate(tokenizations):
+            columns = self._columns(tokenization.tokens, [row[side] for row in rows], unit, places_of(places, side))
             size = _total(_fit(columns, half))
-            tables.append([self._paint.strong(padded(way.name, size)), *self._table(columns, half)])
+            tables.append([self._paint.strong(padded(tokenization.name, size)), *self._table(columns, half)])
         signs = [False, False, *(differs for _, _, differs in rows)]
         for ours, theirs, differs in zip(*tables, signs, strict=True):
             sign = self._paint.alert("≠") if differs else self._paint.faint(_BORDER)
@@ -159,19 +168,19 @@ class View:
     def _columns(
         self, tokens: Sequence[Token], rows: Sequence[int | None], unit: str, differing: set[int] | None = None
     ) -> list[Column]:
-        """`rows` are indices of tokens. `differing` is None in a table of the terminal's full width."""
+        """Return the columns for tokens at indices `rows`. `differing` is None in a table of the full width."""
 
-        def each(say: Callable[[Token], str]) -> list[str]:
-            return ["" if row is None else say(tokens[row]) for row in rows]
+        def cells(text_of: Callable[[Token], str]) -> list[str]:
+            return ["" if row is None else text_of(tokens[row]) for row in rows]
 
         codes = ["" if row is None else self._codes(row, tokens[row], row in (differing or ())) for row in rows]
-        spelled = [Column("token", each(lambda token: plain(token.token)), least=8)]
+        spelled = [Column("token", cells(lambda token: plain(token.token)), least=8)]
         return [
-            Column("id", each(lambda token: str(token.id)), is_number=True),
-            Column("text", each(lambda token: plain(token.shown) + plain(token.note)), least=8, codes=codes),
+            Column("id", cells(lambda token: str(token.id)), is_number=True),
+            Column("text", cells(lambda token: plain(token.shown) + plain(token.note)), least=8, codes=codes),
             *(spelled if self._with_spelling else ()),
-            Column(_BYTES, each(lambda token: _listed(token.data)), least=8 if differing is None else None),
-            Column(unit, each(_place)),
+            Column(_BYTES, cells(lambda token: _listed(token.data)), least=8 if differing is None else None),
+            Column(unit, cells(_place)),
         ]
 
     def _codes(self, number: int, token: Token, differs: bool, is_mark: bool = False) -> str:
@@ -195,7 +204,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _fit(columns: list[Column], width: int) -> list[int]:
-    """The widths of the columns, 0 for a dropped one. Columns shrink first; then the last ones are dropped."""
+    """Return the widths of the columns, 0 for a dropped one. Columns shrink first; then the last ones are dropped."""
     without_bytes = [column for column in columns if column.title != _BYTES]
     for kept in (columns, without_bytes, columns[:-2], columns[:2]):
         widths = [column.width if column in kept else 0 for column in columns]
@@ -209,10 +218,12 @@ def _fit(columns: list[Column], width: int) -> list[int]:
     return widths
 
 
-def _aligned(ways: Sequence[Way], places: Sequence[Difference]) -> Iterator[tuple[int | None, int | None, bool]]:
-    """Rows of two tables: the index of a token of either way, or None, and whether they differ there."""
+def _aligned(
+    tokenizations: Sequence[Tokenization], places: Sequence[Difference]
+) -> Iterator[tuple[int | None, int | None, bool]]:
+    """Yield rows of two tables: the index of a token in each, or None for a blank row, and whether they differ."""
     i = j = 0
-    end = Difference(0, 0, ((len(ways[0].tokens),) * 2, (len(ways[1].tokens),) * 2))
+    end = Difference(0, 0, ((len(tokenizations[0].tokens),) * 2, (len(tokenizations[1].tokens),) * 2))
     for place in [*places, end]:
         (ours, our_end), (theirs, their_end) = place.tokens
         while i < ours:

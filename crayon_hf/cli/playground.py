@@ -1,4 +1,4 @@
-"""``crayon-hf playground``: a page on which tokens of a text can be looked at, served from this machine."""
+"""``crayon-hf playground``: an interactive page of a text's tokens, served from this machine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from crayon_hf.util.wording import plural
     "tokenizer", nargs=-1, shell_complete=complete_names, help=f'{NAMED}; up to four (default: the profile "lite")'
 )
 @option("--text", metavar="TEXT", help="the text that the page begins with")
-@option("--port", type=IntRange(0, 65535), default=0, help="the port (default: any that is free)")
+@option("--port", type=IntRange(0, 65535), default=0, help="the port (default: a free one)")
 @option("--open", is_flag=True, help="open the page in the browser")
 def playground(arguments: Arguments) -> int:
-    """Serves a page that shows the tokens of a text while you type, of up to four tokenizers side by side.
+    """Serves a page that shows a text's tokens while you type, for up to four tokenizers side by side.
 
-    A click on a token shows the merges that made it, and a switch compares the ids with those of the reference library.
-    The server takes requests of this machine alone, from the address that it prints. Ctrl-C ends it.
+    Click a token to see the merges that produced it. A switch compares the ids with the reference library's. The server
+    listens on this machine only, at the address that it prints. Press Ctrl-C to stop it.
     """
     from crayon_hf.display.tokens import SAMPLE
     from crayon_hf.playground.requests import MOST_NAMES
@@ -41,11 +41,11 @@ def playground(arguments: Arguments) -> int:
         raise UsageError(f"the page shows up to {plural(MOST_NAMES, 'tokenizer')}, not {len(names)}")
     session = Session(local_name)
     for name in names:
-        session.open(name)  # what cannot be opened is an error here, before there is a page
+        session.open(name)  # fail before the server starts
     with Server(session, names, SAMPLE if arguments.text is None else arguments.text, arguments.port) as server:
         print_line(server.address)
         sys.stdout.flush()
-        say("the page is at this address until Ctrl-C")
+        say("serving the page at this address; press Ctrl-C to stop")
         if arguments.open:
             import webbrowser
 

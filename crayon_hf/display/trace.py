@@ -1,4 +1,4 @@
-"""How a text becomes tokens, piece by piece: every merge, every walk on the trie. The engine does the work."""
+"""The steps from a text to its tokens, pretoken by pretoken: merges and walks on the trie, computed by the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Walk = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """What greedy mode takes at once: bytes [start, end) of a segment's text, and the walks over it."""
+    """Bytes [start, end) of a segment's text that greedy mode matches as one text, and its walks on the trie."""
 
     start: int
     end: int
@@ -23,18 +23,18 @@ class Run:
 
     @property
     def walked(self) -> int:
-        """Where in the segment's text the last walk ended."""
+        """The end of the last walk, in bytes of the segment's text."""
         return self.start + (int(self.walks[-1]["end"]) if self.walks else 0)
 
     @property
-    def is_cut(self) -> bool:
-        """Whether it is longer than what is walked."""
+    def is_truncated(self) -> bool:
+        """Whether the walks end before the run does, as in a long run."""
         return self.walked < self.end
 
 
 @dataclass(frozen=True)
-class Piece:
-    """One piece, and how it becomes tokens: `exact` is None in greedy mode, `walks` in exact mode."""
+class Pretoken:
+    """A pretoken and the steps to its tokens. `exact` is None in greedy mode, `walks` in exact mode."""
 
     data: bytes
     start: int
@@ -43,14 +43,14 @@ class Piece:
     exact: dict[str, Any] | None
     run: Run | None
     walks: list[Walk] | None
-    """The walks of the run that begin in this piece."""
+    """The walks of the run that begin in this pretoken."""
 
     @property
     def differs(self) -> bool:
-        """Whether exact and greedy mode make other tokens of it, or another border."""
+        """Whether exact and greedy mode differ in its tokens or in its borders."""
         if self.exact is None or self.walks is None or self.run is None:
             return False
-        # A match that comes in from the piece before, or goes on into the next, ends elsewhere.
+        # A match that crosses the start or the end of the pretoken moves that border.
         first = self.walks[0]["start"] + self.run.start if self.walks else self.end
         last = self.walks[-1]["end"] + self.run.start if self.walks else self.end
         ids = [token["id"] for walk in self.walks for token in walk["tokens"]]
@@ -58,7 +58,7 @@ class Piece:
 
 
 class Trace:
-    """How a text becomes tokens, in exact mode, greedy mode, or both."""
+    """The steps from a text to its tokens, in exact mode, greedy mode, or both."""
 
     def __init__(self, engine: _core.Engine, data: bytes, mode: str, options: Options) -> None:
         self.engine, self.mode = engine, mode
@@ -71,13 +71,13 @@ class Trace:
         self.is_on_bytes = engine.info()["tokens"] == "bytes"
 
     def name(self, id: int) -> str:
-        """A token as it is shown: what it says, with the spelling of bytes undone."""
+        """Return a token's text to display, with byte-level spelling decoded."""
         if self.is_on_bytes:
             return plain(self.engine.id_to_bytes(id) or b"")
         return plain(self.engine.id_to_token(id) or "")
 
-    def pieces(self, segment: dict[str, Any]) -> Iterator[Piece]:
-        """The pieces of a segment, one by one: each costs as much as it is long, and more."""
+    def pretokens(self, segment: dict[str, Any]) -> Iterator[Pretoken]:
+        """Trace the pretokens of a segment one by one. The time for one grows faster than its length."""
         text: bytes = segment["text"]
         runs = iter(segment["runs"])
         run: Run | None = None
@@ -87,29 +87,34 @@ class Trace:
             start, end = row["start"], row["end"]
             data = text[start:end]
             exact = self.engine.trace_piece(data) if self.mode != "greedy" else None
-            here: list[Walk] | None = None
+            begun: list[Walk] | None = None
             if self.mode != "exact":
                 while run is None or run.end <= start:
                     first, last = next(runs)
                     run = Run(first, last, self.engine.trace_longest_match(text[first:last]))
                     walks, waiting = iter(run.walks), None
-                here = []
+                begun = []
                 waiting = waiting or next(walks, None)
                 while waiting is not None and run.start + waiting["start"] < end:
-                    here.append(waiting)
+                    begun.append(waiting)
                     waiting = next(walks, None)
-            yield Piece(data, start, end, row["original"], exact, run if here is not None else None, here)
+            yield Pretoken(data, start, end, row["original"], exact, run if begun is not None else None, begun)
 
     def report(self) -> list[dict[str, Any]]:
-        """Everything, for machines. Bytes are in hexadecimal."""
+        """Return the trace of the whole text for JSON, with bytes in hexadecimal."""
         out = []
         for segment in self.segments:
             row = {key: segment[key] for key in ("added", "start", "end")}
             row |= {key: segment[key].hex() for key in ("normalized", "text")}
             row["pieces"] = [
-                {"start": piece.start, "end": piece.end, "original": piece.original, "bytes": piece.data.hex()}
-                | ({} if piece.exact is None else {"exact": piece.exact})
-                for piece in self.pieces(segment)
+                {
+                    "start": pretoken.start,
+                    "end": pretoken.end,
+                    "original": pretoken.original,
+                    "bytes": pretoken.data.hex(),
+                }
+                | ({} if pretoken.exact is None else {"exact": pretoken.exact})
+                for pretoken in self.pretokens(segment)
             ]
             if self.mode != "exact":
                 text = segment["text"]

@@ -1,1 +1,1 @@
-"""The page of ``crayon-hf playground`` and of ``crayon-hf inspect --html``: tokens that can be looked at one by one."""
+"""The interactive pages of ``crayon-hf playground`` and ``crayon-hf inspect --html``."""

@@ -1,4 +1,4 @@
-"""The page, from one template: live, where it asks a server, and static, where it has all that it shows."""
+"""The pages, from one template: a live page that asks a server, and a static page that contains its data."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.display.html import PALETTE, plain_text
-from crayon_hf.display.tokens import Options, Way, marks
+from crayon_hf.display.tokens import Options, Tokenization, marks
 from crayon_hf.util.page.rendering import render
 
-from .makings import Makings
+from .derivations import Derivations
 from .requests import MOST_BYTES, MOST_NAMES, MOST_ROWS
 from .rows import rows_of
 
@@ -19,43 +19,61 @@ if TYPE_CHECKING:
 
 
 def live_page(names: Sequence[str], text: str) -> bytes:
-    """The page that a server hands out; it begins with these tokenizers and this text. MissingExtraError."""
+    """Return the page that a server delivers, with the tokenizers and the text that it begins with.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
     limits = {"names": MOST_NAMES, "bytes": MOST_BYTES, "rows": MOST_ROWS}
     return _page("Playground", {"live": True, "names": list(names), "text": text, "limits": limits})
 
 
-def static_page(name: str, engine: AnyEngine, data: bytes, ways: Sequence[Way], options: Options, total: int) -> bytes:
-    """A page of one text, cut in one way or two by a tokenizer, with the steps to each token. MissingExtraError.
+def static_page(
+    name: str, engine: AnyEngine, data: bytes, tokenizations: Sequence[Tokenization], options: Options, total: int
+) -> bytes:
+    """Return a page with the tokens of one text and their derivations.
 
-    `data` is the text that is shown, the beginning of one of `total` bytes; `engine` is the exact one, as `Makings`
-    wants it.
+    Args:
+        name: The tokenizer's name.
+        engine: The exact engine.
+        data: The text to show, or its beginning.
+        tokenizations: The tokens of `data` in one or two modes.
+        options: The options of the encoding.
+        total: The size of the whole text in bytes.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
     """
     panels = []
-    for way, marked in zip(ways, marks([way.cut for way in ways]), strict=True):
+    for tokenization, marked in zip(
+        tokenizations, marks([tokenization.segmentation for tokenization in tokenizations]), strict=True
+    ):
         differing = marked.tolist()
-        makings = Makings(engine, data, way.cut, options, way.name)
-        made: dict[str, int] = {}
-        steps = [made.setdefault(json.dumps(makings.of(i)), len(made)) for i in range(len(way.tokens))]
+        derivations = Derivations(engine, data, tokenization.segmentation, options, tokenization.name)
+        indices: dict[str, int] = {}
+        steps = [
+            indices.setdefault(json.dumps(derivations.derive(i)), len(indices)) for i in range(len(tokenization.tokens))
+        ]
         panels.append(
             {
-                "name": way.name,
-                "count": len(way.tokens),
+                "name": tokenization.name,
+                "count": len(tokenization.tokens),
                 "differing": sum(differing),
                 "note": "",
-                "rows": rows_of(way.tokens, differing),
+                "rows": rows_of(tokenization.tokens, differing),
                 "steps": steps,
-                "makings": [json.loads(each) for each in made],
+                "derivations": [json.loads(each) for each in indices],
             }
         )
     sizes = {"bytes": len(data), "left_out": total - len(data)}
     sizes |= {} if options.is_bytes else {"characters": len(data.decode())}
     title = f"Tokens of {plain_text(name)}"
-    return _page(title, {"live": False, "of_bytes": options.is_bytes, "panels": panels} | sizes)
+    return _page(title, {"live": False, "is_bytes": options.is_bytes, "panels": panels} | sizes)
 
 
 def _page(title: str, data: dict[str, Any]) -> bytes:
     colours = ";".join(f"--{name}:light-dark({light},{dark})" for name, (light, dark) in PALETTE.items())
-    made = render(
+    page = render(
         __package__,
         "page.html",
         own=("playground.css", "playground.js"),
@@ -66,4 +84,4 @@ def _page(title: str, data: dict[str, Any]) -> bytes:
         links=(),
         data=data,
     )
-    return made.encode()
+    return page.encode()

@@ -1,22 +1,22 @@
-// The tokens of a text, in up to four columns. A live page asks its server; a static one has all that it shows.
-// Everything that comes from a text or a vocabulary is put in with textContent.
+// Shows the tokens of a text, in up to four columns. A live page asks its server; a static page contains its data.
+// Strings from a text or a vocabulary are inserted with textContent, never as markup.
 (function () {
   "use strict";
-  const CHUNK = 600; // tokens of all columns that are drawn at once; more follow when their end comes into view
-  const MOST_DRAWN = 20000; // of a live page, whose text grows with each key
-  const GROUNDS = 6;
-  const QUIET = 800; // ms without a change after which the counts are said
+  const CHUNK = 600; // tokens drawn at once, in all columns together; scrolling to the end draws more
+  const MOST_DRAWN = 20000; // limit of a live page, which redraws on each key
+  const COLOURS = 6;
+  const ANNOUNCE_DELAY = 800; // ms after the last change until a screen reader announces the counts
 
   document.addEventListener("DOMContentLoaded", function () {
     const data = JSON.parse(document.getElementById("data").textContent);
-    const at = (id) => document.getElementById(id);
-    const unit = data.of_bytes ? "bytes" : "characters";
+    const byId = (id) => document.getElementById(id);
+    const unit = data.is_bytes ? "bytes" : "characters";
     const panels = [];
-    let answered = null; // what the shown tokens are of
-    let asking = false;
-    let again = false;
+    let shownQuery = null; // the query of the tokens on the page
+    let isWaiting = false;
+    let isStale = false;
 
-    // -- words
+    // -- formatting
 
     const most = data.live ? MOST_DRAWN : Infinity;
     const chunk = () => Math.ceil(CHUNK / panels.length);
@@ -36,66 +36,66 @@
       node.hidden = !text;
     }
 
-    // -- asking: the same answers, from the server or from the page
+    // -- data, from the server or from the page
 
     async function post(path, body) {
       const text = JSON.stringify(body);
       if (new TextEncoder().encode(text).length > data.limits.bytes) {
-        return { error: "The text is too long: a request has " + number(data.limits.bytes) + " bytes at most." };
+        return { error: "The text is too long: a request may have up to " + number(data.limits.bytes) + " bytes." };
       }
       try {
         const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: text });
         if (!answer.ok) return { error: (await answer.text()).trim() };
         return await answer.json();
       } catch (error) {
-        return { error: "The server does not answer: is crayon-hf playground still running?" };
+        return { error: "The server does not respond: is crayon-hf playground still running?" };
       }
     }
 
-    function now() {
+    function currentQuery() {
       return {
-        text: at("text").value,
+        text: byId("text").value,
         names: panels.map((panel) => panel.name),
-        add_special_tokens: at("around").checked,
-        special_as_text: !at("inside").checked,
+        add_special_tokens: byId("add-special").checked,
+        special_as_text: !byId("parse-special").checked,
       };
     }
 
     async function rowsOf(panel, first, count) {
       if (!data.live) return panel.given.rows.slice(first, first + count);
-      const asked = answered;
-      const answer = await post("encode", { ...asked, first: first, count: count });
-      return asked === answered && answer.panels ? answer.panels[panels.indexOf(panel)].rows || [] : [];
+      const query = shownQuery;
+      const answer = await post("encode", { ...query, first: first, count: count });
+      return query === shownQuery && answer.panels ? answer.panels[panels.indexOf(panel)].rows || [] : [];
     }
 
-    async function makingOf(panel, token) {
-      if (!data.live) return panel.given.makings[panel.given.steps[token]];
-      return post("explain", { ...answered, panel: panels.indexOf(panel), token: token });
+    async function fetchDerivation(panel, token) {
+      if (!data.live) return panel.given.derivations[panel.given.steps[token]];
+      return post("explain", { ...shownQuery, panel: panels.indexOf(panel), token: token });
     }
 
     // -- tokens
 
     function describe(row) {
-      const place = row[6] === "inserted" ? "around the text" : unit + " " + row[4] + "–" + row[5];
+      const place = row[6] === "inserted" ? "inserted by the post-processor" : unit + " " + row[4] + "–" + row[5];
       return ["id " + row[0], "token " + row[2], ...(row[3] ? ["bytes " + row[3]] : []), place];
     }
 
     function drawToken(row, place) {
-      const ground = row[6] ? "cs" : "c" + (place % GROUNDS);
-      const token = element("span", "t " + ground + (row[7] ? " differs" : ""));
-      let said = "";
+      const colour = row[6] ? "cs" : "c" + (place % COLOURS);
+      const token = element("span", "t " + colour + (row[7] ? " differs" : ""));
+      let label = "";
       for (const part of row[1]) {
         if (part === 0) token.append(document.createElement("br"));
         else if (typeof part === "string") token.append(part);
         else token.append(element("u", "", part[0]));
-        if (part !== 0) said += part;
+        if (part !== 0) label += part;
       }
       token.tabIndex = -1;
       token.setAttribute("role", "button");
       token.setAttribute("aria-expanded", "false");
       token.setAttribute(
         "aria-label",
-        [said, ...describe(row), ...(row[6] === "added" ? ["added token"] : []), ...(row[7] ? ["differs"] : [])].join(", ")
+        [label, ...describe(row), ...(row[6] === "added" ? ["added token"] : []), ...(row[7] ? ["differs"] : [])].join(", ")
       );
       return token;
     }
@@ -112,7 +112,7 @@
       }
       panel.tokens.insertBefore(drawn, panel.end);
       if (panel.spans.length && !panel.current) rove(panel, panel.spans[0]);
-      panel.observer.unobserve(panel.end); // so that it says again whether the end is in view
+      panel.observer.unobserve(panel.end); // observing it again reports whether the end is in view
       panel.observer.observe(panel.end);
       const left = panel.count - panel.rows.length;
       const cut = panel.rows.length >= most ? ", which are not shown" : "";
@@ -137,7 +137,7 @@
       panel.tokens.hidden = Boolean(given.error);
       show(panel.encoder, given.note);
       show(panel.rest, "");
-      closeMaking(panel);
+      closeDerivation(panel);
       panel.checked.hidden = true;
       panel.given = given;
       panel.count = given.count || 0;
@@ -149,71 +149,71 @@
       panel.tokens.replaceChildren(panel.end);
       if (given.error) return;
       for (const field of panel.counts.querySelectorAll("dd")) {
-        const of = field.dataset.of;
-        field.textContent = of === "count" ? number(given.count) : ratio(sizes[of], given.count);
+        const name = field.dataset.field;
+        field.textContent = name === "count" ? number(given.count) : ratio(sizes[name], given.count);
       }
-      panel.counts.querySelector(".of-text").hidden = Boolean(data.of_bytes);
+      panel.counts.querySelector(".for-text").hidden = Boolean(data.is_bytes);
       draw(panel, data.live ? given.rows : given.rows.slice(0, chunk()));
       panel.tokens.scrollTop = top;
     }
 
     function showAll(answer) {
-      show(at("problem"), answer.error);
+      show(byId("problem"), answer.error);
       if (answer.error) {
-        at("sizes").textContent = "";
+        byId("sizes").textContent = "";
         for (const panel of panels) fill(panel, { error: "No tokens: see above." }, {});
         return;
       }
-      const chars = data.of_bytes ? [] : [plural(answer.characters, "character")];
-      at("sizes").textContent = [...chars, plural(answer.bytes, "byte")].join(", ");
+      const chars = data.is_bytes ? [] : [plural(answer.characters, "character")];
+      byId("sizes").textContent = [...chars, plural(answer.bytes, "byte")].join(", ");
       panels.forEach((panel, place) => fill(panel, answer.panels[place], answer));
       document.querySelector(".differs-key").hidden = !answer.panels.some((each) => each.differing);
-      say();
+      announce();
     }
 
-    let saying = 0;
-    function say() {
-      clearTimeout(saying);
-      saying = setTimeout(function () {
+    let announcing = 0;
+    function announce() {
+      clearTimeout(announcing);
+      announcing = setTimeout(function () {
         const counts = panels.map((panel) => {
           const differing = panel.given.differing ? ", " + number(panel.given.differing) + " of them differ" : "";
           const compared = panel.checked.hidden ? "" : ", " + panel.checked.querySelector("p span").textContent;
           return panel.name + ": " + (panel.given.error || plural(panel.count, "token") + differing + compared);
         });
-        at("said").textContent = [at("sizes").textContent, ...counts].join("; ");
-      }, QUIET);
+        byId("summary").textContent = [byId("sizes").textContent, ...counts].join("; ");
+      }, ANNOUNCE_DELAY);
     }
 
-    // -- typing: one request at a time, then one for the newest text
+    // -- typing: one request at a time; the next one has the newest text
 
     async function update() {
-      again = asking;
-      if (asking) return;
-      asking = true;
-      const asked = now();
+      isStale = isWaiting;
+      if (isWaiting) return;
+      isWaiting = true;
+      const query = currentQuery();
       const shown = Math.max(chunk(), ...panels.map((panel) => Math.min(panel.rows.length, data.limits.rows)));
-      const answer = await post("encode", { ...asked, first: 0, count: shown });
-      asking = false;
-      // A column that was added or removed meanwhile has no place in this answer: the next one has all.
-      if (asked.names.length === panels.length) {
-        answered = asked;
+      const answer = await post("encode", { ...query, first: 0, count: shown });
+      isWaiting = false;
+      // If a column was added or removed meanwhile, drop this answer: another request follows.
+      if (query.names.length === panels.length) {
+        shownQuery = query;
         showAll(answer);
-        if (!again && at("check").checked) check();
+        if (!isStale && byId("check").checked) check();
       }
-      if (again) update();
+      if (isStale) update();
     }
 
     async function check() {
-      const asked = answered;
+      const query = shownQuery;
       for (const panel of [...panels]) {
         if (panel.given.error) continue;
         const place = panels.indexOf(panel);
-        if (asked !== answered || place < 0) return;
-        const answer = await post("check", { ...asked, panel: place });
-        if (asked !== answered || !at("check").checked) return;
+        if (query !== shownQuery || place < 0) return;
+        const answer = await post("check", { ...query, panel: place });
+        if (query !== shownQuery || !byId("check").checked) return;
         showCheck(panel, answer);
       }
-      say();
+      announce();
     }
 
     function showCheck(panel, answer) {
@@ -241,9 +241,9 @@
       }
     }
 
-    // -- one token: hover and focus show it, a click its steps
+    // -- one token: hover and focus show its tooltip, a click its derivation
 
-    const tip = at("tip");
+    const tip = byId("tip");
 
     function showTip(panel, token) {
       tip.textContent = describe(panel.rows[panel.places.get(token)]).join("\n");
@@ -266,52 +266,52 @@
     }
 
     async function open(panel, token) {
-      closeMaking(panel);
+      closeDerivation(panel);
       panel.open = token;
       const place = panel.places.get(token);
-      const answer = await makingOf(panel, place);
+      const answer = await fetchDerivation(panel, place);
       if (panel.open !== token) return;
       token.setAttribute("aria-expanded", "true");
-      showMaking(panel, panel.rows[place], answer);
+      showDerivation(panel, panel.rows[place], answer);
     }
 
-    function closeMaking(panel) {
+    function closeDerivation(panel) {
       if (panel.open) panel.open.setAttribute("aria-expanded", "false");
       panel.open = null;
-      panel.making.hidden = true;
+      panel.derivation.hidden = true;
     }
 
-    function showMaking(panel, row, answer) {
-      const making = panel.making;
-      making.querySelector("h3").textContent = "Token " + row[2] + ", id " + row[0];
-      const piece = making.querySelector(".piece");
-      piece.replaceChildren();
+    function showDerivation(panel, row, answer) {
+      const box = panel.derivation;
+      box.querySelector("h3").textContent = "Token " + row[2] + ", id " + row[0];
+      const pretoken = box.querySelector(".pretoken");
+      pretoken.replaceChildren();
       (answer.tokens || []).forEach(function (token, place) {
-        const part = element("span", "t c" + (place % GROUNDS), token[0]);
+        const part = element("span", "t c" + (place % COLOURS), token[0]);
         part.title = "id " + token[1];
         if (place === answer.at) part.setAttribute("aria-current", "true");
-        piece.append(part);
+        pretoken.append(part);
       });
-      piece.hidden = piece.childElementCount < 2;
-      making.querySelector(".notes").replaceChildren(
+      pretoken.hidden = pretoken.childElementCount < 2;
+      box.querySelector(".notes").replaceChildren(
         ...[...(answer.error ? [answer.error] : []), ...(answer.notes || [])].map((note) => element("li", "", note))
       );
       const rows = answer.rows || [];
-      making.querySelector(".scroll").hidden = !rows.length;
+      box.querySelector(".scroll").hidden = !rows.length;
       const head = element("tr");
       for (const name of answer.columns || []) {
         const cell = element("th", "", name);
         cell.scope = "col";
         head.append(cell);
       }
-      making.querySelector("thead").replaceChildren(head);
-      making.querySelector("tbody").replaceChildren(...rows.map(stepOf));
-      making.hidden = false;
-      making.scrollIntoView({ block: "nearest" });
-      making.focus({ preventScroll: true });
+      box.querySelector("thead").replaceChildren(head);
+      box.querySelector("tbody").replaceChildren(...rows.map(derivationRow));
+      box.hidden = false;
+      box.scrollIntoView({ block: "nearest" });
+      box.focus({ preventScroll: true });
     }
 
-    function stepOf(cells) {
+    function derivationRow(cells) {
       const line = element("tr");
       for (const cell of cells) {
         const made = element("td");
@@ -323,23 +323,23 @@
     }
 
     function listen(panel) {
-      const of = (event) => (event.target instanceof Element ? event.target.closest(".t") : null);
-      panel.tokens.addEventListener("pointerover", (event) => (of(event) ? showTip(panel, of(event)) : hideTip()));
+      const tokenOf = (event) => (event.target instanceof Element ? event.target.closest(".t") : null);
+      panel.tokens.addEventListener("pointerover", (event) => (tokenOf(event) ? showTip(panel, tokenOf(event)) : hideTip()));
       panel.tokens.addEventListener("pointerleave", hideTip);
       panel.tokens.addEventListener("scroll", hideTip);
       panel.tokens.addEventListener("focusin", function (event) {
-        if (!of(event)) return;
-        rove(panel, of(event));
-        showTip(panel, of(event));
+        if (!tokenOf(event)) return;
+        rove(panel, tokenOf(event));
+        showTip(panel, tokenOf(event));
       });
       panel.tokens.addEventListener("focusout", hideTip);
       panel.tokens.addEventListener("click", function (event) {
-        if (!of(event)) return;
-        rove(panel, of(event));
-        open(panel, of(event));
+        if (!tokenOf(event)) return;
+        rove(panel, tokenOf(event));
+        open(panel, tokenOf(event));
       });
       panel.tokens.addEventListener("keydown", function (event) {
-        const token = of(event);
+        const token = tokenOf(event);
         if (!token) return;
         const place = panel.places.get(token);
         const to = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: panel.spans.length - 1 }[event.key];
@@ -351,38 +351,38 @@
       });
       const close = function () {
         const token = panel.open;
-        closeMaking(panel);
+        closeDerivation(panel);
         if (token) token.focus();
       };
-      panel.making.querySelector(".close").addEventListener("click", close);
-      panel.making.addEventListener("keydown", (event) => event.key === "Escape" && close());
+      panel.derivation.querySelector(".close").addEventListener("click", close);
+      panel.derivation.addEventListener("keydown", (event) => event.key === "Escape" && close());
     }
 
     // -- columns
 
     let made = 0;
     function addPanel(name) {
-      const root = at("panel").content.firstElementChild.cloneNode(true);
+      const root = byId("panel").content.firstElementChild.cloneNode(true);
       const find = (selector) => root.querySelector(selector);
       const panel = { root: root, name: name, rows: [], spans: [], places: new Map(), given: {}, count: 0 };
       panel.tokens = find(".tokens");
-      panel.end = element("span", "end"); // when it comes into view, more is drawn
+      panel.end = element("span", "end"); // more tokens are drawn when it comes into view
       panel.problem = find(".problem");
       panel.counts = find(".counts");
       panel.encoder = find(".encoder");
       panel.checked = find(".checked");
       panel.rest = find(".rest");
-      panel.making = find(".making");
+      panel.derivation = find(".derivation");
       const title = find("h2");
       title.id = "title-" + ++made;
       root.setAttribute("aria-labelledby", title.id);
-      find(".making h3").id = "making-" + made;
-      panel.making.setAttribute("aria-labelledby", find(".making h3").id);
-      panel.call = function () {
+      find(".derivation h3").id = "derivation-" + made;
+      panel.derivation.setAttribute("aria-labelledby", find(".derivation h3").id);
+      panel.setName = function () {
         title.textContent = panel.name || "No tokenizer";
         panel.tokens.setAttribute("aria-label", "Tokens of " + panel.name);
       };
-      panel.call();
+      panel.setName();
       panel.tokens.append(panel.end);
       listen(panel);
       if (data.live) {
@@ -405,12 +405,12 @@
       const seen = (entries) => entries[entries.length - 1].isIntersecting && more(panel);
       panel.observer = new IntersectionObserver(seen, { root: panel.tokens, rootMargin: "300px" });
       panels.push(panel);
-      at("panels").append(root);
+      byId("panels").append(root);
       columns();
       return panel;
     }
 
-    // Typing goes on in the other columns, and in this one with its old tokenizer, while one is fetched and compiled.
+    // While a tokenizer is downloaded and compiled, the column keeps its old one and typing continues.
     async function openNamed(panel, name) {
       if (!name) return;
       panel.opening = name;
@@ -418,18 +418,18 @@
       show(panel.encoder, "Opening " + name + " …");
       const answer = await post("open", { name: name });
       if (panel.opening !== name) return;
-      panel.failed = answer.error ? answer.error + " (the tokens are still those of " + panel.name + ")" : "";
+      panel.failed = answer.error ? answer.error + " (still showing the tokens of " + panel.name + ")" : "";
       show(panel.problem, panel.failed);
       show(panel.encoder, panel.given.note);
       if (answer.error) return;
       panel.name = name;
-      panel.call();
+      panel.setName();
       update();
     }
 
     function columns() {
       if (!data.live) return;
-      at("add").disabled = panels.length >= data.limits.names;
+      byId("add").disabled = panels.length >= data.limits.names;
       for (const panel of panels) panel.root.querySelector(".remove").hidden = panels.length < 2;
     }
 
@@ -438,12 +438,12 @@
       showAll(data);
       return;
     }
-    at("text").value = data.text;
+    byId("text").value = data.text;
     for (const name of data.names) addPanel(name);
-    at("ask").addEventListener("submit", (event) => event.preventDefault());
-    at("text").addEventListener("input", update);
-    for (const id of ["around", "inside", "check"]) at(id).addEventListener("change", update);
-    at("add").addEventListener("click", function () {
+    byId("ask").addEventListener("submit", (event) => event.preventDefault());
+    byId("text").addEventListener("input", update);
+    for (const id of ["add-special", "parse-special", "check"]) byId(id).addEventListener("change", update);
+    byId("add").addEventListener("click", function () {
       const panel = addPanel(panels[panels.length - 1].name);
       update();
       panel.root.querySelector(".name input").select();

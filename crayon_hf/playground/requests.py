@@ -1,4 +1,4 @@
-"""The requests of the page, and their checks: each field has one type, and text that is not UTF-8 is refused."""
+"""Parse and validate the requests of the page: each field has one type, and the text must be valid Unicode."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from crayon_hf.display.tokens import Options
 from crayon_hf.errors import InvalidUtf8Error
 
 MOST_NAMES = 4
-"""Tokenizers side by side."""
+"""The most tokenizers side by side."""
 MOST_BYTES = 1 << 20
-"""The size of a request."""
+"""The maximum size of a request."""
 MOST_ROWS = 2000
-"""Tokens in one answer; the page asks for more of them when it shows more."""
+"""The most tokens in one answer. The page requests the next ones when the user scrolls."""
 
 
 class BadRequestError(ValueError):
-    """A request of the playground that its page does not make."""
+    """An invalid request to the playground."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A text, and the tokenizers and options that it is encoded with."""
+class Query:
+    """A text, the tokenizers to encode it with, and the options."""
 
     text: str
     names: tuple[str, ...]
@@ -32,11 +32,11 @@ class Asked:
 
     @property
     def options(self) -> Options:
-        """The same for the engine."""
+        """The options of the encoding."""
         return Options(False, self.add_special_tokens, self.special_as_text)
 
     def utf8(self) -> bytes:
-        """The text as the engine reads it. InvalidUtf8Error for one with half of a surrogate pair."""
+        """Return the text as UTF-8. InvalidUtf8Error if it has half of a surrogate pair."""
         try:
             return self.text.encode()
         except UnicodeEncodeError as error:
@@ -47,10 +47,10 @@ class Asked:
 
 
 class Request:
-    """One request, as JSON."""
+    """The JSON fields of one request."""
 
     def __init__(self, data: bytes) -> None:
-        """BadRequestError for anything but an object."""
+        """Parse a request. BadRequestError unless it is a JSON object."""
         try:
             fields = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -60,22 +60,22 @@ class Request:
         self._fields: dict[str, Any] = fields
 
     def name(self) -> str:
-        """The name of one tokenizer."""
+        """Return the field ``name``, a tokenizer."""
         found: str = self._get("name", str)
         if not found:
             raise BadRequestError("name is empty")
         return found
 
-    def asked(self) -> Asked:
-        """The text and how it is encoded."""
+    def query(self) -> Query:
+        """Return the text, the tokenizers and the options."""
         names = self._get("names", list)
         if not 0 < len(names) <= MOST_NAMES or not all(isinstance(name, str) and name for name in names):
             raise BadRequestError(f"names: expected 1 to {MOST_NAMES} names of tokenizers")
         special, as_text = self._get("add_special_tokens", bool), self._get("special_as_text", bool)
-        return Asked(self._get("text", str), tuple(names), special, as_text)
+        return Query(self._get("text", str), tuple(names), special, as_text)
 
     def number(self, name: str, below: int) -> int:
-        """A number from 0 on."""
+        """Return an integer field, from 0 to `below` - 1."""
         found: int = self._get(name, int)
         if not 0 <= found < below:
             raise BadRequestError(f"{name}: expected a number from 0 to {below - 1:,}")

@@ -1,4 +1,4 @@
-"""Tokens as the page's script gets them: rows of JSON, with everything written out that cannot be seen."""
+"""Tokens as JSON rows for the page's script, with invisible characters spelled out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from crayon_hf.display.html import MOST_BYTES, MOST_CELLS
 from crayon_hf.display.tokens import Token
 
 Row = list[Any]
-"""``[id, shown, token, bytes, start, end, kind, differs, gap]``: ``shown`` is a list of texts, of ``[text]`` for marks,
-and of 0 for the end of a line; ``kind`` is "", "added" or "inserted"; ``gap`` is a blank before the token, or ""."""
+"""``[id, shown, token, bytes, start, end, kind, differs, gap]``.
+
+``shown`` is a list with strings for text, ``[string]`` for marks, and 0 for line breaks. ``kind`` is "", "added" or
+"inserted". ``gap`` is the white space before the token, shortened to one character, or "".
+"""
 
 
 def rows_of(tokens: Sequence[Token], differing: Sequence[bool]) -> list[Row]:
-    """A row for each token, and whether it differs from those of other columns."""
+    """Return a row for each token; `differing` marks tokens that differ between columns."""
     return [_row(token, differs) for token, differs in zip(tokens, differing, strict=True)]
 
 
@@ -31,17 +34,17 @@ def _row(token: Token, differs: bool) -> Row:
 
 def _shown(token: Token) -> Iterator[Any]:
     cells = cells_of_bytes(token.shown) if isinstance(token.shown, bytes) else cells_of_text(token.shown)
-    here = list(islice(cells, MOST_CELLS + 1))
-    for (is_mark, ends_line), run in groupby(here[:MOST_CELLS], key=_kind):
+    first = list(islice(cells, MOST_CELLS + 1))
+    for (is_mark, ends_line), run in groupby(first[:MOST_CELLS], key=_kind):
         text = "".join(cell.text for cell in run)
         if ends_line:
             for each in text:
                 yield from ([each], 0)
         else:
             yield [text] if is_mark else text
-    if not here:
+    if not first:
         yield ["∅"]
-    if len(here) > MOST_CELLS:
+    if len(first) > MOST_CELLS:
         yield ["…"]
     if token.note:
         yield [plain(token.note)]

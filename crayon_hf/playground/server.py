@@ -1,4 +1,4 @@
-"""The playground's server: HTTP on the loopback interface, for the browser of this machine and its page alone."""
+"""The playground's server: HTTP on the loopback interface, for its own page only."""
 
 from __future__ import annotations
 
@@ -20,30 +20,40 @@ from .session import Session
 LOOPBACK = "127.0.0.1"
 _HOSTS = (LOOPBACK, "localhost")
 _SECONDS = 60
-"""The time after which a silent connection ends."""
-_UNREAD = 16 << 20
-"""The number of bytes that are read of a refused request."""
+"""The timeout of an idle connection."""
+_MOST_DISCARDED = 16 << 20
+"""The most bytes of a refused request's body that are read and discarded."""
 
 
 class RefusedError(Exception):
-    """A request gets no answer but this status and a line of text."""
+    """A refused request: the answer is a status and one line of text."""
 
-    def __init__(self, status: HTTPStatus, why: str) -> None:
-        super().__init__(why)
-        self.status, self.why = status, why
+    def __init__(self, status: HTTPStatus, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
 
 
 class Server(ThreadingHTTPServer):
-    """Answers the page at `address`, whose path is a random token; every other request is refused.
+    """Serves the page at `address`, whose path has a random token, and refuses all other requests.
 
-    A site that a name of its own leads to this machine has another Host, a page of another site another Origin, and
-    another user of this machine does not know the token.
+    The Host header must name this machine, against DNS rebinding. The Origin header must be the page's own, against
+    pages of other sites. The token keeps out other users of this machine.
     """
 
     daemon_threads = True
 
     def __init__(self, session: Session, names: list[str], text: str, port: int = 0) -> None:
-        """Listens on the loopback interface; port 0 takes any free one. OSError names a port that is taken."""
+        """Listen on the loopback interface.
+
+        Args:
+            session: The tokenizers and texts.
+            names: The tokenizers that the page begins with.
+            text: The text that the page begins with.
+            port: The port; 0 selects a free one.
+
+        Raises:
+            OSError: The port is in use.
+        """
         self.session, self.token = session, secrets.token_urlsafe(24)
         self.page = live_page(names, text)
         try:
@@ -58,12 +68,12 @@ class Server(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}/{self.token}/"
 
     def server_bind(self) -> None:
-        """As the base class, which also asks for the name of this machine."""
+        """Bind without the base class's lookup of this machine's name, which can be slow."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser may close a connection at any time."""
+        """Ignore connections that the browser closed."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -86,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             path = self._path()
             if self.headers.get("Origin", "") not in {f"http://{host}" for host in self.server.hosts}:
-                raise RefusedError(HTTPStatus.FORBIDDEN, "only the playground's own page may ask")
+                raise RefusedError(HTTPStatus.FORBIDDEN, "only the playground's own page may send requests")
             if self.headers.get_content_type() != "application/json":
                 raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
             session = self.server.session
@@ -106,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(error)
 
     def _path(self) -> str:
-        """The path behind the token. RefusedError for another host, or without the token."""
+        """Return the path after the token. RefusedError for another host or a wrong token."""
         if len(self.headers.get_all("Host") or ()) != 1 or self.headers["Host"] not in self.server.hosts:
             raise RefusedError(HTTPStatus.FORBIDDEN, "this address is not the playground's")
         root, token, path = [*self.path.split("/", 2), "", ""][:3]
@@ -117,24 +127,24 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         size = self.headers.get("Content-Length", "")
         if "Transfer-Encoding" in self.headers or not size.isascii() or not size.isdigit():
-            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "the request does not say its length")
+            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "the request needs a Content-Length")
         if len(size) > 12 or int(size) > MOST_BYTES:
-            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has {MOST_BYTES:,} bytes at most")
+            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have up to {MOST_BYTES:,} bytes")
         data = self.rfile.read(int(size))
         if len(data) < int(size):
-            raise ConnectionAbortedError("the request ended before its length")
+            raise ConnectionAbortedError("the request ended before its Content-Length")
         return data
 
     def _refuse(self, error: RefusedError) -> None:
-        """The connection ends: the unread body of a refused request would be taken for the next one.
+        """Send the refusal and close the connection, since an unread body would be parsed as the next request.
 
-        Most of the body is read first, since a client that is still sending would miss the answer.
+        The body is read first, up to a limit: a client that is still sending would miss the answer.
         """
         self.close_connection = True
-        self._send(error.status, "text/plain; charset=utf-8", f"{error.why}\n".encode("utf-8", "replace"))
-        with contextlib.suppress(OSError):  # it may be gone, or say nothing for too long
+        self._send(error.status, "text/plain; charset=utf-8", f"{error.reason}\n".encode("utf-8", "replace"))
+        with contextlib.suppress(OSError):  # the client may have closed the connection, or be idle for too long
             self.connection.shutdown(socket.SHUT_WR)
-            left = _UNREAD
+            left = _MOST_DISCARDED
             while left > 0 and (data := self.rfile.read1(min(left, 1 << 16))):
                 left -= len(data)
 
@@ -158,4 +168,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *arguments: Any) -> None:
-        """Nothing: the path has the token, and the terminal is the user's."""
+        """Log nothing: the path has the token."""

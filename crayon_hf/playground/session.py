@@ -1,4 +1,4 @@
-"""The answers of the playground: the tokens of a text in several tokenizers, how one was made, the reference's ids."""
+"""The playground's answers: a text's tokens in several tokenizers, the derivation of a token, the reference's ids."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from crayon_hf.display.tokens import Cut, Token, cut_of, encode, marks_by_ends, tokens_in
+from crayon_hf.display.tokens import Segmentation, Token, encode, marks_by_ends, segmentation_of, tokens_in
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer.resolve import open_tokenizer
 
-from .checking import Reference, compared
-from .makings import Makings
-from .requests import MOST_ROWS, Asked, Request
+from .derivations import Derivations
+from .reference import Reference, compare_ids
+from .requests import MOST_ROWS, Query, Request
 from .rows import rows_of
 
 Answer = dict[str, Any]
 Key = TypeVar("Key")
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
-_TOKENIZERS, _VIEWS = 16, 4
-"""The number of tokenizers that stay open, and of texts that stay encoded: the latest."""
+_TOKENIZERS, _COMPARISONS = 16, 4
+"""The number of tokenizers and of encoded texts in the caches."""
 _ERRORS = (CrayonError, ValueError, OSError, OverflowError, MemoryError, ImportError)
 
 
-class Opened:
-    """A tokenizer that the page shows."""
+class OpenTokenizer:
+    """A tokenizer and its reference, which is opened on demand."""
 
     def __init__(self, name: str, locate: Callable[[str], str]) -> None:
         self.local = locate(name)
@@ -40,131 +40,134 @@ class Opened:
 
     @property
     def note(self) -> str:
-        """Who encodes, if it is not our engine."""
+        """The library that encodes in place of the engine, and the reason; empty for a native tokenizer."""
         reason = getattr(self.engine, "reason", "")
         return f"{self.engine.info()['reference']} encodes: {reason}" if reason else ""
 
-    def ids_of_reference(self, asked: Asked) -> tuple[str, list[int]]:
-        """The reference's name and ids. It is opened once, and takes one text at a time."""
+    def ids_of_reference(self, query: Query) -> tuple[str, list[int]]:
+        """Return the reference's name and ids. A lock admits one thread at a time."""
         with self._lock:
             if self._reference is None:
                 self._directory = tempfile.TemporaryDirectory(prefix="crayon-hf-playground-")
                 self._reference = Reference(self.local, self._directory.name)
-            return self._reference.name, self._reference.ids(asked)
+            return self._reference.name, self._reference.ids(query)
 
 
 @dataclass
 class Panel:
-    """A text in one tokenizer."""
+    """The encoding of a text by one tokenizer."""
 
-    opened: Opened
-    asked: Asked
+    tokenizer: OpenTokenizer
+    query: Query
     encoding: Any
     differing: Sequence[bool] = ()
-    """Whether each token differs from those of other panels."""
+    """Whether each token differs between panels."""
 
     @cached_property
-    def cut(self) -> Cut:
-        """The ids; `View` compares other things."""
-        return cut_of(self.encoding)
+    def segmentation(self) -> Segmentation:
+        """The ids and spans of the tokens."""
+        return segmentation_of(self.encoding)
 
     @cached_property
-    def makings(self) -> Makings:
-        """How its tokens were made."""
-        return Makings(self.opened.engine, self.asked.utf8(), self.cut, self.asked.options)
+    def derivations(self) -> Derivations:
+        """The derivations of the tokens."""
+        return Derivations(self.tokenizer.engine, self.query.utf8(), self.segmentation, self.query.options)
 
     def tokens(self, first: int, last: int) -> list[Token]:
-        """Tokens [first, last)."""
-        return tokens_in(self.opened.engine, self.encoding, self.cut, self.asked.text, first, last)
+        """Return tokens [first, last)."""
+        return tokens_in(self.tokenizer.engine, self.encoding, self.segmentation, self.query.text, first, last)
 
 
-class View:
-    """A text in several tokenizers; of one that cannot be opened, or does not take the text, the error."""
+class Comparison:
+    """The encodings of a text by several tokenizers, with an error in place of a failed one."""
 
-    def __init__(self, asked: Asked, opened: Callable[[str], Opened]) -> None:
+    def __init__(self, query: Query, open_named: Callable[[str], OpenTokenizer]) -> None:
         self.panels: list[Panel | str] = []
-        self.is_whole = True
-        for name in asked.names:
+        self.is_complete = True
+        for name in query.names:
             try:
-                found = opened(name)
-                self.panels.append(Panel(found, asked, encode(found.engine, asked.text, asked.options)))
+                tokenizer = open_named(name)
+                self.panels.append(Panel(tokenizer, query, encode(tokenizer.engine, query.text, query.options)))
             except _ERRORS as error:
-                self.panels.append(said(error))
-                self.is_whole = False  # the next try may succeed
-        whole = [panel for panel in self.panels if isinstance(panel, Panel)]
-        if whole:
-            for panel, marked in zip(whole, marks_by_ends([panel.cut for panel in whole]), strict=True):
+                self.panels.append(error_line(error))
+                self.is_complete = False  # not cached: the next attempt may succeed
+        encoded = [panel for panel in self.panels if isinstance(panel, Panel)]
+        if encoded:
+            for panel, marked in zip(encoded, marks_by_ends([panel.segmentation for panel in encoded]), strict=True):
                 panel.differing = marked.tolist()
 
 
 class Session:
-    """What one server knows: the tokenizers that are open, and the last texts. Any number of threads may ask."""
+    """The state of one server: caches of open tokenizers and of encoded texts. Thread-safe."""
 
     def __init__(self, locate: Callable[[str], str]) -> None:
-        """`locate` gives for any name of a tokenizer one that `open_tokenizer` takes: it fetches repositories."""
+        """`locate` turns a name into one for `open_tokenizer`: it downloads repositories."""
         self._locate = locate
-        self._opened: _Latest[str, Opened] = _Latest(_TOKENIZERS)
-        self._views: _Latest[Asked, View] = _Latest(_VIEWS)
+        self._opened: _LruCache[str, OpenTokenizer] = _LruCache(_TOKENIZERS)
+        self._comparisons: _LruCache[Query, Comparison] = _LruCache(_COMPARISONS)
 
-    def open(self, name: str) -> Opened:
-        """A tokenizer by its name, opened once."""
-        return self._opened.get(name, lambda: Opened(name, self._locate))
+    def open(self, name: str) -> OpenTokenizer:
+        """Open a tokenizer by name, or return it from the cache."""
+        return self._opened.get(name, lambda: OpenTokenizer(name, self._locate))
 
     def open_named(self, request: Request) -> Answer:
-        """Nothing, once the tokenizer of a name is open: a repository may have to be fetched first."""
+        """Open a tokenizer, which may download a repository. The answer is empty, or an error."""
         name = request.name()
         try:
             self.open(name)
         except _ERRORS as error:
-            return {"error": said(error)}
+            return {"error": error_line(error)}
         return {}
 
     def encode(self, request: Request) -> Answer:
-        """Rows for tokens [first, first + count) in each tokenizer, and the counts of the whole text."""
-        asked, first = request.asked(), request.number("first", 1 << 31)
+        """Encode a text. The answer has each tokenizer's tokens [first, first + count) and the whole text's counts."""
+        query, first = request.query(), request.number("first", 1 << 31)
         count = request.number("count", MOST_ROWS + 1)
         try:
-            size = len(asked.utf8())
+            size = len(query.utf8())
         except CrayonError as error:
-            return {"error": said(error)}
-        view = self._view(asked)
+            return {"error": error_line(error)}
+        comparison = self._compare(query)
         panels = [
-            {"error": panel} if isinstance(panel, str) else _rows(panel, first, first + count) for panel in view.panels
+            {"error": panel} if isinstance(panel, str) else _rows(panel, first, first + count)
+            for panel in comparison.panels
         ]
-        return {"characters": len(asked.text), "bytes": size, "panels": panels}
+        return {"characters": len(query.text), "bytes": size, "panels": panels}
 
     def explain(self, request: Request) -> Answer:
-        """How one token was made."""
+        """Return the derivation of one token."""
         panel = self._panel(request)
         if isinstance(panel, str):
             return {"error": panel}
-        return panel.makings.of(request.number("token", len(panel.encoding)))
+        return panel.derivations.derive(request.number("token", len(panel.encoding)))
 
     def check(self, request: Request) -> Answer:
-        """The ids of one tokenizer's reference beside ours."""
+        """Compare the ids of one tokenizer with those of its reference."""
         panel = self._panel(request)
         if isinstance(panel, str):
             return {"error": panel}
         try:
-            name, ids = panel.opened.ids_of_reference(panel.asked)
+            name, ids = panel.tokenizer.ids_of_reference(panel.query)
         except _ERRORS as error:
-            return {"error": said(error)}
-        return {"reference": name} | compared(panel.encoding.ids, ids)
+            return {"error": error_line(error)}
+        return {"reference": name} | compare_ids(panel.encoding.ids, ids)
 
     def _panel(self, request: Request) -> Panel | str:
-        asked = request.asked()
+        query = request.query()
         try:
-            asked.utf8()
+            query.utf8()
         except CrayonError as error:
-            return said(error)
-        return self._view(asked).panels[request.number("panel", len(asked.names))]
+            return error_line(error)
+        return self._compare(query).panels[request.number("panel", len(query.names))]
 
-    def _view(self, asked: Asked) -> View:
-        return self._views.get(asked, lambda: View(asked, self.open), lambda view: view.is_whole)
+    def _compare(self, query: Query) -> Comparison:
+        return self._comparisons.get(
+            query, lambda: Comparison(query, self.open), lambda comparison: comparison.is_complete
+        )
 
 
-def said(error: BaseException) -> str:
-    """An error in a line, as commands write it."""
+def error_line(error: BaseException) -> str:
+    """Return an error as one line, in the format of the commands' errors."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__
@@ -174,30 +177,32 @@ def _rows(panel: Panel, first: int, last: int) -> Answer:
     return {
         "count": len(panel.encoding),
         "differing": sum(panel.differing),
-        "note": panel.opened.note,
+        "note": panel.tokenizer.note,
         "rows": rows_of(panel.tokens(first, last), panel.differing[first:last]),
     }
 
 
-class _Latest(Generic[Key, Kept]):
-    """The latest things by key. No thread waits for the slow `make` of another, so two may make the same."""
+class _LruCache(Generic[Key, Value]):
+    """A cache of the latest values. Threads do not wait for each other, so two may compute the same value."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._made: OrderedDict[Key, Kept] = OrderedDict()
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._values: OrderedDict[Key, Value] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key, make: Callable[[], Kept], is_kept: Callable[[Kept], bool] = lambda made: True) -> Kept:
-        """The thing of this key; an error of `make` is raised, and the next call tries again."""
+    def get(
+        self, key: Key, make: Callable[[], Value], is_cached: Callable[[Value], bool] = lambda value: True
+    ) -> Value:
+        """Return the value of a key, from the cache or by `make`. An error of `make` is not cached."""
         with self._lock:
-            if key in self._made:
-                self._made.move_to_end(key)
-                return self._made[key]
-        made = make()
-        if not is_kept(made):
-            return made
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        if not is_cached(value):
+            return value
         with self._lock:
-            made = self._made.setdefault(key, made)
-            while len(self._made) > self._most:
-                self._made.popitem(last=False)
-        return made
+            value = self._values.setdefault(key, value)
+            while len(self._values) > self._capacity:
+                self._values.popitem(last=False)
+        return value

@@ -100,7 +100,7 @@ def test_trace(run: Run, tiny: Path) -> None:
         == """\
 text abc bytes 0-3
 
-piece 1 abc bytes 0-3
+pretoken 1 abc bytes 0-3
   ≠ exact and greedy differ here
   exact merges in order of rank
   rank  merge   id
@@ -231,9 +231,8 @@ def test_lines_fit(gpt2_like: Path, wordpiece_like: Path, columns: int) -> None:
             page = on_terminal(columns, text, "-t", path, *options)
             wide = [line for line in SGR.sub("", page).splitlines() if visible.width_of(line) > columns]
             assert not [line for line in wide if not line.startswith(("exact", "greedy", "≠"))], options
-        rows = [
-            line for line in SGR.sub("", on_terminal(columns, text, "-t", path, "--trace")).splitlines() if "→" in line
-        ]
+        trace = SGR.sub("", on_terminal(columns, text, "-t", path, "--trace"))
+        rows = [line for line in trace.splitlines() if line.startswith("  → ")]
         assert max(map(visible.width_of, rows)) <= columns
 
 

@@ -1,4 +1,4 @@
-"""Where several ways to cut a text differ, beside a plain twin."""
+"""Differences between segmentations of a text, compared with a plain twin."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from collections.abc import Sequence
 
 import pytest
 
-from crayon_hf.display.tokens import Cut, Difference, differences, marks, marks_by_ends, places_of
+from crayon_hf.display.tokens import Difference, Segmentation, differences, marks, marks_by_ends, places_of
 
 
-def plain_differences(cuts: Sequence[Cut]) -> list[Difference]:
-    """Border by border."""
-    size = max((end for cut in cuts for _, end in cut.spans), default=0)
-    borders = [plain_borders(cut, size) for cut in cuts]
+def plain_differences(segmentations: Sequence[Segmentation]) -> list[Difference]:
+    """Compare the segmentations border by border."""
+    size = max((end for segmentation in segmentations for _, end in segmentation.spans), default=0)
+    borders = [plain_borders(segmentation, size) for segmentation in segmentations]
     out = []
-    start, before = 0, [0] * len(cuts)
+    start, before = 0, [0] * len(segmentations)
     for end in sorted(set(borders[0]).intersection(*borders[1:])):
         after = [each[end] for each in borders]
-        parts = [cut.what[first:last] for cut, first, last in zip(cuts, before, after, strict=True)]
+        ranges = zip(segmentations, before, after, strict=True)
+        parts = [segmentation.ids[first:last] for segmentation, first, last in ranges]
         if any(part != parts[0] for part in parts):
             out.append(Difference(start, end, tuple(zip(before, after, strict=True))))
         start, before = end, after
     return out
 
 
-def plain_borders(cut: Cut, size: int) -> dict[int, int]:
+def plain_borders(segmentation: Segmentation, size: int) -> dict[int, int]:
     out = {}
     reached = 0
-    for i, ((start, end), is_inserted) in enumerate(zip(cut.spans, cut.inserted, strict=True)):
+    for i, ((start, end), is_inserted) in enumerate(zip(segmentation.spans, segmentation.inserted, strict=True)):
         if not is_inserted:
             if start >= reached:
                 out[reached] = out[start] = i
             reached = max(reached, end)
-    return out | {reached: len(cut.spans), size: len(cut.spans)}
+    return out | {reached: len(segmentation.spans), size: len(segmentation.spans)}
 
 
-def random_cut(rng: random.Random, size: int) -> Cut:
-    """Tokens with gaps between them, of no width, that overlap, and that a post-processor put in."""
+def random_segmentation(rng: random.Random, size: int) -> Segmentation:
+    """Random tokens: some overlap, some have gaps between them, some are empty, some are inserted."""
     spans, inserted = [], []
     at = 0
     while at < size:
@@ -52,7 +53,7 @@ def random_cut(rng: random.Random, size: int) -> Cut:
             spans.append((max(0, at - (rng.random() < 0.1)), end))
             inserted.append(0)
             at = end
-    return Cut([rng.randrange(3) for _ in spans], spans, inserted)
+    return Segmentation([rng.randrange(3) for _ in spans], spans, inserted)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -61,10 +62,10 @@ def test_beside_the_plain_twin(seed: int) -> None:
     found = 0
     for _ in range(500):
         size = rng.randrange(14)
-        cuts = [random_cut(rng, size) for _ in range(rng.randrange(1, 5))]
-        wanted = plain_differences(cuts)
-        assert differences(cuts) == wanted
-        for side, marked in enumerate(marks(cuts)):
+        segmentations = [random_segmentation(rng, size) for _ in range(rng.randrange(1, 5))]
+        wanted = plain_differences(segmentations)
+        assert differences(segmentations) == wanted
+        for side, marked in enumerate(marks(segmentations)):
             assert {place for place, is_marked in enumerate(marked) if is_marked} == places_of(wanted, side)
         found += len(wanted)
     assert found > 300
@@ -72,16 +73,22 @@ def test_beside_the_plain_twin(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_by_ends(seed: int) -> None:
-    """As the plain twin marks the ends of tokens, without those that were put in."""
+    """The marks equal those of the plain twin, for ends of tokens instead of ids, without inserted tokens."""
     rng = random.Random(seed)
     found = 0
     for _ in range(500):
-        cuts = [random_cut(rng, 14) for _ in range(rng.randrange(1, 5))]
-        kept = [[place for place, inserted in enumerate(cut.inserted) if not inserted] for cut in cuts]
-        spans = [[cut.spans[place] for place in places] for cut, places in zip(cuts, kept, strict=True)]
-        wanted = plain_differences([Cut([end for _, end in each], each, [0] * len(each)) for each in spans])
-        for side, marked in enumerate(marks_by_ends(cuts)):
-            assert len(marked) == len(cuts[side].spans)
+        segmentations = [random_segmentation(rng, 14) for _ in range(rng.randrange(1, 5))]
+        kept = [
+            [place for place, inserted in enumerate(segmentation.inserted) if not inserted]
+            for segmentation in segmentations
+        ]
+        spans = [
+            [segmentation.spans[place] for place in places]
+            for segmentation, places in zip(segmentations, kept, strict=True)
+        ]
+        wanted = plain_differences([Segmentation([end for _, end in each], each, [0] * len(each)) for each in spans])
+        for side, marked in enumerate(marks_by_ends(segmentations)):
+            assert len(marked) == len(segmentations[side].spans)
             places = {kept[side][place] for place in places_of(wanted, side)}
             assert {place for place, is_marked in enumerate(marked) if is_marked} == places
         found += len(wanted)

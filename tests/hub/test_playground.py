@@ -1,4 +1,4 @@
-"""The playground opens repositories of the Hub; the Hub sees their names, and no text."""
+"""The playground opens repositories of the Hub. Requests to the Hub contain their names, and no text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_repositories(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like: P
     for place, (panel, source) in enumerate(zip(answer["panels"], (gpt2_like, llama3_like), strict=True)):
         assert [row[0] for row in panel["rows"]] == tokenizers.Tokenizer.from_file(str(source)).encode(TEXT).ids
         assert ask("check", panel=place, **how)["same"]
-    assert len(hub.requests) == before  # the reference opens the files that are here
+    assert len(hub.requests) == before  # the reference opens the downloaded files
     assert not any("secretive" in str(vars(request)) for request in hub.requests)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130

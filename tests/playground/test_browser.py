@@ -15,7 +15,7 @@ from crayon_hf import Tokenizer
 from crayon_hf.display.cells import plain
 from crayon_hf.playground.server import Server
 from tests.cli.shell import good
-from tests.playground.asking import HALF, HOSTILE, TEXTS, served, with_other_merges
+from tests.playground.client import HALF, HOSTILE, TEXTS, served, with_other_merges
 from tests.support.browser import WIDTHS, is_readable, opened, size
 from tests.support.command import call
 
@@ -42,7 +42,7 @@ def page_of(browser: Any, server: Server, width: int = 1280, scheme: str = "ligh
 
 
 def becomes(page: Any, script: str, wanted: Any, argument: Any = None) -> None:
-    """Waits for a value: the page's Content-Security-Policy keeps the browser's own waiting from running a script."""
+    """Poll until a script returns `wanted`. The page's Content-Security-Policy blocks `page.wait_for_function`."""
     deadline = time.monotonic() + 30
     while (found := page.evaluate(script, argument)) != wanted:
         assert time.monotonic() < deadline, (found, wanted)
@@ -50,12 +50,12 @@ def becomes(page: Any, script: str, wanted: Any, argument: Any = None) -> None:
 
 
 def shows(page: Any, column: int, ids: list[int]) -> None:
-    """Waits until a column has these ids, which can be those of an older text for a moment."""
+    """Wait until a column shows these ids; it may still show those of an earlier text."""
     becomes(page, IDS, ids, column)
 
 
 def scrolled(page: Any, column: int, least: int) -> list[int]:
-    """The ids of a column that is scrolled down until it has that many."""
+    """Scroll a column down until it has `least` tokens, and return their ids."""
     box = page.locator(".tokens-panel").nth(column).locator(".tokens")
     deadline = time.monotonic() + 30
     while len(found := page.evaluate(IDS, column)) < least:
@@ -73,7 +73,7 @@ def ids_of(path: Path, text: str, special: bool = True, as_text: bool = False) -
 
 @pytest.mark.parametrize(("width", "scheme"), DESIGNS)
 def test_typing(browser: Any, server: Server, gpt2_like: Path, template_like: Path, width: int, scheme: str) -> None:
-    """Each text that is typed or pasted becomes the engine's ids; a click shows merges, a switch the reference's."""
+    """The page shows the engine's ids of each text; a click shows merges, and a switch compares with the reference."""
     with page_of(browser, server, width, scheme) as page:
         box = page.get_by_label("Text", exact=True)
         for text in (*TEXTS, *HOSTILE):
@@ -88,8 +88,8 @@ def test_typing(browser: Any, server: Server, gpt2_like: Path, template_like: Pa
         ids = ids_of(gpt2_like, "the quick brown fox jumps")
         shows(page, 0, ids)
         panel = page.locator(".tokens-panel").first
-        assert panel.locator("[data-of=count]").inner_text() == str(len(ids))
-        assert panel.locator("[data-of=characters]").inner_text() == f"{25 / len(ids):.2f}"
+        assert panel.locator("[data-field=count]").inner_text() == str(len(ids))
+        assert panel.locator("[data-field=characters]").inner_text() == f"{25 / len(ids):.2f}"
         assert page.locator("#sizes").inner_text() == "25 characters, 25 bytes"
 
         place, longest = max(enumerate(ids), key=lambda each: len(engine(gpt2_like).id_to_bytes(each[1]) or b""))
@@ -99,9 +99,9 @@ def test_typing(browser: Any, server: Server, gpt2_like: Path, template_like: Pa
         steps.first.wait_for()
         assert steps.last.locator("td").nth(2).inner_text() == str(longest)
         assert steps.last.locator(".new").inner_text() == name
-        assert page.evaluate("document.activeElement.className") == "making"
+        assert page.evaluate("document.activeElement.className") == "derivation"
         page.keyboard.press("Escape")
-        assert panel.locator(".making").is_hidden()
+        assert panel.locator(".derivation").is_hidden()
         assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(f"{name}, id {longest}, ")
 
         page.get_by_role("switch").check()
@@ -127,23 +127,23 @@ def test_options(browser: Any, server: Server, template_like: Path) -> None:
     with page_of(browser, server) as page:
         page.get_by_label("Text", exact=True).fill(text)
         shows(page, 1, ids_of(template_like, text))
-        page.get_by_label("special tokens around the text").uncheck()
+        page.get_by_label("add special tokens").uncheck()
         shows(page, 1, ids_of(template_like, text, special=False))
-        page.get_by_label("special tokens in the text are tokens").uncheck()
+        page.get_by_label("parse special tokens in the text").uncheck()
         shows(page, 1, ids_of(template_like, text, special=False, as_text=True))
 
 
 def test_columns(
     browser: Any, server: Server, llama3_like: Path, gpt2_like: Path, template_like: Path, tmp_path: Path
 ) -> None:
-    """Up to four: each is opened by a name, and an error stays in its column."""
+    """Up to four columns open tokenizers by name, and an error stays in its column."""
     with page_of(browser, server) as page:
         page.get_by_label("Text", exact=True).fill("the quick brown")
         page.get_by_role("button", name="Add a tokenizer").click()
         panel = page.locator(".tokens-panel").nth(2)
         panel.get_by_label("Tokenizer").fill(str(tmp_path / "none.json"))
         panel.get_by_role("button", name="Open").click()
-        panel.get_by_text("No such file or directory (the tokens are still those of").wait_for()
+        panel.get_by_text("No such file or directory (still showing the tokens of").wait_for()
         page.get_by_label("Text", exact=True).fill("the quick brown ")
         for column in (0, 2):  # a new column begins with the last one's tokenizer
             shows(page, column, ids_of((gpt2_like, None, template_like)[column], "the quick brown "))
@@ -159,7 +159,7 @@ def test_columns(
         differing = panel.locator(".tokens .differs")
         assert differing.count() > 3
         assert differing.first.get_attribute("aria-label").endswith(", differs")
-        page.get_by_text(f"{differing.count()} of them differ").wait_for(state="attached")  # what is read aloud
+        page.get_by_text(f"{differing.count()} of them differ").wait_for(state="attached")  # for screen readers
         page.get_by_role("button", name="Add a tokenizer").click()
         shows(page, 3, ids_of(tmp_path / "x.json", "the quick brown"))
         assert page.get_by_role("button", name="Add a tokenizer").is_disabled()
@@ -172,7 +172,7 @@ def test_columns(
 
 
 def test_a_difference_from_the_reference(browser: Any, gpt2_like: Path, tmp_path: Path) -> None:
-    """The file changes after ours was opened, so that the reference opens another one."""
+    """The file changes after our tokenizer is open, so the reference opens another vocabulary."""
     path = tmp_path / "tokenizer.json"
     shutil.copy(gpt2_like, path)
     with served(path, text=" the quick") as server, page_of(browser, server) as page:
@@ -202,18 +202,18 @@ def test_by_keyboard(browser: Any, server: Server, gpt2_like: Path) -> None:
         page.keyboard.press("End")
         assert f", id {ids[-1]}, " in page.evaluate(focused)
         page.keyboard.press("Enter")
-        page.locator(".making h3").first.wait_for()
-        assert f"id {ids[-1]}" in page.locator(".making h3").first.inner_text()
+        page.locator(".derivation h3").first.wait_for()
+        assert f"id {ids[-1]}" in page.locator(".derivation h3").first.inner_text()
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")  # Close
         assert f", id {ids[-1]}, " in page.evaluate(focused)
-        page.keyboard.press("Tab")  # to the next column: the tokens of one are a single stop
+        page.keyboard.press("Tab")  # the next column: the tokens of a column are one tab stop
         assert page.evaluate("document.activeElement.closest('.tokens-panel').querySelector('h2').id") != (
             page.locator(".tokens-panel h2").first.get_attribute("id")
         )
 
 
-def test_names_for_those_who_hear_it(browser: Any, server: Server) -> None:
+def test_accessible_names(browser: Any, server: Server) -> None:
     with page_of(browser, server) as page:
         unnamed = """
         [...document.querySelectorAll("input, textarea, button, [tabindex='0'], section, [role=group]")].filter(
@@ -229,13 +229,13 @@ def test_names_for_those_who_hear_it(browser: Any, server: Server) -> None:
 
 
 def test_a_long_text(browser: Any, server: Server, gpt2_like: Path) -> None:
-    """A part is drawn at once; the rest follows where it is scrolled to."""
+    """The page draws a part of the tokens at once, and the rest while scrolling."""
     text = "the quick brown fox jumps over the lazy dog. " * 2300
     ids = ids_of(gpt2_like, text)
     with page_of(browser, server) as page:
         page.get_by_label("Text", exact=True).fill(text)
         panel = page.locator(".tokens-panel").first
-        panel.locator(f"[data-of=count]:text-is('{len(ids):,}')").wait_for()
+        panel.locator(f"[data-field=count]:text-is('{len(ids):,}')").wait_for()
         drawn = page.evaluate(IDS, 0)
         assert drawn == ids[: len(drawn)]
         assert len(drawn) <= 900
@@ -261,7 +261,7 @@ def test_half_of_a_surrogate_pair(browser: Any, server: Server, gpt2_like: Path)
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_it_is_readable_and_fits(browser: Any, server: Server, gpt2_like: Path, tmp_path: Path, live: bool) -> None:
+def test_pages_are_readable_and_fit(browser: Any, server: Server, gpt2_like: Path, tmp_path: Path, live: bool) -> None:
     path = tmp_path / "page.html"
     text = "".join(HOSTILE) + "w" * 300
     good(call("inspect", "--html", path, "-t", gpt2_like, "--mode", "both", stdin=text))
@@ -272,7 +272,7 @@ def test_it_is_readable_and_fits(browser: Any, server: Server, gpt2_like: Path, 
             page.locator(".checked.yes").first.wait_for()
         for panel in page.locator(".tokens-panel").all():
             panel.locator(".tokens .t").nth(3).click()
-            panel.locator(".making h3").wait_for()
+            panel.locator(".derivation h3").wait_for()
         is_readable(page, 60)
         for width in WIDTHS:
             page.set_viewport_size(size(width))
@@ -282,7 +282,7 @@ def test_it_is_readable_and_fits(browser: Any, server: Server, gpt2_like: Path, 
 
 
 def test_the_static_page(browser: Any, gpt2_like: Path, tmp_path: Path) -> None:
-    """It has all that it shows; the address is that of a file, which asks for nothing."""
+    """A static page contains its data and works from a file, without requests."""
     text = "an unlikely concatenation " * 300
     path = tmp_path / "page.html"
     good(call("inspect", "--html", path, "-t", gpt2_like, "--mode", "both", "--all", stdin=text))
@@ -293,7 +293,7 @@ def test_the_static_page(browser: Any, gpt2_like: Path, tmp_path: Path) -> None:
             assert scrolled(page, column, len(ids)) == ids
             assert panel.locator("h2").inner_text() == ("exact", "greedy")[column]
             panel.locator(".tokens .t").nth(5).click()
-            assert f"id {ids[5]}" in panel.locator(".making h3").inner_text()
+            assert f"id {ids[5]}" in panel.locator(".derivation h3").inner_text()
             assert panel.locator(".steps tbody tr").count() > 1
         assert page.locator("form, textarea").count() == 0
         assert page.locator(".tokens .differs").count() > 10

@@ -1,4 +1,4 @@
-"""The server as anything on this machine can call it: its page alone gets answers, and bad requests their status."""
+"""The server answers its own page only, and refuses other requests with the right status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crayon_hf.playground.requests import MOST_BYTES
 from crayon_hf.playground.server import Server
 from crayon_hf.playground.session import Session
 from tests.cli.shell import COMMAND, failure
-from tests.playground.asking import HALF, HOSTILE, TEXTS, Client, asked, embedded, request, served
+from tests.playground.client import HALF, HOSTILE, TEXTS, Client, embedded, make_request, request_fields, served
 from tests.support.command import call
 
 
@@ -59,8 +59,8 @@ def test_answers_are_those_of_the_session(client: Client, gpt2_like: Path, text:
         fields = {"panel": 0, "token": 0}
         if path == "explain" and not text:
             continue
-        assert client.ask(path, request(text, gpt2_like, **fields)) == getattr(session, path)(
-            asked(text, gpt2_like, **fields)
+        assert client.ask(path, request_fields(text, gpt2_like, **fields)) == getattr(session, path)(
+            make_request(text, gpt2_like, **fields)
         )
 
 
@@ -70,7 +70,10 @@ def test_answers_are_those_of_the_session(client: Client, gpt2_like: Path, text:
 )
 def test_another_host_is_refused(client: Client, gpt2_like: Path, host: str | None) -> None:
     given = host and host.format(port=client.server.server_port)
-    for method, path, body in (("GET", "", None), ("POST", "encode", json.dumps(request("x", gpt2_like)).encode())):
+    for method, path, body in (
+        ("GET", "", None),
+        ("POST", "encode", json.dumps(request_fields("x", gpt2_like)).encode()),
+    ):
         answer = client.send(method, path, body, Host=given)
         assert (answer.status, answer.headers["Connection"]) == (403, "close")
         assert answer.read() == b"this address is not the playground's\n"
@@ -87,7 +90,7 @@ def test_without_the_token(client: Client, gpt2_like: Path, token: str) -> None:
     if token == "é":
         given = "%C3%A9"
     for method, path in (("GET", ""), ("POST", "encode")):
-        answer = client.send(method, path, json.dumps(request("x", gpt2_like)).encode(), token=given)
+        answer = client.send(method, path, json.dumps(request_fields("x", gpt2_like)).encode(), token=given)
         assert answer.status == 403
         assert client.server.token.encode() not in answer.read()
 
@@ -101,7 +104,7 @@ def test_tokens_are_of_one_server(server: Server, gpt2_like: Path) -> None:
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://{host}", "http://{host}.evil", None])
 def test_another_origin_is_refused(client: Client, gpt2_like: Path, origin: str | None) -> None:
-    body = json.dumps(request("x", gpt2_like)).encode()
+    body = json.dumps(request_fields("x", gpt2_like)).encode()
     assert client.send("POST", "encode", body, Origin=origin and origin.format(host=client.host)).status == 403
 
 
@@ -134,14 +137,14 @@ def test_bad_requests(client: Client, path: str, body: bytes, headers: dict[str,
 
 
 def test_a_large_request_has_its_answer(client: Client) -> None:
-    """Also one that is sent to its end before the answer is read."""
+    """A client that sends its whole body before it reads still receives the refusal."""
     answer = client.send("POST", "encode", b"x" * (8 << 20))
-    assert (answer.status, answer.read()) == (413, b"a request has 1,048,576 bytes at most\n")
+    assert (answer.status, answer.read()) == (413, b"a request may have up to 1,048,576 bytes\n")
 
 
 def test_the_largest_request(client: Client, gpt2_like: Path) -> None:
-    empty = len(json.dumps(request("", gpt2_like)))
-    answer = client.ask("encode", request("a " * ((MOST_BYTES - empty) // 2), gpt2_like))
+    empty = len(json.dumps(request_fields("", gpt2_like)))
+    answer = client.ask("encode", request_fields("a " * ((MOST_BYTES - empty) // 2), gpt2_like))
     assert answer["bytes"] == (MOST_BYTES - empty) // 2 * 2
     assert len(answer["panels"][0]["rows"]) == 600
 
@@ -152,14 +155,14 @@ def test_other_methods(client: Client, method: str) -> None:
 
 
 def test_a_connection_is_kept(client: Client, gpt2_like: Path) -> None:
-    client.ask("encode", request("x", gpt2_like))
+    client.ask("encode", request_fields("x", gpt2_like))
     kept = client.connection.sock
-    client.ask("encode", request("y", gpt2_like))
+    client.ask("encode", request_fields("y", gpt2_like))
     assert client.connection.sock is kept
 
 
 def test_a_request_that_ends_early(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
-    """The server says nothing, and goes on."""
+    """The server logs nothing and continues."""
     with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
         connection.sendall(
             f"POST /{server.token}/encode HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
@@ -179,17 +182,17 @@ def test_it_listens_on_this_machine_alone(server: Server) -> None:
 
 @pytest.mark.concurrency
 def test_many_at_once(server: Server, gpt2_like: Path, llama3_like: Path) -> None:
-    """Threads that type, open and check at once each get the answer to their own text."""
-    wanted = {text: Session(local_name).encode(asked(text, gpt2_like, llama3_like)) for text in TEXTS}
+    """Concurrent requests each receive the answer for their own text."""
+    wanted = {text: Session(local_name).encode(make_request(text, gpt2_like, llama3_like)) for text in TEXTS}
     wrong: list[Any] = []
 
     def type_texts(start: int) -> None:
         client = Client(server)
         for number in range(30):
             text = TEXTS[(start + number) % len(TEXTS)]
-            if client.ask("encode", request(text, gpt2_like, llama3_like)) != wanted[text]:
+            if client.ask("encode", request_fields(text, gpt2_like, llama3_like)) != wanted[text]:
                 wrong.append(text)
-            if not client.ask("check", request(text, gpt2_like, llama3_like, panel=number % 2))["same"]:
+            if not client.ask("check", request_fields(text, gpt2_like, llama3_like, panel=number % 2))["same"]:
                 wrong.append(text)
 
     threads = [threading.Thread(target=type_texts, args=(start,)) for start in range(6)]
@@ -205,7 +208,7 @@ def test_many_at_once(server: Server, gpt2_like: Path, llama3_like: Path) -> Non
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_command(gpt2_like: Path, llama3_like: Path) -> None:
-    """It prints an address that answers; Ctrl-C ends it as it ends others."""
+    """The command prints an address that answers, and exits with status 130 on Ctrl-C."""
     process = subprocess.Popen(
         [*COMMAND, "playground", gpt2_like, llama3_like, "--text", "x <b>"],
         stdout=subprocess.PIPE,
@@ -221,7 +224,7 @@ def test_the_command(gpt2_like: Path, llama3_like: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     assert process.stdout.read() == b""
-    assert process.stderr.read() == b"crayon-hf: the page is at this address until Ctrl-C\n"
+    assert process.stderr.read() == b"crayon-hf: serving the page at this address; press Ctrl-C to stop\n"
 
 
 def test_wrong_usage(server: Server, tmp_path: Path) -> None:

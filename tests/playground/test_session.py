@@ -1,4 +1,4 @@
-"""The answers of the playground: the engine's tokens, in rows; what differs between columns; the reference beside."""
+"""The playground's answers: rows of tokens, differences between columns, and the comparison with the reference."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import tokenizers
 
 from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.display.cells import plain
-from crayon_hf.playground.checking import compared
+from crayon_hf.playground.reference import compare_ids
 from crayon_hf.playground.requests import BadRequestError, Request
 from crayon_hf.playground.session import Session
-from tests.playground.asking import HALF, HOSTILE, TEXTS, asked, with_other_merges
+from tests.playground.client import HALF, HOSTILE, TEXTS, make_request, with_other_merges
 from tests.support.versions import before_1
 
 
@@ -25,7 +25,7 @@ def session() -> Session:
 
 
 def shown(row: list[Any]) -> str:
-    """The text of a row."""
+    """Return the text of a row."""
     return "".join(part if isinstance(part, str) else part[0] for part in row[1] if part != 0)
 
 
@@ -39,7 +39,7 @@ def test_rows_are_the_tokens_of_the_reference(
     for text in TEXTS:
         encoding = stock.encode(text, add_special_tokens=special)
         options = {"add_special_tokens": special, "special_as_text": as_text}
-        answer = session.encode(asked(text, any_vocabulary, **options))
+        answer = session.encode(make_request(text, any_vocabulary, **options))
         (panel,) = answer["panels"]
         assert (answer["characters"], answer["bytes"]) == (len(text), len(text.encode()))
         assert panel["count"] == len(panel["rows"]) == len(encoding)
@@ -47,7 +47,7 @@ def test_rows_are_the_tokens_of_the_reference(
         assert [tuple(row[4:6]) for row in panel["rows"]] == encoding.offsets
         assert [row[6] == "inserted" for row in panel["rows"]] == list(map(bool, encoding.special_tokens_mask))
         assert [row[2] for row in panel["rows"]] == [plain(stock.id_to_token(id)) for id in encoding.ids]
-        check = session.check(asked(text, any_vocabulary, panel=0, **options))
+        check = session.check(make_request(text, any_vocabulary, panel=0, **options))
         assert check["same"], check
         assert check["ours"] == check["theirs"] == encoding.ids[: len(check["ours"])]
         assert check["reference"] == f"tokenizers {tokenizers.__version__}"
@@ -56,45 +56,49 @@ def test_rows_are_the_tokens_of_the_reference(
 @pytest.mark.parametrize("text", [*TEXTS, *HOSTILE])
 def test_chunks_are_parts_of_the_whole(session: Session, wordpiece_like: Path, roberta_like: Path, text: str) -> None:
     names = (wordpiece_like, roberta_like)
-    whole = session.encode(asked(text, *names))["panels"]
+    whole = session.encode(make_request(text, *names))["panels"]
     parts: list[list[Any]] = [[], []]
     for first in range(0, 200, 3):
-        for part, panel in zip(parts, session.encode(asked(text, *names, first=first, count=3))["panels"], strict=True):
+        for part, panel in zip(
+            parts, session.encode(make_request(text, *names, first=first, count=3))["panels"], strict=True
+        ):
             part += panel["rows"]
     assert parts == [panel["rows"] for panel in whole]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_unseen_is_sent(session: Session, gpt2_like: Path, wordpiece_like: Path, text: str) -> None:
-    for panel in session.encode(asked(text, gpt2_like, wordpiece_like))["panels"]:
+def test_invisible_characters_are_spelled_out(
+    session: Session, gpt2_like: Path, wordpiece_like: Path, text: str
+) -> None:
+    for panel in session.encode(make_request(text, gpt2_like, wordpiece_like))["panels"]:
         for row in panel["rows"]:
             for said in (shown(row), row[2], row[3]):
                 assert plain(said).replace("·", " ") == said.replace("·", " ")
 
 
-def test_a_token_is_cut(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
+def test_a_token_is_truncated(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
     stock = tokenizers.Tokenizer.from_file(str(gpt2_like))
     stock.add_tokens(["z" * 5000])
     stock.save(str(tmp_path / "tokenizer.json"))
-    ((row,),) = [panel["rows"] for panel in session.encode(asked("z" * 5000, tmp_path))["panels"]]
+    ((row,),) = [panel["rows"] for panel in session.encode(make_request("z" * 5000, tmp_path))["panels"]]
     assert shown(row) == "z" * 120 + "…"
     assert row[3].endswith(" … (5000)")
     assert row[6] == "added"
 
 
 def test_differing_tokens(session: Session, gpt2_like: Path, wordpiece_like: Path, tmp_path: Path) -> None:
-    """Of columns that cut a text otherwise, the tokens of those places; a space in front of a word is no difference."""
+    """Tokens with different ends are marked. A space before a word makes no difference."""
     same = shutil.copy(gpt2_like, tmp_path / "same.json")
-    first, second = session.encode(asked("Hello world", gpt2_like, same))["panels"]
+    first, second = session.encode(make_request("Hello world", gpt2_like, same))["panels"]
     assert first["differing"] == second["differing"] == 0
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"the": 0, "quick": 1, "[UNK]": 2}, "[UNK]"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     words.save(str(tmp_path / "words.json"))
     other = with_other_merges(gpt2_like, tmp_path / "other.json")
-    panels = session.encode(asked(" the quick", gpt2_like, tmp_path / "words.json"))["panels"]
+    panels = session.encode(make_request(" the quick", gpt2_like, tmp_path / "words.json"))["panels"]
     assert [[shown(row) for row in panel["rows"]] for panel in panels] == [["·the", "·quick"], ["the", "quick"]]
     assert [panel["differing"] for panel in panels] == [0, 0]
-    panels = session.encode(asked(" the quick", gpt2_like, tmp_path / "words.json", other))["panels"]
+    panels = session.encode(make_request(" the quick", gpt2_like, tmp_path / "words.json", other))["panels"]
     marked = [[shown(row) for row in panel["rows"] if row[7]] for panel in panels]
     assert marked[0] == ["·quick"]
     assert marked[1] == ["quick"]
@@ -103,18 +107,22 @@ def test_differing_tokens(session: Session, gpt2_like: Path, wordpiece_like: Pat
     assert [panel["differing"] for panel in panels] == list(map(len, marked))
 
 
-def test_an_error_is_of_one_column(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
+def test_an_error_stays_in_its_column(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
-    bad, unknown, good = session.encode(asked("Hello", tmp_path / "x.json", "no-such", gpt2_like))["panels"]
+    bad, unknown, good = session.encode(make_request("Hello", tmp_path / "x.json", "no-such", gpt2_like))["panels"]
     assert "x.json" in bad["error"]
     assert "no tokenizer 'no-such'" in unknown["error"]
     assert good["count"] > 0
     for ask in (session.check, session.explain):
-        assert ask(asked("Hello", tmp_path / "x.json", panel=0, token=0))["error"] == bad["error"]
+        assert ask(make_request("Hello", tmp_path / "x.json", panel=0, token=0))["error"] == bad["error"]
     assert session.open_named(Request(json.dumps({"name": str(tmp_path / "x.json")}).encode())) == bad
     shutil.copy(gpt2_like, tmp_path / "x.json")
     assert session.open_named(Request(json.dumps({"name": str(tmp_path / "x.json")}).encode())) == {}
-    assert session.encode(asked("Hello", tmp_path / "x.json", "no-such", gpt2_like))["panels"] == [good, unknown, good]
+    assert session.encode(make_request("Hello", tmp_path / "x.json", "no-such", gpt2_like))["panels"] == [
+        good,
+        unknown,
+        good,
+    ]
     for name in ("", None, 1):
         with pytest.raises(BadRequestError, match="name is"):
             session.open_named(Request(json.dumps({"name": name}).encode()))
@@ -122,38 +130,38 @@ def test_an_error_is_of_one_column(session: Session, gpt2_like: Path, tmp_path: 
 
 def test_half_of_a_surrogate_pair(session: Session, gpt2_like: Path) -> None:
     for answer in (
-        session.encode(asked(HALF, gpt2_like)),
-        session.check(asked(HALF, gpt2_like, panel=0)),
-        session.explain(asked(HALF, gpt2_like, panel=0, token=0)),
+        session.encode(make_request(HALF, gpt2_like)),
+        session.check(make_request(HALF, gpt2_like, panel=0)),
+        session.explain(make_request(HALF, gpt2_like, panel=0, token=0)),
     ):
         assert answer["error"].startswith("character 6 of the text is half of a surrogate pair (U+D83D)")
 
 
-@before_1("class for what is not native")
+@before_1("class for tokenizers without an engine")
 def test_a_tokenizer_that_is_not_native(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
     model = tokenizers.models.BPE(
         {"<unk>": 0, "a": 1, "a</w>": 2}, [], unk_token="<unk>", byte_fallback=True, end_of_word_suffix="</w>"
     )
     tokenizers.Tokenizer(model).save(str(tmp_path / "x.json"))
     with pytest.warns(match="byte_fallback"):
-        panel, native = session.encode(asked("aa", tmp_path / "x.json", gpt2_like))["panels"]
+        panel, native = session.encode(make_request("aa", tmp_path / "x.json", gpt2_like))["panels"]
     assert panel["note"].startswith("tokenizers encodes: ")
     assert native["note"] == ""
-    assert session.check(asked("aa", tmp_path / "x.json", panel=0))["same"]
-    assert "byte_fallback" in session.explain(asked("aa", tmp_path / "x.json", panel=0, token=0))["notes"][0]
+    assert session.check(make_request("aa", tmp_path / "x.json", panel=0))["same"]
+    assert "byte_fallback" in session.explain(make_request("aa", tmp_path / "x.json", panel=0, token=0))["notes"][0]
 
 
 # -- the reference
 
 
 def test_a_difference_is_found(session: Session, gpt2_like: Path, tmp_path: Path) -> None:
-    """The file changes after ours was opened, so that the reference opens another one."""
+    """The file changes after our tokenizer is open, so the reference opens another vocabulary."""
     path = tmp_path / "tokenizer.json"
     shutil.copy(gpt2_like, path)
-    ours = session.encode(asked("the the quick", path))["panels"][0]["rows"]
+    ours = session.encode(make_request("the the quick", path))["panels"][0]["rows"]
     with_other_merges(gpt2_like, path)
     theirs = tokenizers.Tokenizer.from_file(str(path)).encode("the the quick").ids
-    check = session.check(asked("the the quick", path, panel=0))
+    check = session.check(make_request("the the quick", path, panel=0))
     ids = [row[0] for row in ours]
     at = next(i for i, (our, their) in enumerate(zip(ids, theirs, strict=False)) if our != their)
     assert (check["same"], check["at"], check["count"]) == (False, at, len(theirs))
@@ -165,11 +173,11 @@ def test_a_difference_is_found(session: Session, gpt2_like: Path, tmp_path: Path
     ("ours", "theirs", "same", "at"),
     [([], [], True, 0), ([1], [], False, 0), ([1, 2], [1, 2, 3], False, 2), ([1, 2, 3], [1, 5, 3], False, 1)],
 )
-def test_what_is_compared(ours: list[int], theirs: list[int], same: bool, at: int) -> None:
-    found = compared(ours, theirs)
+def test_compare_ids(ours: list[int], theirs: list[int], same: bool, at: int) -> None:
+    found = compare_ids(ours, theirs)
     assert (found["same"], found["at"]) == (same, at)
     assert (found["ours"], found["theirs"]) == (ours, theirs)
-    behind = compared([*range(100), *ours], [*range(100), *theirs])
+    behind = compare_ids([*range(100), *ours], [*range(100), *theirs])
     assert (behind["same"], behind["at"]) == (same, 100 + at)
     assert same or behind["first"] == 92 + at
 
@@ -179,9 +187,9 @@ def test_truncation_and_padding_of_a_file_are_left_out(session: Session, gpt2_li
     stock.enable_truncation(2)
     stock.enable_padding(length=50)
     stock.save(str(tmp_path / "tokenizer.json"))
-    (panel,) = session.encode(asked("the quick brown fox", tmp_path))["panels"]
+    (panel,) = session.encode(make_request("the quick brown fox", tmp_path))["panels"]
     assert 2 < panel["count"] < 50
-    assert session.check(asked("the quick brown fox", tmp_path, panel=0))["same"]
+    assert session.check(make_request("the quick brown fox", tmp_path, panel=0))["same"]
 
 
 def test_references_of_other_kinds(session: Session, shared: Path) -> None:
@@ -195,7 +203,7 @@ def test_references_of_other_kinds(session: Session, shared: Path) -> None:
             continue
         for text in TEXTS:
             for as_text in (False, True):
-                check = session.check(asked(text, path, panel=0, special_as_text=as_text))
+                check = session.check(make_request(text, path, panel=0, special_as_text=as_text))
                 assert check["same"], (name, text, check)
                 assert check["reference"].startswith(reference)
 
@@ -209,9 +217,9 @@ def test_references_of_other_kinds(session: Session, shared: Path) -> None:
         b"", b"{", b"[]", b"1", b"\xff", b"[" * 100_000, b'{"text": ' + b"1" * 5000 + b"}", b"null",
     ],
 )  # fmt: skip
-def test_what_is_no_object(data: bytes) -> None:
+def test_invalid_json(data: bytes) -> None:
     with pytest.raises(BadRequestError, match=r"the request is|text is"):
-        Request(data).asked()
+        Request(data).query()
 
 
 @pytest.mark.parametrize(
@@ -224,19 +232,19 @@ def test_what_is_no_object(data: bytes) -> None:
 )  # fmt: skip
 def test_fields_of_another_type(session: Session, gpt2_like: Path, change: dict[str, Any]) -> None:
     with pytest.raises(BadRequestError, match=next(iter(change))):
-        session.encode(asked(**{"text": "x", "names": [str(gpt2_like)]} | change))
+        session.encode(make_request(**{"text": "x", "names": [str(gpt2_like)]} | change))
 
 
 def test_places_beyond_the_end(session: Session, gpt2_like: Path) -> None:
     with pytest.raises(BadRequestError, match="token"):
-        session.explain(asked("x", gpt2_like, panel=0, token=1))
+        session.explain(make_request("x", gpt2_like, panel=0, token=1))
     with pytest.raises(BadRequestError, match="panel"):
-        session.check(asked("x", gpt2_like, panel=1))
-    assert session.encode(asked("x", gpt2_like, first=5))["panels"][0]["rows"] == []
+        session.check(make_request("x", gpt2_like, panel=1))
+    assert session.encode(make_request("x", gpt2_like, first=5))["panels"][0]["rows"] == []
 
 
 def test_old_texts_are_forgotten(session: Session, gpt2_like: Path) -> None:
     for number in range(20):
-        session.encode(asked(str(number), gpt2_like))
-    assert len(session._views._made) == 4
-    assert len(session._opened._made) == 1
+        session.encode(make_request(str(number), gpt2_like))
+    assert len(session._comparisons._values) == 4
+    assert len(session._opened._values) == 1

@@ -1,4 +1,4 @@
-"""The page of ``crayon-hf inspect --html``: all that it shows is in it, as data, and none of it is markup."""
+"""The page of ``crayon-hf inspect --html`` contains its data, and no text becomes markup."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from crayon_hf import MissingExtraError, Tokenizer
 from crayon_hf.playground.page import live_page
 from crayon_hf.playground.session import Session
 from tests.cli.shell import failure, good
-from tests.playground.asking import HOSTILE, TEXTS, asked, embedded
+from tests.playground.client import HOSTILE, TEXTS, embedded, make_request
 from tests.support.command import call
 
 
 class Tags(HTMLParser):
-    """The tags of a page, and the text of all but its styles, scripts and title."""
+    """The tags of a page, and its text without styles, scripts and title."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -42,16 +42,16 @@ def page_of(text: str, *options: object) -> str:
 
 @pytest.mark.parametrize("text", [*TEXTS, *HOSTILE])
 def test_the_tokens_of_a_text(gpt2_like: Path, wordpiece_like: Path, text: str) -> None:
-    """Its rows and steps are those that the playground answers."""
+    """The page's rows and derivations equal the playground's answers."""
     for path in (gpt2_like, wordpiece_like):
         data = embedded(page_of(text, "-t", path))
         session = Session(lambda name: name)
-        answer = session.encode(asked(text, path))
+        answer = session.encode(make_request(text, path))
         (panel,), (wanted,) = data["panels"], answer["panels"]
         assert (data["characters"], data["bytes"], data["left_out"]) == (answer["characters"], answer["bytes"], 0)
         assert (panel["rows"], panel["count"]) == (wanted["rows"], wanted["count"])
         for token, step in enumerate(panel["steps"]):
-            assert panel["makings"][step] == session.explain(asked(text, path, panel=0, token=token))
+            assert panel["derivations"][step] == session.explain(make_request(text, path, panel=0, token=token))
 
 
 def test_both_ways(gpt2_like: Path) -> None:
@@ -62,7 +62,7 @@ def test_both_ways(gpt2_like: Path) -> None:
     assert [row[0] for row in greedy["rows"]] == engine.greedy().encode_ids(text)
     assert exact["differing"] == sum(row[7] for row in exact["rows"]) > 0
     assert greedy["differing"] == sum(row[7] for row in greedy["rows"]) > 0
-    assert "Longest match" in greedy["makings"][greedy["steps"][0]]["notes"][0]
+    assert "Longest match" in greedy["derivations"][greedy["steps"][0]]["notes"][0]
 
 
 def test_the_file(gpt2_like: Path, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_the_file(gpt2_like: Path, tmp_path: Path) -> None:
 
 def test_any_bytes(gpt2_like: Path) -> None:
     data = embedded(good(call("inspect", "--html", "-", "--bytes", "-t", gpt2_like, stdin=b"ab\xff\xc3")))
-    assert data["of_bytes"]
+    assert data["is_bytes"]
     assert "characters" not in data
     assert [row[4:6] for row in data["panels"][0]["rows"]][-1] == [3, 4]
 
@@ -89,7 +89,7 @@ def test_a_long_text_is_capped(gpt2_like: Path) -> None:
     data = embedded(whole)
     assert data["left_out"] == 0
     assert data["panels"][0]["rows"][-1][5] == len(text)
-    assert len(data["panels"][0]["makings"]) < 100  # steps that are the same are there once
+    assert len(data["panels"][0]["derivations"]) < 100  # equal derivations are stored once
     assert len(whole) < 120 * data["panels"][0]["count"]
 
 

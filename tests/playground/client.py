@@ -1,4 +1,4 @@
-"""What the tests of the playground share: requests, and a server in this process."""
+"""Shared by the tests of the playground: texts, requests, and a server in this process."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ HOSTILE = (
 HALF = "half \ud83d of a pair"
 
 
-def request(text: str, *names: object, **changes: Any) -> dict[str, Any]:
-    """The fields of a request, as the page makes them."""
+def request_fields(text: str, *names: object, **changes: Any) -> dict[str, Any]:
+    """Return the fields of a request, as the page's script does."""
     fields = {"text": text, "names": list(map(str, names)), "add_special_tokens": True, "special_as_text": False}
     return fields | {"first": 0, "count": 600} | changes
 
 
-def asked(text: str, *names: object, **changes: Any) -> Request:
-    return Request(json.dumps(request(text, *names, **changes)).encode())
+def make_request(text: str, *names: object, **changes: Any) -> Request:
+    return Request(json.dumps(request_fields(text, *names, **changes)).encode())
 
 
 def embedded(page: str) -> dict[str, Any]:
-    """The data of a page."""
+    """Return the JSON data of a page."""
     (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     data: dict[str, Any] = json.loads(found)
     return data
@@ -52,7 +52,7 @@ def embedded(page: str) -> dict[str, Any]:
 
 @contextmanager
 def served(*names: object, text: str = "") -> Iterator[Server]:
-    """A server on a real socket, which a thread serves."""
+    """Run a server on a real socket in a thread."""
     with Server(Session(local_name), list(map(str, names)), text) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -64,7 +64,7 @@ def served(*names: object, text: str = "") -> Iterator[Server]:
 
 
 class Client:
-    """What a browser, or anything else on this machine, sends."""
+    """An HTTP client that sends the page's headers unless told otherwise."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -74,7 +74,7 @@ class Client:
     def send(
         self, method: str, path: str, body: bytes | None = None, token: str | None = None, **headers: str | None
     ) -> http.client.HTTPResponse:
-        """The answer, unread; a header that is None is left out."""
+        """Send a request and return its answer, unread. A header that is None is left out."""
         sent: dict[str, str | None] = {"Host": self.host, "Origin": f"http://{self.host}"}
         sent |= {"Content-Type": "application/json", "Content-Length": str(len(body or b""))}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -86,7 +86,7 @@ class Client:
         return self.connection.getresponse()
 
     def ask(self, path: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """A good answer."""
+        """Return the answer to a request that succeeds."""
         answer = self.send("POST", path, json.dumps(fields).encode())
         data = answer.read()
         assert answer.status == 200, data
@@ -95,7 +95,7 @@ class Client:
 
 
 def with_other_merges(source: Path, to: Path) -> Path:
-    """Another vocabulary with the same tokens: without its later merges."""
+    """Write a copy of a vocabulary with the first 40 merges only."""
     document = json.loads(source.read_text(encoding="utf-8"))
     document["model"]["merges"] = document["model"]["merges"][:40]
     to.write_text(json.dumps(document), encoding="utf-8")
