@@ -1,4 +1,4 @@
-// NumPy arrays over the engine's own memory, in both directions.
+// Makes NumPy arrays over the engine's memory, and reads NumPy arrays in place.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -117,7 +117,7 @@ TokenStringOf strings_of(const PyEncoding& self);
 // objects.
 Encoding encoding_for(py::handle encoding, const std::shared_ptr<const Engine>& engine);
 
-// From Python's names; ValueError for others.
+// The side with this name in Python; ValueError for other names.
 Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
@@ -185,7 +185,7 @@ class Texts {
     // `what` names the object in errors ("item 3 of the batch"). With `allow_bytes` also takes bytes, which must be
     // UTF-8.
     Bytes add(py::handle object, const std::string& what, bool allow_bytes);
-    // The same for common types, without a name for errors. Returns false for other types and for invalid texts.
+    // add() for common types, without a name for errors. Returns false for other types and for invalid texts.
     bool add_usual(py::handle object, Bytes* out);
 
   private:
@@ -199,7 +199,7 @@ struct Ids {
     py::object array;  // owns the ids unless `owned` does
     IdView view;
 };
-// From any sequence of ints, or from an integer array.
+// Takes ids from any sequence of ints, or from an integer array.
 Ids ids_from(py::handle object);
 
 // A view of the text of a str: its UTF-8 if cached, else its code points.

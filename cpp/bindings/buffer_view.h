@@ -28,7 +28,7 @@ class BufferView {
     Py_buffer view_;
 };
 
-// The same for writing.
+// A BufferView with writable bytes.
 class WritableView : public BufferView {
   public:
     explicit WritableView(py::handle object) : BufferView(object, PyBUF_WRITABLE) {}

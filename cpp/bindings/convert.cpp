@@ -120,7 +120,7 @@ Ids ids_from(py::handle object) {
         size_t i = 0;
         constexpr size_t kAhead = 16;                    // the objects are scattered over the heap
         const py::scoped_critical_section lock(object);  // a list's items are borrowed references
-        // An odd item may run Python code, which may change the list.
+        // An item that is not an int may run Python code, which may change the list.
         for (; i < n; ++i) {
             const size_t size = size_t(PySequence_Fast_GET_SIZE(object.ptr()));
             if (i >= size) break;
@@ -215,7 +215,7 @@ namespace {
 // references would make threads contend for cache lines at every id.
 class ReadyInts {
   public:
-    // A reference that needs no counting. Null if memory is exhausted, with Python's error set.
+    // The int, whose reference count need not change. Null if memory is exhausted, with Python's error set.
     PyObject* get(uint32_t id) {
         std::atomic<Page*>& place = pages_[id / kPage];
         Page* page = place.load(std::memory_order_acquire);

@@ -12,9 +12,9 @@ namespace crayon::python {
 
 bool replaces_surrogates(const Engine& engine);
 
-// From (max_length, stride, strategy, direction), or None.
+// Reads (max_length, stride, strategy, direction), or None.
 std::optional<Truncation> truncation_of(const py::object& object);
-// From (length or None, direction, multiple_of or None, pad_id, pad_type_id, pad_token), or None. The token is
+// Reads (length or None, direction, multiple_of or None, pad_id, pad_type_id, pad_token), or None. The token is
 // optional.
 std::optional<Padding> padding_of(const py::object& object);
 

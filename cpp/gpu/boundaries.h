@@ -6,7 +6,7 @@
 // started. If no sure place comes for long, one thread would delay the whole device, so the CPU encodes the document.
 //
 // Example (gpt2): in "to be", the blank at 2 is a sure place, because inside a pretoken white space only follows white
-// space. The "b" at 3 is none, because the blank may belong to its pretoken.
+// space. The place of the "b", 3, is not sure, because the blank before it may belong to its pretoken.
 #pragma once
 
 #include "chunks.h"
@@ -24,7 +24,7 @@ CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const M
     return left & (0 - left);
 }
 
-// Of `quotes`, apostrophes behind letters, returns those without a contraction.
+// `quotes` are apostrophes after letters. Returns the apostrophes that begin no contraction.
 template <Family family>
 CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint64_t quotes) {
     if constexpr (rules_of(family).contractions == Contractions::tail) {
@@ -36,7 +36,7 @@ CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint6
     return quotes;
 }
 
-// The sure places of a chunk. Depends on the characters at, before and behind each place, and on how many numbers
+// The sure places of a chunk. Depends on the characters at, before and after each place, and on how many numbers
 // precede the chunk. docs/gpu.md derives the rules.
 template <Family family>
 CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
@@ -85,9 +85,9 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
         const uint64_t lower = of_class(p, CharClass::lower), quotes = p.quotes << 2 | q.quotes >> 62;
         sure |= m.upper & before(lower, of_class(q, CharClass::lower)) & ~quotes;
     }
-    // Behind punctuation, which may be a prefix, or an apostrophe.
+    // Letters after punctuation, unless it may be a prefix of the word or is an apostrophe.
     if (spaced) sure |= letters & last_others & ~last_quotes;
-    // Punctuation and marks behind letters, unless a mark or a contraction continues the word.
+    // Punctuation and marks after letters, unless a mark or a contraction continues the word.
     sure |= others & last_letters & (cased ? ~(marks | p.quotes) : ~uint64_t(0));
     if (cased) sure |= ends_of_words<family>(w, chunk, p.quotes & last_letters);
     return ((sure & ~p.continuations) | segments) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
@@ -149,8 +149,8 @@ struct FindBoundaries {
     CRAYON_DEVICE static uint32_t walk(const Work& w, uint32_t own) {
         uint32_t at = 0, windows = 0;
         bool has_begun = false;
-        // First the places where this thread may start; then those starts in later chunks where another thread may have
-        // started.
+        // Asks first for the places where this thread may start. Then asks for starts in later chunks where another
+        // thread may have started.
         for (Places asked{own, ~uint64_t(0)};;) {
             if (asked.bits != 0) {  // a single call: for several, the compiler would emit a function with a stack
                 const uint64_t sure = sure_places<family>(w, asked.chunk) & asked.bits;
@@ -194,7 +194,7 @@ struct FindBoundaries {
         if (high != 0) atomic_or(words + 2, uint32_t(high));
     }
 
-    // The starts that are in the same chunk as the last one, if that chunk is behind `own`. `at` is bit 0 of `starts`.
+    // The starts that are in the same chunk as the last one, if that chunk is after `own`. `at` is bit 0 of `starts`.
     CRAYON_DEVICE static Places of_last_chunk(uint32_t at, uint64_t starts, uint32_t own) {
         if (starts == 0) return {own, 0};
         const uint32_t chunk = (at + highest_bit(starts)) / kChunk, by = at % kChunk;

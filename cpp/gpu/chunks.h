@@ -97,7 +97,7 @@ struct DescribeChunks {
         return uint8_t(set);
     }
 
-    // The digits behind the last place that forgets: a character that is not a digit, or the start of a segment.
+    // The digits after the last place that forgets: a character that is not a digit, or the start of a segment.
     CRAYON_DEVICE static uint8_t digits_of(uint64_t numbers, uint64_t firsts, uint64_t segments) {
         const uint64_t others = firsts & ~numbers;
         uint64_t counted = numbers & firsts;

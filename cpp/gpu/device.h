@@ -1,6 +1,6 @@
 // The interface of a device for the encoder: memory, copies and kernels, in the order of a stream. The folders cuda/
-// and hip/ implement it. On the CPU host_device.h does so, for tests of the same kernels: one lane after the other, or
-// in cpp/gpu_simulator.
+// and hip/ implement it. host_device.h implements it on the CPU, for tests of the same kernels. There the kernels run
+// one lane after the other, or in cpp/gpu_simulator.
 //
 // A device may be in another extension module. No exception may cross that border, so calls return a status and a text.
 #pragma once
@@ -34,7 +34,7 @@ enum class Status : uint32_t {
     failed,         // This call failed; others, or a repetition, may succeed.
 };
 
-// The device's own handle. Null is its default stream, which other libraries use. Streams of ours and the default
+// The device's own handle. Null is its default stream, which other libraries use. The encoder's streams and the default
 // stream do not wait for each other.
 using Stream = void*;
 
@@ -42,7 +42,7 @@ class Device {
   public:
     virtual ~Device() = default;
     virtual const char* kind() const = 0;  // "cuda", "rocm", "host"
-    virtual const char* name() const = 0;  // of the model
+    virtual const char* name() const = 0;  // of the device's model
     virtual int index() const = 0;
     // The text of this thread's last call that was not ok. Several threads may use the other methods at a time, each
     // with a stream of its own.
@@ -51,8 +51,8 @@ class Device {
     virtual Status memory(size_t* free, size_t* total) = 0;
     virtual Status allocate(size_t bytes, void** memory) = 0;
     virtual void release(void* memory) = 0;
-    // Announces that of an allocation of `room` bytes only the first `bytes` may be used from now on. For devices that
-    // check accesses.
+    // Announces that only the first `bytes` bytes of an allocation of `room` bytes may be used from now on. For devices
+    // that check accesses.
     virtual void show_use(void* memory, size_t bytes, size_t room) { (void)memory, (void)bytes, (void)room; }
     // Host memory for copies that overlap other work.
     virtual Status allocate_pinned(size_t bytes, void** memory) = 0;

@@ -103,7 +103,7 @@ void Encoder::clear_lanes() {
     results_->trim();
 }
 
-// The elements that fit into the device's free memory and the lanes' own.
+// The number of elements that fit into the device's free memory and the memory of the lanes.
 uint64_t Encoder::elements_that_fit() const {
     size_t free = 0, total = 0;
     check(*device_, device_->memory(&free, &total), "asking for free memory");
@@ -148,7 +148,7 @@ std::vector<Encoder::Partition> Encoder::plan(const FlatTexts& texts, size_t fir
 }
 
 // Calls on_done(partition, lane) with all partitions in order, one at a time, each text once. on_done changes nothing
-// if it throws. If memory is short, the rest is cut into smaller partitions.
+// if it throws. If memory is short, cuts the remaining texts into smaller partitions.
 template <typename OnDone>
 void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeReport* report, OnDone&& on_done) {
     if (texts.count == 0) return;
@@ -159,7 +159,7 @@ void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeRe
     if (elements_ < capacity_.elements && elements_of(0, texts.count) > elements_) elements_ = elements_that_fit();
 
     uint32_t lanes = capacity_.lanes;
-    bool is_alone = false;  // whether it was tried with no other memory of ours allocated
+    bool is_alone = false;  // whether the last try ran while the encoder held no other memory
     for (size_t first = 0; first < texts.count;) {
         const Failure failure = run_from(first, lanes, texts, options, report, on_done);
         if (!failure.error) return;
@@ -195,7 +195,7 @@ Encoder::Failure Encoder::run_from(size_t first, uint32_t lanes, const FlatTexts
         return failed;
     }
     Tables tables = vocabulary_.tables();
-    // With special tokens as text, any part of a text could contain one; documents that do are left to the CPU.
+    // If special tokens are plain text, a document that contains one is left to the CPU.
     tables.added_is_plain = tables.added_is_plain && !options.special_as_text;
 
     std::mutex mutex;

@@ -18,8 +18,9 @@ namespace gpu {
 // of PartitionRun's buffers, which the pool rounds up by an eighth at most.
 constexpr uint64_t kBytesOfElement = 40 + 5;
 
-// Sizes as in the CRAYON paper. A document takes its bytes and `margin`; a partition has room for `elements` ids, or
-// fewer if the device lacks memory when this is set. A larger text gets a partition of its own.
+// The sizes of partitions, as in the CRAYON paper. A document takes its bytes and `margin`. A partition has room for
+// `elements` ids, or fewer if the device lacks memory when the capacity is set. A larger text gets a partition of its
+// own.
 struct Capacity {
     uint64_t elements = uint64_t(512) << 20;
     uint32_t margin = 64;
@@ -36,8 +37,8 @@ struct FlatTexts {
     Stream stream = nullptr;  // of the device; may still be writing the bytes there
 };
 
-// Ids in the device's memory, and the start of each text's ids. Takes only the memory it needs, as the pool rounds it.
-// The holder must keep the device open.
+// Ids in the device's memory, and the start of each text's ids. Its memory has the size of the result, rounded by the
+// pool. The holder must keep the device open.
 struct DeviceRagged {
     explicit DeviceRagged(const PoolPtr& pool) : ids(pool), row_splits(pool) {}
     Buffer<int32_t> ids;
@@ -48,8 +49,8 @@ struct DeviceRagged {
 // Counters of a batch, for reports.
 struct EncodeReport {
     size_t partitions = 0, bytes = 0, pretokens = 0, ids = 0;
-    size_t merged_pretokens = 0, merged_bytes = 0;  // merged on the device
-    size_t host_pretokens = 0, host_documents = 0;  // encoded on the CPU
+    size_t merged_pretokens = 0, merged_bytes = 0;  // that the device merged
+    size_t host_pretokens = 0, host_documents = 0;  // that the CPU encoded
     size_t longest_walk = 0;                        // maximum of Totals::longest_walk
 };
 

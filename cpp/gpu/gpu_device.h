@@ -1,5 +1,5 @@
 // A CUDA or HIP device. cuda/device.cu and hip/device.hip include this file after defining the differences:
-// - CRAYON_RUNTIME(name): the runtime's name of a function or type that both have
+// - CRAYON_RUNTIME(name): the runtime's name of a function or type that CUDA and HIP share
 // - CRAYON_CONSTANT: marks a kernel's parameter that is read in place
 // - CRAYON_LAUNCH_BOUNDS: declares the number of threads of a block
 // - the namespace `runtime`

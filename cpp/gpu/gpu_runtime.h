@@ -34,7 +34,7 @@ Versions find_versions();
 std::string why_unusable();
 
 struct OpenedDevice {
-    std::unique_ptr<Device> device;  // null if it cannot be used; then:
+    std::unique_ptr<Device> device;  // null if the device cannot be used; `status` and `error` then say why
     Status status = Status::ok;
     std::string error;
 };

@@ -110,7 +110,7 @@ class HostDevice : public Device {
     std::string fault_;  // of a kernel
     bool times_kernels_ = false;
     std::array<uint64_t, kKernels> nanoseconds_{};
-    // Guards streams. Work of one stream may run another up to a place.
+    // Guards streams_. Recursive, because work of one stream may run another stream's work up to a place.
     std::recursive_mutex streams_mutex_;
     std::map<Stream, std::shared_ptr<Queue>> streams_;
 };

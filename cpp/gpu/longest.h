@@ -1,12 +1,13 @@
 // Greedy mode: cuts a text into longest matches, from each stop (the start of a pretoken) on.
 //
-// The start of a match depends on all matches before it. But for each place alone it is known how far a match from
-// there reaches. A tile of text is therefore a map: from the place where it is entered to the place behind it where it
-// is left. Doubling finds this map for all places at once. Maps of neighbouring tiles are composed to maps of groups.
-// From these follow the entries of groups, of tiles, and then the tokens of a tile.
+// The start of a match depends on all matches before it. But the size of a match depends only on the place where it
+// starts. A tile of text is therefore a map: from each place where matching may enter the tile to the place after the
+// tile where matching leaves it. Doubling finds this map for all places at once. Maps of neighbouring tiles are
+// composed to maps of groups. From these follow the entries of groups, of tiles, and then the tokens of a tile.
 //
 // Example: tokens a, b, c, ab, ca, the text "abcabc", and tiles of 3 bytes. Matches in the first tile end at 2, 2, 4.
-// So it is left at 4, wherever it is entered. The second tile is entered at 4, and the tokens are ab, ca, b, c.
+// So matching leaves the first tile at 4, wherever it enters. It enters the second tile at 4, and the tokens are ab,
+// ca, b, c.
 #pragma once
 
 #include "segments.h"
@@ -16,7 +17,7 @@ namespace gpu {
 
 constexpr uint32_t kMatchTile = 4096;     // bytes
 constexpr uint32_t kMatchGroup = 256;     // tiles
-constexpr uint32_t kLongestToken = 1024;  // in bytes; a tile is left at most this far behind its end
+constexpr uint32_t kLongestToken = 1024;  // in bytes; a tile is left at most this far after its end
 static_assert(kLongestToken < kMatchTile, "a token that enters a tile ends in it or the next");
 
 struct LongestMatchAt {
@@ -63,7 +64,7 @@ struct MatchTiles {
             for (uint32_t i = stop; i-- > start;)
                 if (shared.ends[i] < stop) shared.ends[i] = shared.ends[shared.ends[i]];
         });
-        // Of two adjacent parts the second is complete. The first continues where its matches enter the second.
+        // The second of two adjacent parts is complete. The first continues where its matches enter the second.
         for (uint32_t size = 2 * kEach; size <= kMatchTile; size *= 2) {
             block.each([&](uint32_t lane) {
                 for (uint32_t i = lane; i < kMatchTile; i += kThreads) {

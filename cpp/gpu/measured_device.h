@@ -29,7 +29,7 @@ struct Measures {
     std::array<OfKernel, kKernels> kernels;
 };
 
-// As in CRAYON_KERNELS.
+// The kernel's name in CRAYON_KERNELS.
 const char* kernel_name(Kernel kernel);
 
 class MeasuredDevice : public Device {

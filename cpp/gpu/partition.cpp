@@ -12,7 +12,7 @@ namespace crayon {
 namespace gpu {
 namespace {
 
-constexpr size_t kSlack = 16;  // bytes behind the text that kernels load with its last bytes
+constexpr size_t kSlack = 16;  // bytes after the text that kernels load with its last bytes
 constexpr uint32_t kLeastSeen = 64;
 
 }  // namespace
@@ -143,7 +143,7 @@ void PartitionRun::find_pretokens() {
     read_totals();
 }
 
-// Tokens replace pretokens.
+// Makes each token a pretoken.
 void PartitionRun::match_longest() {
     const size_t tiles = MatchTiles::blocks(work_), groups = JoinMatchTiles::blocks(work_);
     work_.match_sizes = match_sizes_.make_room(work_.size);
@@ -258,7 +258,7 @@ void PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& o
     tasks.resize(n);
     check(*device_, device_->to_host(tasks.data(), host_tasks_.data(), n * sizeof(HostTask), stream_), "reading tasks");
     wait("encoding");
-    // The kernels list them in any order.
+    // The kernels list tasks in any order.
     std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.pretoken < b.pretoken; });
     std::unique_ptr<uint8_t[]> copies;
     const std::vector<Bytes> bytes = bytes_of(texts, tasks, &copies);

@@ -25,7 +25,7 @@ class PartitionRun {
     const int32_t* ids() const { return ids_.data(); }
     const int64_t* row_splits() const { return row_splits_.data(); }
     Stream stream() const { return stream_; }
-    // The CPU's share.
+    // How many pretokens and documents the CPU encoded.
     size_t host_pretokens() const { return n_host_pretokens_; }
     size_t host_documents() const { return n_host_documents_; }
 
@@ -60,8 +60,8 @@ class PartitionRun {
     Work work_{};
     size_t n_ids_ = 0;
     const uint32_t cached_words_;
-    bool is_cache_clear_ = false;  // it was cleared once, and no clearing has failed since
-    uint32_t not_kept_ = 0;        // since the cache was cleared
+    bool is_cache_clear_ = false;  // the cache was cleared once, and no clearing has failed since
+    uint32_t not_kept_ = 0;        // merged words that found no room since the cache was cleared
     std::vector<int32_t> frame_on_host_;
     size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
 

@@ -18,7 +18,7 @@ namespace gpu {
 CRAYON_DEVICE inline uint32_t chunks_of(const Work& w) {
     return w.size / kChunk + 1;
 }
-// Words of a bitmap over the text, with one extra chunk, so that the chunk behind the last one can be read.
+// Words of a bitmap over the text, with one extra chunk, so that the chunk after the last one can be read.
 CRAYON_DEVICE inline uint32_t bitmap_words(const Work& w) {
     return (chunks_of(w) + 1) * (kChunk / 32);
 }
@@ -109,7 +109,7 @@ CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t
 
 // -- runs that scan_rules.h skips at once
 
-// The place behind the last character of `set` in [from, to), or `from`. Both are starts of characters. The planes mark
+// The place after the last character of `set` in [from, to), or `from`. Both are starts of characters. The planes mark
 // all bytes of a character.
 CRAYON_DEVICE inline uint32_t behind_last(const Work& w, uint32_t from, uint32_t to, uint32_t set) {
     for (uint32_t chunk = (to - 1) / kChunk + 1; chunk-- > from / kChunk;) {
@@ -148,7 +148,7 @@ CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd, Place& fallback) {
     p.at = behind;
 }
 
-// Skips line breaks, and slashes with them, behind punctuation.
+// Skips line breaks, and slashes with them, after punctuation.
 template <bool slashes>
 CRAYON_DEVICE inline void pass_breaks(Place& p, SegmentEnd end) {
     const Work& w = *p.work;

@@ -10,11 +10,10 @@
 namespace crayon {
 namespace gpu {
 
-// The number of ids of a pretoken, in Work::counts. Work::results has the id itself if the count is 1. Otherwise it is
-// an entry of the word table or the cache, or with kMerged a place in Work::merged.
-//
-//    Work::counts   1_______ ... kMerged   _nnnnnnn ... number of ids   11111111 ... kRepeat
-//    Work::results  1_______ ... kCached   _eeeeeee ... entry of the cache
+// Work::counts has the number of ids of a pretoken. Work::results has the id itself if the count is 1. Otherwise it has
+// an entry of the word table or the cache or, with kMerged, a place in Work::merged.
+//    Work::counts   1_______ kMerged   _nnnnnnn number of ids   11111111 kRepeat (first byte)
+//    Work::results  1_______ kCached   _eeeeeee entry of the cache
 struct Count {
     static constexpr uint32_t kMerged = uint32_t(1) << 31;
     static constexpr uint32_t kIds = kMerged - 1;

@@ -9,7 +9,7 @@
 namespace crayon {
 namespace gpu {
 
-// The last of `count` ascending places that is not beyond `at`; the first never is.
+// The index of the last of `count` ascending places that is at most `at`. The first place always is.
 template <typename PlaceOf>
 CRAYON_DEVICE inline uint32_t last_not_beyond(uint32_t count, uint32_t at, PlaceOf place_of) {
     uint32_t first = 0;

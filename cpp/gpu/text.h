@@ -15,8 +15,8 @@ CRAYON_DEVICE inline void set_bit(uint32_t* bitmap, uint32_t at) {
     atomic_or(bitmap + at / 32, uint32_t(1) << (at % 32));
 }
 
-// Loads eight unaligned bytes of text; bytes behind the end are zero. A GPU only has aligned loads, so this takes two,
-// and reads up to 15 bytes behind the text. At 3, bytes 3 to 7 come from the first load and 8 to 10 from the second.
+// Loads eight unaligned bytes of text; bytes after the end are zero. A GPU only has aligned loads, so this takes two,
+// and reads up to 15 bytes after the text. At 3, bytes 3 to 7 come from the first load and 8 to 10 from the second.
 CRAYON_DEVICE inline uint64_t load_eight(const uint8_t* text, uint32_t at) {
     const uint64_t* const words = reinterpret_cast<const uint64_t*>(text) + at / 8;
     const uint32_t shift = at % 8 * 8;
@@ -84,7 +84,7 @@ CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
     return start + read_char(Place{&work, start}, SegmentEnd{start}).size <= at;
 }
 
-// The place behind the chunks whose characters are all in `set`, if `at` is the first start of a character in its
+// The place after the chunks whose characters are all in `set`, if `at` is the first start of a character in its
 // chunk; else `at`. Skips whole tiles of such chunks at once.
 CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t set) {
     constexpr uint32_t kTileBytes = kTile * kChunk;
@@ -104,7 +104,7 @@ CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t
     return behind;
 }
 
-// The place behind a run of characters of `set`.
+// The place after a run of characters of `set`.
 CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
     while (p < end) {
         const uint32_t behind = behind_chunks(*p.work, p.at, set);

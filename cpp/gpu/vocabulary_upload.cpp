@@ -33,8 +33,9 @@ std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine
     return contents;
 }
 
-// Whether every longest match of a content is an added token, wherever it is in the text. True if none has conditions
-// and no two can overlap, so that the order of search does not matter. False if the proof takes too long.
+// Whether every longest match of an added token's content is that token, wherever it is in the text. True if no token
+// has conditions and no two can overlap, so that the order of search does not matter. False if the proof takes too
+// long.
 bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, int32_t>>& contents,
                const DoubleArrayView& trie) {
     bool some_normalized = false, some_not = false;
@@ -45,7 +46,7 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
     size_t steps_left = kStepsForAny;
     for (const auto& content : contents) steps_left += kStepsForEach * content.first.size();
     for (const auto& content : contents) {
-        // Of two tokens at the same place, one that is searched in the original text comes first, even if it is
+        // If two tokens are at the same place, one that is searched in the original text comes first, even if it is
         // shorter.
         for (size_t from = some_normalized && some_not ? 0 : 1; from < content.first.size(); ++from) {
             int32_t node = 0;

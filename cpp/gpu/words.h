@@ -18,7 +18,7 @@ struct BoundaryCounts {
     CRAYON_DEVICE static uint32_t* tiles(const Work& w) { return w.word_tiles; }
     CRAYON_DEVICE static uint32_t* total(const Work& w) { return &w.totals->pretokens; }
 };
-// The same for the ids of pretokens.
+// Counts and sums for the ids of pretokens.
 struct IdCounts {
     CRAYON_DEVICE static uint32_t size(const Work& w) { return w.n_pretokens; }
     CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return w.counts[i] & Count::kIds; }
@@ -121,8 +121,8 @@ CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t siz
     return id >= 0 && (t.token_flags[id] & kWhole) ? id : -1;
 }
 
-// Looks pretokens up. One thread per pretoken. The first of a kind that is in neither the word table nor the cache
-// becomes a task. Tasks are few, so each takes its place with an atomic operation.
+// Looks pretokens up. One thread per pretoken. Of equal pretokens that are in neither the word table nor the cache, the
+// first becomes a task. Tasks are few, so each takes its place with an atomic operation.
 struct LookUpWords {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};

@@ -109,9 +109,9 @@ struct Work {
     uint32_t* boundaries;   // Starts of pretokens.
     Planes* planes;         // Planes of each chunk, and one more that is zero.
     uint8_t* chunk_sets;    // Sets of the classes of each chunk's characters.
-    uint32_t* tile_sets;    // The same of each tile of chunks, with a flag for a segment's start.
+    uint32_t* tile_sets;    // Such a set for each tile of chunks, with a flag for a segment's start.
     uint8_t* digit_states;  // States of each chunk: see chunks.h.
-    uint8_t* digit_tiles;   // the same of each tile of chunks
+    uint8_t* digit_tiles;   // states of each tile of chunks
     // For longest matches (longest.h): the size of each byte's match, and the exits and entries of tiles and groups.
     uint16_t *match_sizes, *tile_exits, *group_exits, *tile_entries, *group_entries;
     uint8_t* is_host;  // for each document: whether it is left to the CPU
@@ -128,12 +128,13 @@ struct Work {
     const Task* placed;  // of the host tasks, and one more for the end of the last one's ids
     uint32_t n_placed;
     uint32_t* merged;
-    // For merged pretokens: the first of its kind, plus one (repeats.h). Zero before.
+    // A hash table of pretokens to merge: the number of the first of equal pretokens, plus one (repeats.h). Zero if
+    // empty.
     uint32_t* seen;    // [seen_places], a power of two
     WordEntry* cache;  // [cache_entries], a power of two; from earlier partitions
     uint32_t seen_places, cache_entries;
 
-    const int32_t* frame;  // special ids before each document's ids, then those behind them
+    const int32_t* frame;  // special ids before each document's ids, then those after them
     uint32_t n_before, n_after;
     int32_t* ids;
     int64_t* row_splits;  // [n_documents + 1]

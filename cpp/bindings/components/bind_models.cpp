@@ -15,7 +15,7 @@ namespace py = pybind11;
 
 namespace {
 
-// A cartridge that has only a model.
+// Makes a cartridge that has only a model.
 std::string compile_model(const crayon::ModelSpec& spec) {
     using crayon::Section;
     const uint32_t n = uint32_t(spec.tokens.size());

@@ -70,7 +70,7 @@ py::bytes char_classes(const std::string& flavor_name) {
     return classes;
 }
 
-// Bit 0: \w. Bit 1: white space.
+// One byte per code point. Bit 0: \w. Bit 1: white space.
 py::bytes added_token_classes() {
     std::string classes(0x110000, '\0');
     for (uint32_t c = 0; c < classes.size(); ++c)

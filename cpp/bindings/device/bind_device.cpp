@@ -19,8 +19,8 @@
 namespace crayon::python {
 namespace {
 
-// The host memory that texts are copied to the device from. Pinned memory is faster, and the pool keeps it for the next
-// batch; its size is limited.
+// Host memory from which texts are copied to the device. Pinned memory is faster, and the pool keeps it for the next
+// batch. Its size is limited.
 class Staging {
   public:
     Staging(const gpu::PoolPtr& pool, size_t size) : pinned_(pool) {
@@ -61,7 +61,7 @@ class PyDeviceEncoder {
         TextBatch batch(texts, replaces_surrogates(on_device_->encoder.engine()));
         Made made(*this);
         batch.run([&](const std::vector<TextView>& views) {
-            // Also for a small batch, because another thread's batch may be running.
+            // Releases the GIL for a small batch, too, because it may have to wait for another thread's batch.
             std::optional<py::gil_scoped_release> release;
             if (PyGILState_Check() != 0) release.emplace();
             const std::lock_guard<std::mutex> lock(on_device_->mutex);

@@ -32,7 +32,7 @@ Managed* export_vector(std::shared_ptr<void> memory, void* data, dlpack::Device 
 
 template <typename Managed>
 py::capsule dlpack_capsule(Managed* managed, const char* name) {
-    // Its name tells whether the capsule was consumed. An unconsumed one still owns its vector.
+    // The capsule's name tells whether a consumer took the vector. Otherwise the capsule still owns it.
     const auto destroy = [](PyObject* capsule) {
         const char* const now = PyCapsule_GetName(capsule);
         if (now == nullptr || (std::strcmp(now, dlpack::kName) != 0 && std::strcmp(now, dlpack::kVersionedName) != 0))

@@ -13,8 +13,8 @@ namespace crayon::python {
 // Keeps its source alive. Create and destroy it under the GIL.
 class FlatInput {
   public:
-    // Takes a contiguous vector of bytes of the host or of this device; TypeError or ValueError otherwise. For one on
-    // the device, its producer is asked to make `stream` wait for it.
+    // Takes a contiguous vector of bytes of the host or of this device; TypeError or ValueError otherwise. If the
+    // vector is on the device, asks its producer to make `stream` wait for it.
     FlatInput(const py::object& data, const OpenDevice& device, gpu::Stream stream);
 
     const uint8_t* bytes() const { return bytes_; }

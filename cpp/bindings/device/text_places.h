@@ -1,4 +1,4 @@
-// Text in places where users may have it: a device's memory and pinned host memory. For measurements and tests.
+// Puts texts where users may have them: in a device's memory or in pinned host memory. For measurements and tests.
 #pragma once
 
 #include "bindings/bindings.h"

@@ -52,7 +52,7 @@ bool are_texts(const py::tuple& items) {
     return true;
 }
 
-// Encodings with ids alone.
+// Makes Encodings with ids alone.
 py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const EncodeOptions& options,
                            size_t threads) {
     TextBatch batch(items, replaces_surrogates(*self));

@@ -255,7 +255,7 @@ py::object as_python(const Found& found) {
     }
 }
 
-// A lookup by a number of type Index, and in a sequence if `find` takes one.
+// A method that looks up a number of type Index. It also takes the index of a sequence if `find` does.
 template <auto find, typename Index = size_t>
 struct LookUp {
     static constexpr bool kInSequence = std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>;
@@ -362,7 +362,7 @@ void bind_steps(py::module_& m) {
     testing.def(
         "post_process_encodings",
         [read](const std::string& component, py::handle first, py::handle pair, bool special) {
-            // With strings of their own, tokens are trimmed by those and not by a vocabulary.
+            // Tokens with strings of their own are trimmed by these strings, not by a vocabulary's.
             Encoding a = encoding_for(first, nullptr), b;
             if (!pair.is_none()) b = encoding_for(pair, nullptr);
             const PostProcessor processor = component == "null" ? PostProcessor() : read(component);

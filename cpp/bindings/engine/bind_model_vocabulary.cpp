@@ -65,7 +65,8 @@ py::object vocabulary_of(const Cartridge& c, const std::vector<py::object>& stri
     return out;
 }
 
-// False if the tokenizer.json lists a merge twice, because the table has each pair once.
+// Whether the tables have all merges of the tokenizer.json. They have each pair once, so this is false if it lists a
+// merge twice.
 bool has_all_that_is_read(const Cartridge& c) {
     const auto is_pair = [](uint64_t slot) { return slot != kEmptyPair; };
     return c.reads_alike() && (c.scores.empty() || !c.score_ulps.empty()) &&

@@ -13,7 +13,7 @@
 namespace crayon::python {
 namespace {
 
-// From strings of one character each.
+// The code points of strings of one character each.
 std::vector<uint32_t> characters_of(const std::vector<std::string>& strings) {
     std::vector<uint32_t> characters;
     for (const std::string& string : strings) {

@@ -122,8 +122,8 @@ std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextVi
 
 void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
                  const OnReady& on_ready) {
-    // Enough ids to be worth taking a lock. If another thread makes each taking of that lock slow, wait for all that
-    // the list can hold.
+    // The number of finished tasks that makes taking the GIL worthwhile. If another thread makes taking it slow, waits
+    // for kSeldom tasks instead.
     constexpr size_t kTogether = 8, kSeldom = 256;
     size_t together = kTogether;
     std::vector<ReadyIds> ready;

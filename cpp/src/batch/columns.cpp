@@ -11,8 +11,8 @@
 namespace crayon {
 namespace {
 
-// The lengths that tokenizers' truncate_encodings leaves of each sequence. Returns false where it fails. `second` is
-// null for a single sequence.
+// The lengths that tokenizers' truncate_encodings leaves of each sequence. Returns false where that function fails.
+// `second` is null for a single sequence.
 bool truncate_sizes(const Truncation& truncation, size_t added, size_t* first, size_t* second) {
     if (added > truncation.max_length) return false;
     const size_t most = truncation.max_length - added;
@@ -115,7 +115,7 @@ class RowEncoder {
 
     // Appends the ids of a text or of a part of it, and returns their number. A part starts, or ends, where the text
     // does, and has more ids than truncation leaves. Truncation then gives the same result, because the length of the
-    // rest does not matter to it, except in the case above.
+    // remaining text does not matter to it, except in the case above.
     size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
         if (!options_.truncation) return encode_all(text, scratch, out);
         size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));

@@ -14,7 +14,7 @@ namespace crayon {
 struct JsonString {
     const uint8_t* begin;  // null: not found yet
     const uint8_t* plain_end;
-    const uint8_t* rest;  // in the line's room
+    const uint8_t* rest;  // the text from the first escape on, in JsonLine::room
     size_t rest_size;
 };
 
@@ -39,10 +39,11 @@ JsonLineReader json_line_reader();
 JsonLineReader avx2_json_line_reader();
 #endif
 
-// Each file needs its own copy of the rest, compiled for its instruction set.
+// Each file needs its own copy of the code below, compiled for its instruction set.
 namespace {
 
-// Each byte as the letter of an escape (0 if it is none) and as a hexadecimal digit (0xFF if it is none).
+// The value of each byte as the letter of an escape (0 for other bytes), and as a hexadecimal digit (0xFF for other
+// bytes).
 struct JsonBytes {
     uint8_t escaped[256] = {}, digit[256] = {};
 

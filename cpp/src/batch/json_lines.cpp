@@ -23,13 +23,13 @@ JsonLineReader best_reader() {
     return json_line_reader();
 }
 
-// As Python's bytes.isspace.
+// Returns what Python's bytes.isspace does, and true for no bytes.
 bool is_blank(const uint8_t* p, const uint8_t* end) {
     while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) ++p;
     return p == end;
 }
 
-// The end of the line that contains block[at], behind its "\n".
+// The end of the line that contains block[at], after its "\n".
 size_t line_end(const uint8_t* block, size_t at, size_t size) {
     const void* const found = std::memchr(block + at, '\n', size - at);
     return found == nullptr ? size : size_t(static_cast<const uint8_t*>(found) - block) + 1;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kKeptBlocks = 8, kLargestBlock = size_t(64) << 20;
 
-// Whether more bytes can complete these to a character. They do not begin with a whole one.
+// Whether more bytes can complete `rest` to a character. `rest` does not begin with a whole character.
 bool is_cut(Bytes rest) {
     uint8_t bytes[4] = {};
     if (rest.size >= sizeof bytes || rest.empty()) return false;
@@ -70,7 +70,7 @@ bool StreamEncoder::streams() const {
     return seams_->exist();
 }
 
-// The size of the window without a character that its end cuts.
+// The size of the window without a character cut by its end.
 size_t StreamEncoder::whole_characters(Bytes window, bool is_last) const {
     const size_t valid = utf8_error(window.data, window.size);
     if (valid != window.size && (is_last || !is_cut(window.slice(valid, window.size))))

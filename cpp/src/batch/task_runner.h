@@ -58,7 +58,7 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     std::mutex mutex;
     std::condition_variable changed;
     const std::unique_ptr<std::atomic<bool>[]> ready(new std::atomic<bool>[n]());
-    std::atomic<size_t> awaited{n};     // this thread sleeps until it is ready
+    std::atomic<size_t> awaited{n};     // this thread sleeps until this task is ready
     size_t failed_at = n, n_ended = 0;  // helper threads that have ended
     std::exception_ptr failure, alarm;
     const auto fail = [&](size_t i) {

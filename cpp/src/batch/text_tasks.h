@@ -23,7 +23,7 @@ constexpr size_t kPartUnits = size_t(1) << 18;
 
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads);
-// The same for counting words: always cuts large texts, at seams of words.
+// Tasks for counting words: always cuts large texts, at seams between words.
 std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
 
 // The last unit before `to`, and near it, at which the text can be cut; else `from`. The bytes of the text need not be

@@ -24,7 +24,7 @@ uint32_t number_of(const uint8_t* p, uint32_t size) {
     return number;
 }
 
-// The part of a string next to a border: a whole character, or a part that the string's end cuts.
+// The part of a string next to a border: a whole character, or a part of one cut by the string's end.
 struct Part {
     uint32_t size;  // 0: no character fits
     bool whole;

@@ -74,7 +74,7 @@ class ByteCuts {
   private:
     friend class ByteCutsBuilder;
     static constexpr uint32_t kNoChar = 0xFFFFFFFFu;  // not the bytes of any character
-    static constexpr uint32_t kMark = 0xFFFFFF00u;    // nor of a part of one and another
+    static constexpr uint32_t kMark = 0xFFFFFF00u;    // with a byte in the low bits: for the keys that mark others
 
     // Bytes that form no character are skipped one by one.
     static Char char_at(const uint8_t* p, size_t at, size_t size) {
@@ -97,9 +97,9 @@ class ByteCuts {
     // A key has the bytes before and after the border. A lead byte tells the number of bytes, so a character's
     // beginning, its end and a whole character are never the same number.
     static uint64_t key(uint32_t left, uint32_t right) { return uint64_t(left) << 32 | right; }
-    // Marks that keys exist for the character `left` and the beginning of one with this first byte.
-    // The end_key marks that keys exist for the end of a character with this last byte and any character with this
-    // first byte.
+    // begin_key() marks that keys exist for the character `left` and the beginning of a character with this first byte.
+    // end_key() marks that keys exist for the end of a character with this last byte and any character with this first
+    // byte.
     static uint64_t begin_key(uint32_t left, uint32_t first) { return key(left, kMark | first); }
     static uint64_t end_key(uint32_t last, uint32_t first) { return key(kMark | last, kMark | first); }
     static size_t part_bit(uint32_t last, uint32_t first) { return last << 8 | first; }

@@ -26,7 +26,7 @@ constexpr size_t kMostOfAll = kMostChunks * kChunkWords * sizeof(uint32_t) / 2; 
 constexpr uint32_t kTold = 32;    // calls of keep() between two updates of the shared counters
 constexpr uint64_t kClaimed = 1;  // key[1] of a slot while a thread writes it
 
-// As WordEntry, two to a cache line.
+// A WordEntry that threads publish to each other. Two slots share a cache line.
 struct Slot {
     std::atomic<uint64_t> key[2];
     std::atomic<uint64_t> ids[2];

@@ -20,7 +20,7 @@ uint32_t log2_of(uint64_t power) {
     return bits;
 }
 
-// After this many preemptions a plain heap replaces the sweeps, because no vocabulary can make it quadratic.
+// After this many preemptions a plain heap replaces the sweeps, because its time is never quadratic.
 constexpr int kMaxPreemptions = 8;
 // trim() frees working memory above this many elements.
 constexpr size_t kKeep = size_t(1) << 18;
@@ -70,9 +70,9 @@ void MergeTables::choose_batch(CpuLevel level) {
 // (2) A sequence of tokens in which (1) holds for all neighbours is the encoding of its bytes. The first merge of the
 // whole to cross a border would have crossed it in the pair, too.
 //
-// So where the encodings of two overlapping windows share a token, the left one up to it and the right one from it on
-// encode both. (The `bpe` crate of github.com/github/rust-gems uses the same property.) If they share none, the overlap
-// grows, in the limit to all text merged so far.
+// So where the encodings of two overlapping windows share a token, the left encoding up to it and the right encoding
+// from it on together encode both windows. (The `bpe` crate of github.com/github/rust-gems uses the same property.) If
+// they share none, the overlap grows, in the limit to all text merged so far.
 size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     if (bytes.size <= kWindow) return merge_whole(tables, bytes, out);
     const auto size_of = [&](uint32_t id) -> size_t { return tables.token_offsets[id + 1] - tables.token_offsets[id]; };

@@ -37,7 +37,7 @@ struct MergeTables {
         const uint64_t hash = key_hash(key);
         return reachable_slot(hash, reachable_pilots[hash >> reachable_pilot_shift], reachable_slot_shift);
     }
-    // As rank(), for reachable merges only, and without a branch that is hard to predict.
+    // Does what rank() does, for reachable merges only, without a branch that is hard to predict.
     uint32_t reachable_rank(uint32_t left, uint32_t right) const {
         const uint64_t key = pair_key(left, right), slot = reachable_slots[reachable_place(key)];
         return uint32_t(slot & kMaxMerges) | (uint32_t(slot >> kRankBits == key) - 1);
@@ -69,10 +69,10 @@ class Merger {
     // number. Merges long pretokens in windows, so memory is small and the time per byte constant.
     size_t merge(const MergeTables& tables, Bytes bytes, uint32_t* out);
 
-    // The same without windows: by short arrays or by sweeps.
+    // Does what merge() does, without windows: by short arrays or by sweeps.
     size_t merge_whole(const MergeTables& tables, Bytes bytes, uint32_t* out);
 
-    // The single algorithms, for tests, which compare each with a plain twin.
+    // The single algorithms, for tests, which compare each with textbook merging.
     size_t merge_short(const MergeTables& tables, Bytes bytes, uint32_t* out);
     size_t merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out);  // if tables.has_reachable()
     size_t merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out);
@@ -83,7 +83,7 @@ class Merger {
     size_t merge_symbols(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* starts);
 
     static constexpr size_t kShort = 64;     // longest pretoken for merge_short
-    static constexpr size_t kLive = 32;      // the same for merge_live
+    static constexpr size_t kLive = 32;      // longest pretoken for merge_live
     static constexpr size_t kWindow = 4096;  // bytes merged at once in a long pretoken
     static constexpr size_t kOverlap = 256;  // bytes that the next window repeats
     void trim();

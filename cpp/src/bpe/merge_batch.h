@@ -16,13 +16,13 @@ struct MergeTask {
 
     WordKey word;   // 1 to 15 bytes
     uint32_t* out;  // room for kRoom ids
-    size_t count;   // set to the number of ids; `out` behind them is undefined
+    size_t count;   // set to the number of ids; `out` after them is undefined
 };
 
 // All give the result of merge_short.
 using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
-// These need MergeTables::reachable_slots.
+// The implementations with vectors need MergeTables::reachable_slots.
 void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);
 

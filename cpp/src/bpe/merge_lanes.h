@@ -61,7 +61,7 @@ class MergeLanes {
         for (;;) {
             uint32_t ended = 0;
             for (size_t i = 0; i < running_; ++i) ended |= choose(order_[i]) << i;
-            // From the last one down: the pretoken that replaces it was examined already.
+            // From the last ended pretoken down, so that the pretoken that takes its place was examined already.
             while (ended != 0) {
                 const size_t i = 31 - _lzcnt_u32(ended);
                 const uint32_t bit = uint32_t(1) << i;

@@ -55,7 +55,7 @@ size_t Merger::merge_symbols(const MergeTables& tables, const uint32_t* symbols,
         }
         size_t right = 0;
         if (left > 0) {
-            // A token that begins and ends at the same symbols in both.
+            // A token that begins and ends at the same symbols in both windows.
             const auto end_of = [](const uint32_t* all, size_t i, size_t count, size_t last) -> size_t {
                 return i + 1 < count ? all[i + 1] : last;
             };

@@ -37,12 +37,12 @@ size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint3
 // ids. `last` has the results of merge_traced for short tokens, else kNoRank.
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
                                       const std::vector<uint32_t>& last);
-// The same if nothing is known of the tokens.
+// The same ranks, found without results of merge_traced.
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
 
 // Both arrays are empty if no merge is reachable, or if merges were crafted to collide.
 ReachableMerges build_reachable_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks);
-// The same for all merges, from the slots of a pair_table.
+// Builds the table for all merges, from the slots of a pair_table.
 ReachableMerges build_reachable_merges(const std::vector<uint64_t>& slots);
 
 }  // namespace crayon

@@ -90,7 +90,7 @@ PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p) {
 }
 
 uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
-    // For the byte before, the last bytes of a text, and zeros to read behind its last character.
+    // Holds the byte before, the last bytes of a text, and zeros to read after its last character.
     uint8_t room[1 + kBytes + 3] = {};
     const uint8_t* p = text.data + at;
     if (text.size - at < kBytes + 3) {
@@ -100,7 +100,7 @@ uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) c
     const uint64_t valid = ~uint64_t(0) >> (kBytes - size);
     const PairMasks masks = masks_(ascii_.data(), p);
     const uint64_t high = masks.high;
-    const uint64_t behind = (high << 1 | uint64_t(p[-1] >> 7)) & ~high;  // ASCII behind a non-ASCII byte
+    const uint64_t behind = (high << 1 | uint64_t(p[-1] >> 7)) & ~high;  // ASCII after a non-ASCII byte
     uint64_t cuts = ~masks.joined & ~(high | behind) & valid;
     uint32_t known = p[-1] < 0x80 ? p[-1] : *last;
     // Handles pairs with a non-ASCII character one by one.

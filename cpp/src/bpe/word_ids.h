@@ -1,8 +1,8 @@
 // From words to ids: the one loop of byte-level BPE, longest match and the models on text.
 //
 // Blocks of words pass through loops without branches on the text, so that the cache misses of a block overlap: make
-// keys and prefetch lines of the thread's cache; look up; write ids. Words that the cache lacks are made in between:
-// from the memo, from the cartridge's word table, or by merging many together.
+// keys and prefetch lines of the thread's cache; look up; write ids. Between the last two loops, the ids of words that
+// the cache lacks come from the memo, from the cartridge's word table, or from merging many words together.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class WordIds {
     // Without a memo it forgets words that its cache cannot hold.
     WordIds(const WordKernels& kernels, Memo* memo) : kernels_(kernels), memo_(memo) {}
 
-    // Appends the ids of up to kBlock words of `text`; each starts behind the previous one. Calls `on_word(i, number of
+    // Appends the ids of up to kBlock words of `text`; each starts after the previous one. Calls `on_word(i, number of
     // ids)` for each.
     template <typename Words, typename Maker, typename OnWord>
     void encode(Bytes text, size_t n, Words words, const Maker& maker, IdBuffer* out, OnWord&& on_word) {
@@ -81,7 +81,7 @@ class WordIds {
         b.keep_made(n_missed, &cache_);
     }
 
-    // The same for any number of pieces.
+    // Appends the ids of any number of pieces.
     template <typename Maker>
     void encode(Bytes text, const Piece* pieces, size_t n, const Maker& maker, IdBuffer* out) {
         for (size_t done = 0, some; done < n; done += some) {
@@ -97,8 +97,8 @@ class WordIds {
   private:
     static constexpr size_t kMostIds = 4 * Memo::kLongest;
 
-    // Makes entries for missed words. A word that is made alone is kUncached until then, so that an error in one word
-    // leaves no entry that names a task.
+    // Makes entries for missed words. A word that is made alone is kUncached until it has ids, so that an error in one
+    // word leaves no entry that names a task.
     template <typename WordAt, typename Maker>
     void resolve_misses(size_t n_missed, WordAt word_at, const Maker& maker) {
         auto& b = block_;

@@ -38,15 +38,15 @@ struct WordBuckets {
     uint32_t shift;
 };
 
-// Null: use the plain pass.
+// A null function means that the plain pass runs.
 struct WordKernels {
-    // Makes the keys and buckets of the first words and prefetches the buckets. Returns for how many words, at most
-    // `n`. Each of the n must begin at least 16 bytes before the end of the text.
+    // Makes the keys and buckets of the first words and prefetches the buckets. Returns the number of words that it
+    // handled, at most `n`. Each of the `n` words must begin at least 16 bytes before the end of the text.
     size_t (*keys_of_touching)(const uint8_t* text, TouchingWords words, size_t n, WordBuckets in, WordKey* keys,
                                uint32_t* buckets) = nullptr;
     size_t (*keys_of_pieces)(const uint8_t* text, PieceWords words, size_t n, WordBuckets in, WordKey* keys,
                              uint32_t* buckets) = nullptr;
-    // As WordBlock::look_up.
+    // Does what WordBlock::look_up does.
     size_t (*look_up)(size_t n, const WordEntry* in, const WordKey* keys, const uint32_t* buckets,
                       const WordEntry** entries, uint32_t* missed) = nullptr;
 };

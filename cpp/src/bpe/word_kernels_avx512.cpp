@@ -41,7 +41,7 @@ size_t make_keys(const uint8_t* text, Words words, size_t n, WordBuckets in, Wor
         };
         __m512i four = _mm512_inserti64x4(_mm512_zextsi256_si512(two_at(i)), two_at(i + 2), 1);
         const __m256i sizes = sizes_at(words, i);
-        // Neither empty nor too long; other words get the key that matches nothing.
+        // Whether a word is neither empty nor too long. Other words get the key that matches nothing.
         const __mmask8 fits = _mm256_cmplt_epu64_mask(_mm256_sub_epi64(sizes, _mm256_set1_epi64x(1)),
                                                       _mm256_set1_epi64x(int64_t(kWordKeyBytes)));
         const __m512i size =

@@ -157,7 +157,7 @@ size_t TextIndex::longest_before(size_t end, size_t most) const {
     const size_t tail = end == last->at ? 0 : encoder.count(text_, last->at, end, last->at > 0);
     const auto tokens_from = [&](const Place* place) { return tail + (last->before - place->before); };
     if (tokens_from(first) <= most) return first->at;
-    // The first place with at most `most` tokens behind it, or the end.
+    // The first place with at most `most` tokens after it, or the end.
     const Place* part =
         std::partition_point(first, last + 1, [&](const Place& place) { return tokens_from(&place) > most; });
     for (;; ++part) {

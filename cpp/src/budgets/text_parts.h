@@ -11,17 +11,17 @@
 
 namespace crayon {
 
-// A place is a seam independently of the text this many characters behind it.
+// Whether a place is a seam does not depend on text more than this many characters after it.
 constexpr size_t kSeamAfter = Border::kAfter;
 
-// Gives seams of a text in order. They also hold in every part of it that has Seams::reach() more characters before
-// them and kSeamAfter behind. A text of bytes must be UTF-8.
+// Gives seams of a text in order. A seam also holds in every part of the text that has Seams::reach() more characters
+// before the seam and kSeamAfter after it. A text of bytes must be UTF-8.
 class PartCutter {
   public:
     PartCutter(const Seams& seams, const TextView& text, size_t from = 0)
         : seams_(seams), text_(text), from_(from), looked_(from) {}
 
-    // The end of the next part: the last seam in the next `size` units (64 or more), or the first one behind them, or
+    // The end of the next part: the last seam in the next `size` units (64 or more), or the first one after them, or
     // the text's end. No part's end is near the text's end.
     size_t next(size_t size);
     size_t done() const { return from_; }
@@ -34,7 +34,7 @@ class PartCutter {
     Utf8Reader reader_;
 };
 
-// A seam of that kind in the 16 Ki units before `to`, or 0.
+// A seam of the kind that PartCutter gives, in the 16 Ki units before `to`; or 0.
 size_t seam_before(const Seams& seams, const TextView& text, size_t to);
 
 // Encodes parts of texts as texts of their own.

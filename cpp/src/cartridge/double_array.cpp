@@ -135,8 +135,9 @@ std::vector<int32_t> place(const std::vector<Node>& nodes) {
     std::vector<int32_t> base_of(nodes.size(), 0);
     base_of[0] = 1;
     FreeSlots free_slots(nodes.size());
-    // First-fit rescans an ever longer front that is nearly full. Therefore each number of children has a cached start,
-    // which moves up by a part of every long search. The work is then linear, and skipped slots suit smaller groups.
+    // First-fit would rescan slots that are nearly all taken, and ever more of them. Therefore each number of children
+    // has its own start of the search, which moves up by a part of every long search. The work is then linear, and
+    // parents with fewer children take skipped slots.
     size_t start = 1;
     uint16_t count = 0;
     for (const uint32_t parent : placement_order(nodes)) {

@@ -25,7 +25,7 @@ namespace {
 
 class OwnedStorage final : public Storage {
   public:
-    // To be filled by the caller. Followed by zeros, as in a map.
+    // The caller fills the memory. Zeros follow it, as in a map.
     explicit OwnedStorage(size_t size) : lines_(new Line[(size + 63) / 64]), size_(size) {
         if (size % 64 != 0) lines_[size / 64] = {};
     }

@@ -166,7 +166,7 @@ ModelSpec read_as(const Value& model, ModelType type) {
     return spec;
 }
 
-// As serde_json writes it: enough digits for a float, and a mark that it is not an integer.
+// Writes a float as serde_json does: enough digits to identify it, and ".0" if it has no fraction.
 std::string number_text(float value) {
     char text[32];
     for (int digits = 1; digits <= 9; ++digits) {
@@ -174,7 +174,7 @@ std::string number_text(float value) {
         if (std::strtof(text, nullptr) == value) break;
     }
     std::string out = text;
-    std::replace(out.begin(), out.end(), ',', '.');  // a locale's
+    std::replace(out.begin(), out.end(), ',', '.');  // a locale may write a comma
     if (out.find_first_of(".e") == std::string::npos) out += ".0";
     return out;
 }

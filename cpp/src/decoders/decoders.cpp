@@ -80,7 +80,7 @@ class MetaspaceDecoder : public Decoder {
 
   private:
     std::string replacement_;
-    bool drops_first_;  // all of those in the first token
+    bool drops_first_;  // whether the first token's replacements are dropped, not made spaces
 };
 
 class BpeDecoder : public Decoder {
@@ -258,7 +258,7 @@ class SequenceDecoder : public Decoder {
     // tokens before Fuse, and literals in the text after it.
     void find_joiner() {
         size_t i = 0;
-        size_t growth = 1;  // most bytes for each byte
+        size_t growth = 1;  // the most bytes that one byte becomes
         while (const auto* replace = step_at<ReplaceDecoder>(i)) {
             joined_.replaces.push_back(replace);
             growth *= replace->growth();
@@ -292,7 +292,7 @@ class SequenceDecoder : public Decoder {
     FallbackSteps joined_;
 };
 
-// Each reads its fields, or returns null if they do not fit the type.
+// Each function reads a component's fields, or returns null if they do not fit the type.
 
 [[noreturn]] void unsupported(const std::string& what) {
     throw Error(ErrorKind::unsupported, "decoder " + what);

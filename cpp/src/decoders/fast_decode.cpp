@@ -45,7 +45,7 @@ class MetaspaceJoiner : public TokenJoiner {
 
   private:
     std::string replacement_;
-    bool drops_;  // in the first token
+    bool drops_;  // whether the first token's replacements are dropped
 };
 
 class WordPieceJoiner : public TokenJoiner {
@@ -66,7 +66,7 @@ class WordPieceJoiner : public TokenJoiner {
             clean_up(&text.append(token.view()));
             return out->put(Bytes(text));
         }
-        // Applies clean_up to a space and a token without one.
+        // Applies clean_up to a space and a token without spaces.
         if (is_spaced && !(cleanup_ && loses_space(token))) out->put(' ');
         out->put(token, readable);
     }
@@ -150,7 +150,7 @@ class FallbackJoiner : public TokenJoiner {
 
     const FallbackSteps steps_;
     std::vector<std::string> tokens_;
-    std::string bytes_;  // of a run of tokens that each name one
+    std::string bytes_;  // of a run of tokens that each name a byte
 };
 
 }  // namespace

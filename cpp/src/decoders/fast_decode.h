@@ -36,7 +36,7 @@ struct FallbackSteps {
     // One of `spaced` and `replaces` is empty.
     std::string spaced;                                         // Replace of this by a space
     std::vector<const Decoder*> replaces;                       // Steps for each token, which outlive the joiner.
-    std::string stripped;                                       // Strip from the beginning of the text
+    std::string stripped;                                       // Strip removes this from the beginning of the text
     uint64_t strips = 0;                                        // at most this many times
     std::vector<std::pair<std::string, std::string>> replaced;  // Replace of literals in the text
 };

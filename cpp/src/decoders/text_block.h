@@ -19,7 +19,7 @@ class TextBlock {
         *to_++ = c;
     }
     // `readable` is the number of readable bytes from the piece's first one on. A short piece is copied together with
-    // bytes behind it.
+    // bytes after it.
     void put(Bytes piece, size_t readable) {
         if (piece.size <= kCopied && readable >= kCopied) {
             if (to_ > block_ + kSize - kCopied) flush();
@@ -30,7 +30,7 @@ class TextBlock {
         }
     }
     void put(Bytes piece) { put(piece, piece.size); }
-    // Writes pieces of up to 16 bytes, of which 16 can be read, without a call: from place() on, each behind the last,
+    // Writes pieces of up to 16 bytes, of which 16 can be read, without a call: from place() on, each after the last,
     // while the position is at most last_place(). Then call written() with the end.
     static constexpr size_t kCopied = 16;
     char* place() { return to_; }

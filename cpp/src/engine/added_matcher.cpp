@@ -48,8 +48,8 @@ constexpr size_t kBlock = 1 << 14;  // least bytes that BackwardMatch processes 
 
 }  // namespace
 
-// Built by the first text that needs it. Lock-free, because a fork could lose a lock; a thread that loses the race
-// deletes its own.
+// Built by the first text that needs it. Lock-free, because the child of a fork could find a lock taken for ever. A
+// thread that loses the race deletes its matcher.
 struct AddedMatcher::Backward {
     std::atomic<const BackwardMatch*> made{nullptr};
 
@@ -162,7 +162,8 @@ void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>*
         if ((flags & kSingleWord) && (word_before(text, start) || word_after(text, stop))) continue;
         if (flags & kLstrip) start = std::max(spaces_start_before(text, start, done), done);
         if (flags & kRstrip) stop = spaces_end = stop < spaces_end ? spaces_end : spaces_end_after(text, stop);
-        // A token inside the white space that the previous one took: lstrip may leave nothing of it.
+        // The previous token may have taken the white space that contains this token, and lstrip then leaves nothing of
+        // it.
         if (start > stop)
             throw Error(ErrorKind::vocabulary, "added tokens claim the same white space at byte " +
                                                    std::to_string(stop) +

@@ -41,7 +41,7 @@ class AddedMatcher {
     DoubleArrayView trie_;
     Array<AddedToken> tokens_;
     std::array<bool, 256> starts_{};
-    int only_start_ = -1;  // the byte that every content begins with, or -1
+    int only_start_ = -1;  // the byte that every content begins with, or -1 without one
     std::shared_ptr<Backward> backward_;
 };
 

@@ -57,7 +57,7 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     const auto add = [&](Bytes token, size_t readable) {
         if (joiner == nullptr) return out->put(token, readable);
         joiner->add(token, readable, out);
-        has_begun = in_run = true;  // possibly
+        has_begun = in_run = true;  // perhaps: the token may be neither a first one nor a byte
     };
     const auto add_any = [&](int64_t id) {
         if (uint64_t(id) < n_ids && vocabulary.is_ordinary(uint32_t(id))) {

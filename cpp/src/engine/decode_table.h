@@ -21,7 +21,8 @@ class DecodeTable {
 
     struct alignas(16) Entry {
         uint8_t bytes[kMost];
-        uint8_t size;  // or kLong: in `long_text`; kByte: bytes[0] names one of a run; kOther: ask the vocabulary
+        uint8_t size;  // or kLong: the text is in `long_text`; kByte: the token names the byte bytes[0]; kOther: ask
+                       // the vocabulary
     };
 
     // `decoder` is null if bytes are joined. The first token of a text may add something else.
@@ -47,8 +48,7 @@ class DecodeTable {
 class LazyDecodeTable {
   public:
     ~LazyDecodeTable() { delete table_.load(); }
-    // Null until then, and while another thread builds it. `ids` is the number of ids to decode now; make() is called
-    // once.
+    // Null until the table is built. `ids` is the number of ids to decode now; make() is called once.
     template <typename Make>
     const DecodeTable* get(size_t ids, size_t n_ids, Make&& make) {
         const DecodeTable* table = table_.load(std::memory_order_acquire);

@@ -95,7 +95,7 @@ class FullEncoder {
 
     void scanned(Bytes piece, const Place& place) {
         const Bytes segment = prefixed(p_, piece, s_);
-        // The reference aligns the space that it puts in front with the first character, whole.
+        // The reference aligns the space that it puts in front with the whole first character.
         const size_t added = segment.size - piece.size;
         s_.ids.clear();
         encode_segment(p_.tables(engine_.cartridge()), segment, s_, &s_.ids, &spans_);

@@ -30,7 +30,7 @@ void map_unknown_ids(UnknownIds unknown, size_t from, IdBuffer* out) {
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
 }
 
-// Texts above this many bytes are encoded in parts, if they have seams; and the size of such a part.
+// Texts of more bytes are encoded in parts of this size, if they have seams.
 constexpr size_t kLargeText = size_t(1) << 28;
 constexpr size_t kLargePart = size_t(1) << 26;
 
@@ -91,7 +91,7 @@ void prepare_spaced(Engine::Impl* p) {
         if (!(token.flags & kNormalized)) continue;
         std::string content = p->vocabulary->text_of(token.id);
         while (content.compare(0, kSpaceMark.size(), kSpaceMark) == 0) content.erase(0, kSpaceMark.size());
-        // The rest must appear in the original text.
+        // A content without its marks in front must appear in the original text.
         if (content.empty() || content.find(kSpaceMark) != std::string::npos) return;
         contents.push_back(std::move(content));
     }

@@ -28,7 +28,7 @@ class LazySeams {
 
   private:
     mutable std::atomic<const Seams*> made_[4] =
-        {};  // first: special tokens are searched, or are text; then the others
+        {};  // first two for ids: special tokens are searched, or are text; then two for offsets
 };
 
 struct Engine::Impl {

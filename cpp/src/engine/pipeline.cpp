@@ -171,7 +171,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
     out.normalizer = std::move(own.normalizer);
     if (given(normalizer) && out.normalizer == nullptr) out.normalizer = make_normalizer(*normalizer);
     if (given(pre_tokenizer) && !own.takes_whole_text) {
-        // Made in any case, to find malformed components.
+        // Makes the pre-tokenizer in any case, to find malformed components.
         PreTokenizerOptions options;
         options.raw_bytes = on_bytes;
         options.flavor = flavor;

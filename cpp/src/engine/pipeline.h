@@ -23,7 +23,7 @@ struct Pipeline {
     ScanFunction scan = nullptr;
     Family family = Family::whole;
     bool add_prefix_space = false;
-    // or this if `scan` is null. Null leaves the text whole.
+    // or this one if `scan` is null. If both are null, a text stays whole.
     std::unique_ptr<PreTokenizer> pre_tokenizer;
     bool joins_pieces = false;          // joins touching pieces before the model: greedy mode
     std::unique_ptr<Model> model;       // null: the cartridge's byte-level tables

@@ -40,7 +40,7 @@ class Scratch {
     // For the pool: its slot between calls, and its size when it was last returned.
     size_t slot = 0, held = 0, held_with_memos = 0;
 
-    // Between calls it does not hold the memo.
+    // Releases the memo between calls.
     void rest() {
         if (words) words->rest();
         if (model != nullptr) model->rest();
@@ -64,7 +64,7 @@ class Scratch {
         trim_to(&inner_segments, size_t(1) << 15);
     }
 
-    // Its size, without small parts.
+    // The allocated size, without small parts.
     size_t bytes() const {
         size_t bytes = sizeof *this + merger.bytes() + 4 * ids.capacity();
         if (words) bytes += words->bytes() - sizeof *words;

@@ -109,7 +109,7 @@ void keep_to_limit() {
         int64_t since = 0;
         for_each_kept([&](Slot& slot) {
             const int64_t its = slot.since.load(std::memory_order_relaxed);
-            // Of equally old ones take the last, because the first slots are used most.
+            // If scratches are equally old, takes the last, because the first slots are used most.
             if (oldest == nullptr || its <= since) {
                 oldest = &slot;
                 since = its;

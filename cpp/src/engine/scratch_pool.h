@@ -22,7 +22,7 @@ class ScratchPool {
 
     // The scratch in slot `worker`, else any other, else a new one.
     std::unique_ptr<Scratch> take(size_t worker);
-    // Keeps it in its slot, or in a free one.
+    // Keeps the scratch in its slot, or in a free one.
     void give(std::unique_ptr<Scratch> scratch) noexcept;
 
   private:

@@ -70,7 +70,7 @@ Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_tex
     exist_ = words_only ? any_usual() : p_.single && (matches_whole_ || any_usual());
 }
 
-// Between words, lines, or sentences of scripts without spaces.
+// Whether a seam exists between words, lines, paragraphs, or sentences of scripts without spaces.
 bool Seams::any_usual() const {
     for (const std::string_view text : {"ab cd", "ab\ncd", "ab\n\ncd", "\u4e2d\u6587\u3002\u4e2d\u6587"}) {
         const Bytes bytes(text);
@@ -80,7 +80,7 @@ bool Seams::any_usual() const {
                 if (shifts_ && p_.pipeline.normalizer->shifts(bytes)) continue;
                 if (steps_divide(border_at(bytes, at))) return true;
             } catch (const Error&) {
-                // A charsmap is damaged there. The error is raised again for a text with that character.
+                // A charsmap is damaged at this character. The error is raised again for a text with the character.
             }
         }
     }
@@ -152,7 +152,7 @@ void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base,
     }
 }
 
-// Longest match starts anew behind each token. A token is the same in the part if the text continues for as many bytes
+// Longest match starts anew after each token. A token is the same in the part if the text continues for as many bytes
 // as the longest token has.
 size_t Seams::last_match(Bytes text) const {
     const Vocabulary& vocabulary = *p_.vocabulary;
@@ -234,7 +234,7 @@ bool Seams::no_match_reaches_over(const Border& border) const {
     return !words_only_ && seams != nullptr && seams->divide(border);
 }
 
-// Whether `at` is behind a multiple of three digits since the start of their run. A pretoken ends before the run. Added
+// Whether `at` is after a multiple of three digits since the start of their run. A pretoken ends before the run. Added
 // tokens contain no digit, so none ends or begins in it.
 bool Seams::ends_digit_group(Bytes text, size_t at) const {
     const auto is_digit = [&](size_t i) { return uint8_t(text[i] - '0') < 10; };

@@ -46,26 +46,26 @@ class Seams {
     // character. It begins at the start of a text or, if it `continues`, at a seam. The seam is inside a piece between
     // added tokens.
     size_t last(Bytes text, bool continues) const;
-    // The same for any part of a text, for ids only. Returns 0 also if the text before the part could matter. The seam
-    // is behind `least`.
+    // The last seam of any part of a text, for ids only; it is after `least`. Returns 0 if it finds none, or if the
+    // text before the part could matter.
     size_t last_inside(Bytes stretch, size_t least = 0) const;
-    // How many bytes before a seam matter to last_inside. If it `counts_digits`, all of a run of digits matters, too.
+    // How many bytes before a seam matter to last_inside. If counts_digits(), all of a run of digits matters, too.
     size_t reach() const;
     bool counts_digits() const { return groups_digits_; }
-    // How far before a place a seam is searched, at first and then.
+    // How many bytes before a place before() searches, first and, if they have no seam, next.
     static constexpr size_t kNearSeam = size_t(1) << 10, kFarSeam = size_t(1) << 14;
-    // The last seam before `to` in its neighbourhood; `from` if it finds none. The text need not be UTF-8.
+    // The last seam in the bytes before `to`; `from` if it finds none. The text need not be UTF-8.
     size_t before(Bytes text, size_t from, size_t to) const;
 
   private:
     Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
 
-    // The added tokens that are searched in one of the two texts.
+    // The added tokens that are searched in one of two texts, the original and the normalized one.
     struct Tokens {
         size_t longest = 0;
         bool strip = false, single_word = false;
         std::array<bool, 256> first_bytes{};
-        std::vector<bool> characters;  // of contents; empty if no tokens
+        std::vector<bool> characters;  // by code point: whether a content has it; empty without tokens
 
         void add(const std::string& content);
         bool any_has(uint32_t code_point) const { return code_point < characters.size() && characters[code_point]; }

@@ -17,7 +17,7 @@ void merge_pretoken(const SegmentTables& t, Bytes word, Scratch& s, IdBuffer* ou
     out->advance(merge_parts(t, word, s, reinterpret_cast<uint32_t*>(out->end())));
 }
 
-// The longest tokens of a word. Every byte has one.
+// Cuts a word into longest tokens. Every byte has a token.
 size_t match_word(const SegmentTables& t, Bytes word, IdBuffer* out) {
     const size_t before = out->size();
     size_t at = t.match->cut(word, out);
@@ -79,7 +79,7 @@ void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scr
 void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out, std::vector<PretokenSpan>* spans) {
     if (spans != nullptr) spans->clear();
     for (size_t pos = 0; pos < text.size;) {
-        // The end of the previous pretoken is in front, because each start is the end before it.
+        // ends[0] is the end of the previous pretoken, because each pretoken starts at the end before it.
         s.ends[0] = pos;
         const size_t n = t.scan(text.data, text.size, pos, s.ends + 1, WordIds::kBlock);
         encode_block(t, text, n, TouchingWords{s.ends}, s, out, spans);

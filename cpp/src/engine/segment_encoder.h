@@ -36,7 +36,7 @@ struct PretokenSpan {
 void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, IdBuffer* out,
                     std::vector<PretokenSpan>* spans);
 
-// The same for pieces that were cut before.
+// Appends the ids of pieces of `text` that the caller has cut.
 void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
                    IdBuffer* out, std::vector<PretokenSpan>* spans);
 

@@ -12,7 +12,7 @@ namespace {
 
 DoubleArray trie_of(std::vector<std::pair<std::string, int32_t>> contents) {
     if (contents.empty()) return {};
-    // Of equal contents the first counts.
+    // If contents are equal, the first counts.
     std::stable_sort(contents.begin(), contents.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     contents.erase(
         std::unique(contents.begin(), contents.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
@@ -69,7 +69,7 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer)
       added_(cartridge.added_tokens),
       matcher_(cartridge.added_trie, added_),
       normalized_matcher_(cartridge.added_trie_normalized, added_) {
-    // Their bytes are read below, even if the file is unverified.
+    // The tokens' bytes are read below, even if the file is unverified.
     for (const AddedToken& token : added_)
         if (token.id >= n_ids_)
             throw Error(ErrorKind::cartridge, "section added_tokens names an id that does not exist");

@@ -16,7 +16,7 @@ namespace crayon::json {
 
 namespace {
 
-constexpr int max_depth = 127;  // serde_json's limit; it also bounds our recursion
+constexpr int max_depth = 127;  // serde_json's limit; it also bounds the parser's recursion
 
 const char* type_name(Value::Type type) {
     constexpr const char* names[] = {"null",     "a boolean", "an integer", "an integer of 2^63 or more",
@@ -171,9 +171,9 @@ class Parser {
         }
     }
 
-    // The elements of open arrays (and the members of open objects) share one stack. Those of a complete one move to
-    // the end of a vector with room for them, which never grows. One vector per merge would take longer than reading a
-    // hundred thousand merges.
+    // The elements of open arrays (and the members of open objects) share one stack. When an array is complete, its
+    // elements move to the end of a vector with room for them, which never grows. One vector per merge would take
+    // longer than reading a hundred thousand merges.
     template <typename T>
     static const T* moved(std::vector<T>* stack, size_t base, std::deque<std::vector<T>>* kept) {
         constexpr size_t kRoom = 4096;
@@ -273,7 +273,7 @@ class Parser {
         return document_.unescaped.back();
     }
 
-    // Reads an escape behind its backslash.
+    // Reads an escape after its backslash.
     void escape(std::string& text) {
         const char* start = p_ - 1;
         if (p_ == end_) fail("a string has no end");
@@ -313,8 +313,8 @@ class Parser {
         while (p_ < end_ && is_digit(*p_)) ++p_;
     }
 
-    // Takes a whole number of less than 8 digits, as nearly all are; takes nothing of others. Finds and combines the
-    // digits without a branch for each, because their number is unpredictable.
+    // Takes a whole number of less than 8 digits, as nearly all are. Returns false for other numbers, and takes
+    // nothing. Finds and combines the digits without a branch for each, because their number is unpredictable.
     bool take_small_number(Value* result) {
         constexpr uint64_t ones = 0x0101010101010101u;
         if (end_ - p_ < 8) return false;

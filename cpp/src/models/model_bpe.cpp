@@ -31,7 +31,7 @@ struct BpeScratch final : ModelScratch {
     DropoutMerger dropout;
     std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
     uint32_t new_words = 0;
-    std::string first;  // a text's first word, behind a space
+    std::string first;  // a text's first word, after a space
     Piece words[WordIds::kBlock + 64];
 
     void trim() override {
@@ -101,7 +101,7 @@ class Bpe final : public Model {
     bool has_affixes_ = false;
     bool is_whole_ = false;    // Every character has symbols of its own, which merge only as char_pairs says.
     uint32_t ascii_ids_[128];  // Of a character inside a piece; kNoId if it is not one symbol.
-    // For text whose spaces become U+2581. mark_id_, the symbol of that, is kNoId if such text is not accepted.
+    // For text whose spaces become U+2581. mark_id_, the symbol of U+2581, is kNoId if such text is not accepted.
     SpacedPairs spaced_;
     uint32_t mark_id_ = kNoId;
     mutable std::atomic<const AsciiMerges*> ascii_{nullptr};
@@ -152,8 +152,8 @@ bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
            find_char(piece.data + at, end - at, false, end == piece.size) != kNoId;
 }
 
-// `tokenize` cuts at the same places. A suffix or prefix would see the ends of the parts. A whole piece that is a token
-// may cross any place. Dropped characters shift the offsets of later ones in a piece.
+// `tokenize` cuts at the same places. With a suffix or prefix, tokens depend on where a piece begins and ends. A whole
+// piece that is a token may cross any place. Dropped characters shift the offsets of later ones in a piece.
 bool Bpe::divides(const Border& border) const {
     const uint32_t before = border.before[0], after = border.after[0];
     if (has_affixes_ || options_.ignore_merges || options_.is_random()) return false;
@@ -338,7 +338,7 @@ int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     return node >= 0 ? trie_.values[node] : -1;
 }
 
-// Null until it pays off.
+// Null until building the tables pays off.
 const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
     const AsciiMerges* found = ascii_.load(std::memory_order_acquire);
     if (found != nullptr || ++s.new_words < kTableAfter) return found;

@@ -67,12 +67,13 @@ std::unique_ptr<Model> make_word_piece(const ModelOptions& options, const Cartri
 std::unique_ptr<Model> make_word_level(const ModelOptions& options, const Cartridge& cartridge);
 std::unique_ptr<Model> make_unigram(const ModelOptions& options, const Cartridge& cartridge);
 
-// The SentencePiece model that a cartridge of its file asks for, and facts of its pieces that a tokenizer.json lacks.
+// The kind of SentencePiece model that the metadata of a cartridge names, and facts of its pieces that a tokenizer.json
+// lacks.
 enum class PieceModel { unigram, bpe, character, word };
 
 struct PieceFacts {
     PieceModel model = PieceModel::unigram;
-    double raised = 0;          // For Unigram: what was added to its scores per character.
+    double raised = 0;          // For Unigram: the number that was added to scores for each character.
     std::vector<float> scores;  // By id, for Unigram, if the cartridge's scores do not determine them; else empty.
     std::vector<uint32_t> never, unused, user_defined;  // Ids that text never becomes, that are split again, and that
                                                         // are always found.
@@ -81,7 +82,7 @@ struct PieceFacts {
 // SentencePiece's own Unigram, with single-precision sums.
 std::unique_ptr<Model> make_single_precision_unigram(const ModelOptions& options, const Cartridge& cartridge,
                                                      const PieceFacts& facts);
-// Its other models, unchanged.
+// SentencePiece's other models.
 std::unique_ptr<Model> make_pieces(const ModelOptions& options, const Cartridge& cartridge, const PieceFacts& facts);
 
 }  // namespace crayon

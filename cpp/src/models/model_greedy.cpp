@@ -26,7 +26,7 @@ class Greedy final : public Model {
             unk_id_ = options.unk_id.value_or(kNoId);
         const bool has_all_bytes =
             std::all_of(byte_ids_.begin(), byte_ids_.end(), [](uint32_t id) { return id != kNoId; });
-        // If unknown characters become one token, that may cross a seam.
+        // A token of several unknown characters may cross a seam.
         const bool joins_unknown = options_.fuses_unknown() && (byte_ids_.empty() || !has_all_bytes);
         if (!has_affixes_ && !joins_unknown) seams_ = MatchSeams(trie_, level);
     }
@@ -65,7 +65,7 @@ class Greedy final : public Model {
         flush(size);
     }
 
-    // Word by word, if seams exist.
+    // Encodes word by word, if seams exist.
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
         if (!seams_.exist()) return Model::encode(text, pieces, n, scratch, out);
         Piece words[MatchSeams::kWords];
@@ -93,7 +93,7 @@ class Greedy final : public Model {
         return {id, uint32_t(at + bytes)};
     }
 
-    // Tokens behind a piece's start have the prefix, tokens at its end the suffix.
+    // Tokens after a piece's start have the prefix, tokens at its end the suffix.
     Match longest_with_affixes(Bytes piece, uint32_t at) const {
         Match best{-1, at};
         int32_t node = at == 0 ? (trie_.size > 0 ? 0 : -1) : prefix_node_;
@@ -152,7 +152,7 @@ GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartr
         return out;
     }
     std::vector<uint32_t> never = specials;
-    // The strings of bytes' tokens are names: text that looks like one is plain text.
+    // The string of a byte's token is a name: text that equals it is plain text.
     if (read.byte_fallback)
         std::copy_if(cartridge.byte_ids.begin(), cartridge.byte_ids.end(), std::back_inserter(never),
                      [](uint32_t id) { return id != kNoId; });

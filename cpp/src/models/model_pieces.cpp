@@ -1,7 +1,7 @@
-// SentencePiece's models that join neighbours, or nothing. Of all neighbours that form a piece, it joins those with the
-// best score, leftmost first (its version 0.2.3). A tokenizer.json ranks pairs instead, which is much faster. This
-// model is needed for pieces with equal scores, for pieces that are split again, and for pieces made of characters that
-// are not pieces.
+// SentencePiece's models that join neighbouring pieces, or join nothing. Of all neighbours that together form a piece,
+// the library (version 0.2.3) first joins those with the best score, leftmost among equals. A tokenizer.json ranks
+// pairs instead, which is much faster. This file is needed for pieces with equal scores, for pieces that are split
+// again, and for pieces made of characters that are not pieces.
 #include <algorithm>
 #include <cstring>
 #include <queue>
@@ -203,7 +203,7 @@ class Pieces final : public Model {
     uint32_t unk_id_;
     std::vector<uint8_t> kinds_;
     DoubleArray user_defined_;
-    bool words_are_apart_;  // no piece contains a space behind its start
+    bool words_are_apart_;  // no piece contains a space after its start
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 //
 // If all paths that D rejects are worse by more than twice that, single precision takes the same path. This bounds |S|;
 // the bound is cached with the word's ids. The library also restarts its sum at zero, which must not happen inside a
-// cached word. Below the bound, the word's scores are added to S one by one, as the library does. Otherwise the word is
-// cut from S as a text is.
+// cached word. Below the bound, the word's scores are added to S one by one, as the library does. Otherwise the search
+// for the best path runs again, from S.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -40,7 +40,7 @@ struct Step {
     uint32_t node;   // 0: an unknown character
 };
 
-// The same for a word from zero, with the best rejected sum.
+// A Step for a word whose sums start at zero, with the best rejected sum.
 struct WordStep {
     double sum, second;
     uint32_t start, node;

@@ -22,9 +22,9 @@ class TokenIndex {
         entries_.reserve(n);
         if (2 * n > slots_.size()) grow(n);
     }
-    // Of equal strings the last one's id counts.
+    // If strings are equal, the last one's id counts.
     void set(std::string_view text, uint32_t id) { *at(text, id) = id; }
-    // Of equal strings the first one's id counts.
+    // If strings are equal, the first one's id counts.
     void add(std::string_view text, uint32_t id) { at(text, id); }
 
     // kNoId if unknown.

@@ -21,12 +21,12 @@ class Charsmap {
     size_t find_shortest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<false>(p, end, replacement);
     }
-    // The same for the longest key.
+    // Does what find_shortest does, for the longest key.
     size_t find_longest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<true>(p, end, replacement);
     }
 
-    // Whether the byte is a key, or starts one with another ASCII byte behind it.
+    // Whether the byte is a key, or starts one with another ASCII byte after it.
     bool begins_with_ascii(uint8_t byte) const;
 
   private:

@@ -20,7 +20,7 @@ constexpr size_t kMostPlaces = 4'000'000;  // on all paths from the root; Senten
 constexpr uint32_t kHasValue = 0x100;
 constexpr uint32_t kCodePoints = 0x110000;
 constexpr size_t kBlock = 256;      // characters that are normalized together
-constexpr size_t kSequences = 512;  // keys that are
+constexpr size_t kSequences = 512;  // keys that are normalized together
 
 [[noreturn]] void refuse(const std::string& why) {
     throw Error(ErrorKind::vocabulary, "the normalization rules are damaged: " + why);

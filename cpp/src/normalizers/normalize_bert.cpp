@@ -26,7 +26,7 @@ const uint8_t* find_chinese(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// The same for `text` without alignments, from its first Chinese character on.
+// Puts the spaces into a `text` without alignments. `found` is its first Chinese character.
 void space_chinese(const uint8_t* found, std::string* text) {
     const uint8_t* const begin = reinterpret_cast<const uint8_t*>(text->data());
     const uint8_t* const end = begin + text->size();

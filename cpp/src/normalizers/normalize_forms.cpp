@@ -185,11 +185,11 @@ class Stretch {
     }
 
     // In place: a composite replaces its starter, and remaining characters move down. A character is blocked from the
-    // starter if the last kept character behind the starter has its class or a greater one.
+    // starter if the last kept character after the starter has its class or a greater one.
     void compose_pieces() {
         size_t kept = 0;
         size_t starter = SIZE_MAX;
-        uint32_t last_class = 0;  // of the last character kept behind the starter; 0 if none
+        uint32_t last_class = 0;  // of the last character kept after the starter; 0 if none
         for (const Piece piece : pieces_) {
             const bool blocked = starter == SIZE_MAX || (last_class != 0 && last_class >= piece.combining_class);
             const uint32_t composite = blocked || !(property(piece.code_point) & kMayCompose)
@@ -282,7 +282,7 @@ bool form_divides(Form form, Border* b) {
     const Rules& rules = rules_of(form);
     const auto begins = [&](uint32_t c) { return c != kUnknownChar && !(property(c) & rules.joins_before); };
     const auto stays = [&](uint32_t c) { return begins(c) && !(property(c) & (rules.needs_work | kClassMask)); };
-    // Whether marks behind it might change it.
+    // Whether marks after it might change it.
     const auto composes = [&](uint32_t c) {
         constexpr uint32_t kDecomposes = kRules[size_t(Form::nfd)].needs_work;
         return rules.compose && (property(c) & kDecomposes || c - kHangulL < kHangulLCount ||

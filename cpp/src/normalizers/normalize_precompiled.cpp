@@ -29,8 +29,8 @@ size_t count_characters(const uint8_t* p, const uint8_t* end) {
 }
 
 // Writes replacements, and counts as the reference does how many old characters each new one replaces. If a replacement
-// has too few characters, its surplus goes to the last one written, also one of another cluster; without one it is
-// lost.
+// has too few characters, the last character written counts the surplus, even if it is of another cluster. If no
+// character was written, the surplus is lost.
 class Replacer {
   public:
     Replacer(AlignedText* text, const uint8_t* begin) : out_(text), kept_(begin) {}
@@ -92,7 +92,7 @@ class Precompiled final : public Normalizer {
                 plain_[c] = c != '\r' && !is_key;
                 white_[c] = plain_[c] || (c != '\r' && is_white_space(c) && replacement == " ");
             } catch (const Error&) {
-                // Raised again for a text that has the character.
+                // The error is raised again for a text that has the character.
             }
         }
     }
@@ -180,7 +180,7 @@ class Precompiled final : public Normalizer {
         return next(p, end, cluster, plain_);
     }
     using AsciiSet = std::array<bool, 0x80>;
-    // The same, skipping the `kept` characters.
+    // As above, but skips the ASCII characters in `kept`.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster, const AsciiSet& kept) const {
         std::string_view replacement;
         while (p < end) {

@@ -214,7 +214,7 @@ class ReplaceString final : public Normalizer {
     }
 
     // One byte becomes at most eight. Moves eight bytes at a time between matches, which are mostly a word apart; bytes
-    // behind a match are overwritten.
+    // after a match are overwritten.
     void write_words(std::string_view old, char* to) const {
         const uint64_t wanted = kOnes * uint8_t(pattern_[0]);
         char content[kSlack] = {};

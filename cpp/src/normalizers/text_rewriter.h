@@ -1,8 +1,8 @@
 // Writes a new text in place of an old one, from front to back, with alignments if the text has them.
 //
 // It follows tokenizers' `transform`: every character replaces the next old ones, or none. It has the alignment of the
-// first that it replaces, or of the character before it. The origin of a character does not matter. So a step that
-// removes a character without reporting it shifts all later alignments.
+// first that it replaces, or of the character before it. Alignments follow from these numbers alone, whichever
+// character a new one comes from. So a step that removes a character without reporting it shifts all later alignments.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class TextRewriter {
     const uint8_t* next_;   // the next old character to replace
     const uint8_t* end_;    // of the range
     bool tracked_;          // whether alignments are written
-    bool borrowed_;         // whether they only track unplaced bytes: the text has none
+    bool borrowed_;         // whether alignments only track unplaced bytes, and the text itself has none
     std::string out_;
     std::vector<Alignment> alignments_;
 };

@@ -30,7 +30,7 @@ void trim_offsets(Encoding* encoding, const TrimInfo& trim, bool add_prefix_spac
     }
 }
 
-// Every step changes an encoding and its overflowing ones, but not the overflowing ones of those.
+// Every step changes an encoding and its overflowing encodings, but not the `overflowing` of the latter.
 template <typename Do>
 void for_each_part(Encoding* encoding, Do&& act) {
     act(encoding);
@@ -159,7 +159,7 @@ void run_step(const PostProcessStep& step, const TrimInfo& trim, bool add_specia
 // Placeholder ids of the sequences, for finding the special ids around them.
 constexpr int32_t kSequences[2] = {-1, -2};
 
-// The special ids before, between and behind the sequences. False if the post-processor is not a frame.
+// The special ids before, between and after the sequences. False if the post-processor is not a frame.
 bool run_on_ids(const PostProcessor& processor, size_t n, bool add_special_tokens, std::vector<SpecialId>* runs,
                 uint32_t* type_ids) {
     Encoding inputs[2];

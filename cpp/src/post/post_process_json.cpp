@@ -20,7 +20,7 @@ using Type = Value::Type;
 
 // A template may use one definition many times.
 constexpr size_t kMostSpecialIds = 65536;
-// Each is a copy of the whole encoding.
+// Each sequence of a template copies a whole encoding.
 constexpr size_t kMostSequences = 64;
 
 [[noreturn]] void unsupported(const std::string& what) {

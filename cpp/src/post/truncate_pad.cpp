@@ -137,7 +137,7 @@ void pad(Encoding* encoding, size_t length, const Padding& padding) {
     if (encoding->size() >= length) return;
     Encoding& e = *encoding;
     const size_t size = e.size(), count = length - size;
-    // Allocates all memory first, so that running out changes nothing.
+    // Allocates all memory first, so that running out of memory changes nothing.
     e.ids.reserve(length);
     e.type_ids.reserve(length);
     e.offsets.reserve(length);

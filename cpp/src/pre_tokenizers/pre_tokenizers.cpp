@@ -146,7 +146,7 @@ std::unique_ptr<PreTokenizer> read_metaspace(const Fields& fields) {
         else if (name != "always")
             refuse("Metaspace has the unknown prepend_scheme " + json::quote(name));
     }
-    // In older versions.
+    // Older versions of the library write this field.
     if (const Value* prefix = fields.optional("add_prefix_space")) {
         const bool wanted = prefix->as_bool(fields.label("add_prefix_space").c_str());
         if (!wanted && scheme != PrependScheme::never)

@@ -127,9 +127,9 @@ void spell(PieceList* list) {
     std::swap(list->text, spare);
 }
 
-// The same for a text that begins with bytes without a place in the original. The reference replaces the placed bytes
-// by the spelling of all. A piece without any place is spelled and then repeated unspelled. A piece that only begins so
-// makes it panic.
+// spell() for a text that begins with bytes without a place in the original. The reference replaces the placed bytes by
+// the spelling of all. A piece without any place is spelled and then repeated unspelled. A piece that begins with such
+// bytes and also has placed bytes makes the reference panic.
 void spell_unplaced(PieceList* list, size_t unplaced, bool raw) {
     const AlignedText& old = list->text;
     AlignedText& spare = list->spare_text;

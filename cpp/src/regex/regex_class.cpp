@@ -78,7 +78,7 @@ uint32_t read_hex_escape(Reader& r) {
     return value;
 }
 
-// Reads a bracket such as [:alpha:] from behind its "[:". Returns false for other text.
+// Reads a bracket such as [:alpha:] from just after its "[:". Returns false for other text.
 bool parse_posix(Reader& r, CharSet* set) {
     size_t end = r.at;
     while (end < r.chars.size() && r.chars[end] != U']' && r.chars[end] != U'\\') ++end;

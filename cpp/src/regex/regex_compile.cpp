@@ -30,7 +30,7 @@ struct Follow {
     bool certain = false;
 };
 
-// The continuation of a node: the rest of its list, then the text behind the list.
+// The continuation of a node: the rest of its list, then the text after the list.
 struct Next {
     enum class Kind { success, unknown, list, loop } kind;
     const std::vector<NodePtr>* nodes = nullptr;  // list
@@ -48,7 +48,7 @@ class Compiler {
         expand_case(root, false);
         check_look_behind(*root, pattern);
         simplify(root);
-        // Oniguruma 6.9.10 only tries these at the search's start, whatever the text.
+        // Oniguruma 6.9.10 only tries such patterns at the search's start, whatever the text.
         if (takes_all_after_look_ahead(*root))
             fail(ErrorKind::unsupported, pattern, "look-ahead before all that is left of the text");
         measure(*root);
@@ -107,7 +107,7 @@ class Compiler {
             case NodeKind::group:
                 return list_first(node.child(), out);
             case NodeKind::look:
-                // The characters that look-ahead requires must come, in addition to others.
+                // A positive look-ahead requires its characters, so the text here begins with one of them.
                 return node.behind || node.negative || list_first(node.child(), out);
             case NodeKind::anchor:
                 break;
@@ -152,7 +152,7 @@ class Compiler {
         }
     }
 
-    // The first characters of `node` and of the nodes behind it.
+    // The first characters of `node` and of the nodes after it.
     Follow follow_with(const Node& node, const Next& next) {
         First one = first(node);
         Follow out;
@@ -365,7 +365,7 @@ class Compiler {
         for (const uint32_t choice : choices) code_.choices[choice].targets[repeat.greedy ? 1 : 0] = here();
     }
 
-    // Emits the body with a check that ends a loop whose body matched nothing. `end` emits the code behind it.
+    // Emits the body with a check that ends a loop whose body matched nothing. `end` emits the code after it.
     template <typename End>
     void emit_guarded(const Node& body, const Next& next, End&& end) {
         if (!may_be_empty(body)) {

@@ -83,7 +83,7 @@ uint32_t times(uint32_t a, uint32_t b) {
     return a == kInfinite || b == kInfinite ? kInfinite : saturated(uint64_t(a) * b);
 }
 
-// In characters.
+// The least and the greatest length of a match, in characters.
 Lengths lengths(const Node& node) {
     switch (node.kind) {
         case NodeKind::string:

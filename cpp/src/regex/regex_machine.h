@@ -20,7 +20,7 @@ constexpr uint64_t kAttemptBudget = 10'000'000;
 constexpr uint64_t kAttemptBudgetPerByte = 16;
 constexpr uint64_t kBudget = 1 << 26;
 constexpr uint64_t kBudgetPerByte = 1024;
-constexpr uint64_t kBytesPerStep = 16;  // bytes that a loop runs over count as well, but less
+constexpr uint64_t kBytesPerStep = 16;  // a loop takes one step for this many bytes
 constexpr size_t kMaxFrames = size_t(1) << 25;
 constexpr size_t kKeptFrames = size_t(1) << 15;
 
@@ -157,7 +157,7 @@ class Machine {
         return is_word_at(p) != follows_member(code_.sets[code_.word_set], p);
     }
 
-    // Runs over as many characters of the set as possible, at most `max`. `*least` gets the place behind the first
+    // Runs over as many characters of the set as possible, at most `max`. `*least` gets the place after the first
     // `min`, or null.
     const uint8_t* run_over(const MatchSet& set, const uint8_t* p, uint32_t min, uint32_t max, const uint8_t** least) {
         const uint8_t* begin = p;

@@ -16,7 +16,7 @@ Regex& Regex::operator=(Regex&&) noexcept = default;
 Regex::~Regex() = default;
 
 Regex Regex::compile(std::string_view pattern) {
-    // Per thread, because a fork could lose a lock.
+    // One per thread, without a lock, because the child of a fork could find a lock taken for ever.
     static thread_local std::map<std::string, std::weak_ptr<const Program>, std::less<>> known;
     static thread_local size_t most_known = 0;
     auto place = known.find(pattern);
@@ -75,7 +75,7 @@ void Regex::find_all(Bytes text, std::vector<Match>* matches) const {
         return;
     }
     regex::Machine machine(program_->code, text);
-    // An empty match directly behind the previous match does not count.
+    // An empty match directly after the previous match does not count.
     size_t from = 0;
     size_t last_end = SIZE_MAX;
     while (from <= text.size && machine.find(from, &match)) {

@@ -30,7 +30,7 @@ Need need_of_text(const std::u32string& text) {
     return need;
 }
 
-// Keeps the best ones; of equal ones the last, because a match's first byte is searched anyway.
+// Keeps the best requirements; of equal ones the last, because a match's first byte is searched anyway.
 void keep_best(std::vector<Need>* all) {
     if (all->size() <= kMaxNeeds) return;
     std::reverse(all->begin(), all->end());

@@ -153,7 +153,7 @@ class Parser {
             skip_ignored();
             if (!parse_quantifier(&q)) return node;
             if (!repeatable(*node)) r_.refuse("a repeat operator with an invalid target");
-            // Oniguruma 6.9.10 loses an operator behind {1}.
+            // Oniguruma 6.9.10 loses an operator after {1}.
             if (once) r_.unsupported("a repeat operator behind {1}");
             once = q.min == 1 && q.max == 1;
             if (!once) node = repeated(std::move(node), q);
@@ -276,7 +276,7 @@ class Parser {
         return previous->kind == NodeKind::same && previous->number == number ? previous->set : nullptr;
     }
 
-    // \N directly behind group N, which is one character, or behind another \N there: that character again. Returns
+    // \N directly after group N, which is one character, or after another \N there: that character again. Returns
     // null, with nothing read, for other text.
     NodePtr parse_back_reference(const Node* previous) {
         if (previous == nullptr || options_.ignore_case || !r_.sees(U'\\') || r_.at + 1 >= r_.chars.size())

@@ -56,7 +56,7 @@ struct Instruction {
 struct MatchSet {
     enum Kind : uint8_t { none = 0, all = 1, some = 2 };
     std::array<uint8_t, 256> first;  // all: every character with this first byte is a member
-    std::vector<uint16_t> index;     // block of code point / 256; `beyond` behind its end
+    std::vector<uint16_t> index;     // block of code point / 256; `beyond` after its end
     std::vector<std::array<uint64_t, 4>> blocks;
     bool beyond = false;
 
@@ -80,7 +80,7 @@ struct Choice {
 
 constexpr uint32_t kNoFilter = 0xFFFFFFFF;
 
-// A requirement at or behind every match's beginning: `text`, or if that is empty, one of `bytes`.
+// The text at or after the beginning of every match contains `text` or, if that is empty, one of `bytes`.
 struct Need {
     std::string text;
     std::vector<uint32_t> failure;  // of text

@@ -98,7 +98,7 @@ struct Reader {
     [[noreturn]] void unsupported(const std::string& what) const { fail(ErrorKind::unsupported, pattern, what); }
 };
 
-// A character class, read from behind its '['. `negated`: the class begins with '^', so `set` is the complement of
+// A character class, read from just after its '['. `negated`: the class begins with '^', so `set` is the complement of
 // `listed`.
 struct ClassSet {
     CharSet listed;
@@ -107,7 +107,7 @@ struct ClassSet {
 };
 ClassSet parse_class(Reader& reader);
 
-// Reads an escape that is valid in classes and patterns, from behind its backslash: a property, or one character.
+// Reads an escape that is valid in classes and patterns, from just after its backslash: a property, or one character.
 // Returns false, with nothing read, for other escapes.
 bool parse_set_escape(Reader& reader, bool in_class, CharSet* set);
 bool parse_char_escape(Reader& reader, bool in_class, uint32_t* code_point);

@@ -39,7 +39,7 @@ bool family_divides(Family family, Flavor flavor, const Border& border) {
     }
     if (is_number(before)) return !is_number(after) || family == Family::qwen2 || family == Family::tekken;
     if (is_white(before)) {
-        const bool is_slash = cased && after == '/';  // `[\r\n/]*` behind punctuation
+        const bool is_slash = cased && after == '/';  // `[\r\n/]*` after punctuation
         return breaks && char_class(flavor, before) == CharClass::newline && !is_white(after) && !is_slash;
     }
     // Punctuation, symbols, marks.

@@ -7,7 +7,7 @@
 namespace crayon {
 
 // Whether a published pattern always begins a pretoken at the border, and pretokens before it do not depend on the text
-// behind it.
+// after it.
 bool family_divides(Family family, Flavor flavor, const Border& border);
 
 }  // namespace crayon

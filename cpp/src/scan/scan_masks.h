@@ -2,7 +2,7 @@
 // sets (scan_window.h), and by the threads of a GPU (gpu/boundaries.h).
 //
 // A window begins at a pretoken's start, so it needs no state from earlier text. Every byte has the class of its
-// character. The masks give all starts in the window; those proven without a byte behind the window are kept. The
+// character. The masks give all starts in the window; those proven without a byte after the window are kept. The
 // unnamed namespace is explained in class_lookup.h.
 //
 // Example (gpt2), with bit 0 at the left:
@@ -112,8 +112,8 @@ CRAYON_DEVICE inline uint64_t number_groups(uint64_t numbers, uint64_t continuat
     return starts;
 }
 
-// Adds starts inside cased words, for a window that is not all ASCII. A cut is before a capital, behind a lowercase
-// letter and the caseless ones after it. If the capitals are the word's last, the cut is behind the last caseless
+// Adds starts inside cased words, for a window that is not all ASCII. A cut is before a capital, after a lowercase
+// letter and the caseless ones after it. If the capitals are the word's last, the cut is after the last caseless
 // letter.
 CRAYON_DEVICE inline Starts cased_starts(const Masks& m, uint64_t letters, uint64_t stranded, uint32_t size,
                                          Starts found) {
@@ -148,7 +148,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
     const uint64_t breaks = m.breaks & valid;
     const uint64_t others = valid & ~(letters | numbers | spaces);
 
-    // Line breaks that [\r\n]* (or [\r\n/]*) takes behind punctuation, and the remaining punctuation and white space.
+    // Line breaks that [\r\n]* (or [\r\n/]*) takes after punctuation, and the remaining punctuation and white space.
     uint64_t taken = 0;
     if constexpr (rules.breaks) {
         const uint64_t tail = rules.slashes ? breaks | (m.slashes & valid) : breaks;
@@ -163,7 +163,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
 
     // Words.
     const uint64_t first_letters = letters & ~(letters << 1);
-    uint64_t stranded = 0;  // marks behind punctuation that cannot be a prefix
+    uint64_t stranded = 0;  // marks after punctuation that cannot be a prefix
     if constexpr (rules.words == Words::spaced) {
         starts |= first_letters & ~(blanks << 1);
     } else {
@@ -199,7 +199,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
     }
     starts |= last_white;
     if constexpr (rules.breaks) {
-        // Cuts the run behind its last CR or LF: where blanks follow one and no other CR or LF follows them.
+        // Cuts the run after its last CR or LF: where blanks follow one and no other CR or LF follows them.
         const uint64_t gaps = white & ~breaks;
         uint64_t behind = gaps & (white & breaks) << 1;
         if (flood(gaps, behind) << 1 & breaks) {
@@ -236,7 +236,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
         if (behind == nullptr) continue;
         const uint32_t next = static_cast<uint32_t>(behind - p);
         if constexpr (rules.contractions == Contractions::tail) {
-            // Directly behind another contraction the apostrophe is a prefix: the next window begins here.
+            // Directly after another contraction the apostrophe is a prefix: the next window begins here.
             if (suffixes & bit(index)) {
                 limit = index;
                 break;
@@ -277,8 +277,8 @@ CRAYON_DEVICE inline uint32_t middle_of_word(const Masks& m, uint32_t size, uint
     if ((inside & firsts) == 0) return 0;
     const uint32_t place = highest_bit(inside & firsts);
     if constexpr (rules_of(family).words == Words::cased) {
-        // After a lowercase letter only lowercase ones may follow. Before any, a caseless letter may be such a place. A
-        // capital may be one while the word has no caseless letter to fall back to.
+        // After a lowercase letter only lowercase ones may follow. Before the first lowercase letter, a caseless letter
+        // may be such a place. A capital may be one while the word has no caseless letter to fall back to.
         const uint64_t upper = m.upper & inside;
         const uint64_t caseless = m.caseless & inside;
         const bool small = (inside & ~upper & ~caseless) != 0;

@@ -76,7 +76,7 @@ inline uint64_t letters_by_range(const typename Set::Bytes& bytes) {
     return found;
 }
 
-// The block of the character at p: its code point without the lowest six bits. `tail` is the number of its bytes behind
+// The block of the character at p: its code point without the lowest six bits. `tail` is the number of its bytes after
 // the first. Overlong characters and surrogates may pass. Returns false if no valid character begins so.
 inline bool block_of(const uint8_t* p, uint32_t* block, uint32_t* tail) {
     const uint32_t lead = p[0];

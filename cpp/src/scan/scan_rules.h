@@ -32,8 +32,8 @@ struct Rules {
     Contractions contractions;
     Words words;
     uint32_t digits;     // longest group of numbers; 0: ` ?\p{N}+`
-    bool breaks;         // `\s*[\r\n]+`, and [\r\n]* behind punctuation
-    bool slashes;        // [\r\n/]* behind punctuation instead
+    bool breaks;         // `\s*[\r\n]+`, and [\r\n]* after punctuation
+    bool slashes;        // [\r\n/]* after punctuation instead
     bool ends_together;  // `\s+$` first: all white space at the end of the text is one pretoken
 };
 
@@ -56,7 +56,7 @@ CRAYON_DEVICE constexpr Rules rules_of(Family family) {
     return {Contractions::lower, Words::spaced, 0, false, false, false};
 }
 
-// `p` is behind an apostrophe. Returns the end of the contraction, or P().
+// `p` is after an apostrophe. Returns the end of the contraction, or P().
 template <bool folded, typename P, typename E>
 CRAYON_DEVICE inline P contraction_end(P p, E end) {
     const size_t left = static_cast<size_t>(end - p);
@@ -85,7 +85,7 @@ CRAYON_DEVICE inline P contraction_end(P p, E end) {
 // Skips characters of a run at once, if the text supports that (a GPU's does, gpu/text.h).
 // pass_spaces skips white space. It reports the start of the last character and the end of the last CR or LF.
 // pass_capitals skips characters of the capital part of a word. It reports the end of the last caseless letter.
-// pass_breaks skips line breaks, and slashes if `slashes`, behind punctuation.
+// pass_breaks skips line breaks, and slashes if `slashes`, after punctuation.
 template <bool slashes>
 inline void pass_breaks(const uint8_t*& p, const uint8_t* end) {
     while (p < end && (*p == '\n' || *p == '\r' || (slashes && *p == '/'))) ++p;
@@ -98,7 +98,7 @@ inline void pass_capitals(const uint8_t*&, const uint8_t*, const uint8_t*&) {}
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P cased_word_end(P p, E end) {
     const P start = p;
-    P fallback = p;  // behind the last character that could still be the L of `U*L+`; p: none
+    P fallback = p;  // after the last character that could still be the L of `U*L+`; p: none
     Char c{0, 0};
     for (; p < end; p += c.size) {
         pass_capitals(p, end, fallback);
@@ -141,7 +141,7 @@ CRAYON_DEVICE inline P white_space_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
     const P start = p;
     P last = p;      // start of the last character of the run
-    P breaks = P();  // behind the last CR or LF of the run
+    P breaks = P();  // after the last CR or LF of the run
     while (p < end) {
         pass_spaces(p, end, last, breaks);
         if (!(p < end)) break;

@@ -1,5 +1,5 @@
-// Keeps the memory of large tables that their threads outgrew, for the next one that grows. Clearing it takes a tenth
-// of the time of touching new pages.
+// Keeps the memory of large tables that their threads outgrew, for the next table that grows. Clearing kept memory
+// takes a tenth of the time of touching new pages.
 #pragma once
 
 #include <cstddef>

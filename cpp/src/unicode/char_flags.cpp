@@ -10,7 +10,7 @@ namespace crayon {
 
 void ScriptFinder::find(uint32_t code_point) {
     const uint32_t* const end = std::end(kScriptRuns);
-    // The first run that starts behind it; the previous run contains it.
+    // The first run that starts after the code point; the run before contains the code point.
     const uint32_t* next = std::upper_bound(std::begin(kScriptRuns), end, code_point << 8 | 0xFF);
     first_ = next[-1] >> 8;
     end_ = next == end ? 0x110000 : *next >> 8;

@@ -1,7 +1,7 @@
 // UTF-8 decoding and class lookup for the scanners, inlined into each translation unit.
 //
 // Everything is in an unnamed namespace: the same source is compiled once with plain flags and once with AVX2 flags,
-// and the linker must never replace one by the other.
+// and the linker must never replace one copy by the other.
 //
 // Text is read through a position P up to an end E. On the CPU both are pointers to bytes. The kernels of a GPU have
 // their own types (gpu/text.h), with their own class_entry_at and ascii_class_entry_at.

@@ -11,7 +11,7 @@ namespace crayon {
 
 struct Utf8Shape {
     size_t characters = 0;
-    uint8_t largest = 0;  // byte; it tells the width of the widest character
+    uint8_t largest = 0;  // the largest byte, which tells the width of the widest character
 
     // The last character of that width.
     uint32_t last_character() const {

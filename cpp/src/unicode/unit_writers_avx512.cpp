@@ -13,7 +13,7 @@ namespace crayon {
 namespace {
 
 constexpr size_t kBytes = 64;  // of a vector
-constexpr size_t kBehind = 3;  // bytes of its last character that may be behind it
+constexpr size_t kBehind = 3;  // bytes of its last character that may be after it
 
 __m512i load(const uint8_t* p) {
     return _mm512_loadu_si512(p);
@@ -25,7 +25,7 @@ __m128i part(__m512i v) {
     return _mm512_extracti32x4_epi32(v, quarter);
 }
 
-// The first bytes of the characters in 64 bytes, and the bytes behind each of them.
+// The first bytes of the characters in 64 bytes, and the bytes after each of them.
 struct Leads {
     explicit Leads(const uint8_t* from) : p(from), bytes(load(from)) {
         is_lead = _mm512_cmpge_epi8_mask(bytes, _mm512_set1_epi8(-0x40));

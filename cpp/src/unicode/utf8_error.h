@@ -11,7 +11,7 @@ namespace crayon {
 // The offset of the first byte that is not valid UTF-8, or the size.
 using Utf8Error = size_t (*)(const uint8_t* text, size_t size);
 
-// Reads CRAYON_CPU as selected_cpu_level does: call it once per call of ours, not for each text.
+// Reads CRAYON_CPU as selected_cpu_level does: call it once per call of the engine, not for each text.
 Utf8Error best_utf8_error();
 
 #if CRAYON_X86_64

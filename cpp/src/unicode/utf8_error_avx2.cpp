@@ -1,4 +1,4 @@
-// Validates UTF-8 32 bytes at a time. Errors show in two neighbouring bytes, except the number of continuations behind
+// Validates UTF-8 32 bytes at a time. Errors show in two neighbouring bytes, except the number of continuations after
 // a lead. Three half bytes are looked up: each gives the set of errors that it allows, and an error is in all three
 // sets. (J. Keiser, D. Lemire, "Validating UTF-8 in less than one instruction per byte", 2021.)
 #include "unicode/utf8_error.h"
@@ -13,7 +13,7 @@ namespace {
 // The possible errors of a byte and the one before it, with their bits.
 enum Mistake : uint8_t {
     kTooShort = 1 << 0,   // 11______ 0_______, 11______ 11______: a lead without a continuation
-    kTooLong = 1 << 1,    // 0_______ 10______: a continuation behind ASCII
+    kTooLong = 1 << 1,    // 0_______ 10______: a continuation after ASCII
     kOverlong3 = 1 << 2,  // 11100000 100_____: overlong
     kTooLarge = 1 << 3,   // 11110100 1001____, 11110100 101_____, 11110101 1001____ and so on: above U+10FFFF
     kSurrogate = 1 << 4,  // 11101101 101_____: a surrogate
@@ -84,7 +84,7 @@ size_t avx2_utf8_prefix(const uint8_t* text, size_t size) {
         was_ascii = is_ascii;
         before = v;
     }
-    // Returns to the start of a character: the last one may continue behind this, or be cut.
+    // Steps back to the start of a character, because the last character may continue after the block, or be cut.
     for (size_t back = 0; back < 4 && at > 0; ++back) {
         const uint8_t last = text[at - 1];
         if (last < 0x80) return at;

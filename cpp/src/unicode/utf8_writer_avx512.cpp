@@ -54,7 +54,7 @@ template <typename Unit>
 Utf8Progress write_words(const Unit* units, size_t n, uint8_t* const begin) {
     uint8_t* to = begin;
     size_t i = 0;
-    // The second half of a vector also needs units behind it.
+    // The second half of a vector also needs units after it.
     for (; n - i >= kBytes + 16; i += 32) {
         const __m512i v = load(units + i);
         const __mmask32 two = _mm512_cmpge_epu16_mask(v, _mm512_set1_epi16(0x80));

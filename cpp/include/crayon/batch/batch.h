@@ -1,5 +1,5 @@
 // Batch calls over threads. Threads are started for one call and joined before it returns, so a fork between calls
-// loses none. Results are in input order and do not depend on the number of threads.
+// loses no thread. Results are in input order and do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace crayon {
 // The number of threads of a call: `threads` unless it is 0, then CRAYON_NUM_THREADS. Without either: 1 if
 // TOKENIZERS_PARALLELISM is "false", "off" or "0", else the cores that this process may use (cores.h).
 size_t thread_count(size_t threads);
-// The same for a batch of `bytes` of text. A default is limited to one thread per 256 KiB. A requested number is
-// limited to twice the cores, or 8 if that is more, because each thread keeps memory.
+// The number of threads for a batch of `bytes` bytes of text. A default number is limited to one thread per 256 KiB. A
+// requested number is limited to twice the cores, or 8 if that is more, because each thread keeps memory.
 size_t thread_count(size_t threads, size_t bytes);
 
 // The calls below also spread one large text over threads, by cutting it at seams (seams.h). They throw NotUnicode.
@@ -38,7 +38,7 @@ struct ReadyIds {
     size_t size;
     bool is_last;
 };
-// Returns whether the call waited long before it could work (for the GIL). encode_each then calls it less often.
+// Receives finished ids. Returns whether it waited long for the GIL; encode_each then calls it less often.
 using OnReady = std::function<bool(const std::vector<ReadyIds>&)>;
 // Encodes in other threads and calls `on_ready` in this thread with the ids of finished tasks.
 void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,

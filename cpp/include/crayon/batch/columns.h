@@ -33,7 +33,7 @@ class Columns {
 
     IdBuffer ids_;
     std::vector<int64_t> splits_{0};
-    std::vector<uint32_t> first_sizes_;  // pairs: tokens of the first sequence
+    std::vector<uint32_t> first_sizes_;  // for pairs: each row's number of tokens of the first sequence
     PairFrame frame_;  // the frame that was applied: with or without special tokens, for one sequence or two
     bool is_pair_ = false;
     size_t padded_ = 0;
@@ -43,8 +43,8 @@ class Columns {
     size_t encoded_bytes_ = 0;
 };
 
-// `second` is null, or has one text for each of `first`. Returns nothing if only Encodings give the right result: for a
-// post-processor that is not a frame or that fails, and for truncation with a stride.
+// `second` is null, or has one text for each of `first`. Returns nothing if only Encodings give the right result: if
+// the post-processor is not a frame (frames.h) or fails, or if truncation has a stride.
 std::optional<Columns> encode_columns(const Engine& engine, const std::vector<Bytes>& first,
                                       const std::vector<Bytes>* second, const EncodeOptions& options, size_t threads);
 
@@ -59,11 +59,11 @@ class Row {
   private:
     friend std::optional<Row> encode_row(const Engine&, Bytes, const EncodeOptions&);
     IdBuffer ids_;
-    const SingleFrame* frame_ = nullptr;  // of the engine
+    const SingleFrame* frame_ = nullptr;  // the engine owns it
     bool is_framed_ = false;
 };
 
-// Returns nothing if the post-processor is not a frame. The row must not outlive the engine.
+// Returns nothing if the post-processor is not a frame (frames.h). The row must not outlive the engine.
 std::optional<Row> encode_row(const Engine& engine, Bytes text, const EncodeOptions& options);
 
 }  // namespace crayon

@@ -1,4 +1,4 @@
-// Texts concatenated in one block of memory, the form that a device takes.
+// Concatenates texts in one block of memory, because a device takes a batch in this form.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class FlatTextWriter {
 
   private:
     struct Part {
-        size_t text, from, to;  // units
+        size_t text, from, to;  // units [from, to) of a text
         uint64_t at;
     };
     template <typename Work>

@@ -28,8 +28,8 @@ struct JsonLines {
 // thread_count (batch.h).
 JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::string>& columns, size_t threads);
 
-// The number of bytes of block[0, size) that form whole lines. Takes at most `most` lines that end behind `from`; no
-// line ends before `from`. With `at_end` the last line needs no "\n". Returns 0 if no line ends.
+// Returns how many bytes at the start of block[0, size) are whole lines: at most `most` lines, and 0 if no line ends.
+// The search begins at `from`, before which no line may end. With `at_end` the last line needs no "\n".
 size_t whole_lines(const uint8_t* block, size_t from, size_t size, size_t most, bool at_end);
 
 }  // namespace crayon

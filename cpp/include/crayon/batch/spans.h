@@ -27,8 +27,8 @@ struct SpanIds {
     std::vector<int64_t> splits;  // one more than texts: text i has ids[splits[i]] to ids[splits[i + 1]]
 };
 
-// encode_ragged (batch.h) with Id int32_t, uint32_t or uint16_t. `texts` are bytes. Error(utf8) names the first text
-// that is not UTF-8, and its first invalid byte. Error(argument) names an id that is too large for Id.
+// encode_ragged (batch.h) for ids of type int32_t, uint32_t or uint16_t. `texts` are bytes. Error(utf8) names the first
+// text that is not UTF-8, and its first invalid byte. Error(argument) names an id that is too large for Id.
 template <typename Id>
 SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                          const Suffix& suffix, size_t threads);
@@ -40,8 +40,8 @@ struct SpanList {
     std::vector<int64_t> begins, ends;
 };
 
-// Splits data at each separator, taking overlapping separators from the left. The rest after the last one is a span
-// unless it is empty. Error(argument) for an empty separator.
+// Splits data at each separator, taking overlapping separators from the left. The text after the last separator is a
+// span, too, unless it is empty. Error(argument) for an empty separator.
 SpanList split_spans(Bytes data, Bytes separator, size_t threads);
 
 }  // namespace crayon

@@ -14,7 +14,7 @@ namespace crayon {
 class Seams;
 
 struct StreamOptions {
-    bool add_special_tokens = false;  // the post-processor's, at the start and the end of the stream
+    bool add_special_tokens = false;  // whether to put the post-processor's special tokens around the whole stream
     bool special_as_text = false;
     bool offsets = false;
 };
@@ -36,12 +36,12 @@ class StreamEncoder {
 
     // Whether texts have seams (seams.h). Without seams, `encode` consumes only the last window, which must then be the
     // whole text: exact, but not in constant memory. Components without a proof of seams are custom patterns, models
-    // that may join a text anywhere, and post-processors that are not frames. Even with seams a text may have none for
-    // long, such as a megabyte of one letter.
+    // that may join a text anywhere, and post-processors that are not frames. Even if texts have seams, a long stretch
+    // of a text may have none, such as a megabyte of one letter.
     bool streams() const;
     // Encodes the window up to its last seam, or all of it if `is_last`. The window starts at the first unconsumed
     // byte. Offsets are bytes of the stream; they match an Encoding's characters. Error(utf8) gives the position in the
-    // stream of the first invalid byte. A character that the window's end cuts is invalid only in the last window.
+    // stream of the first invalid byte. A character cut by the end of the window is invalid only in the last window.
     StreamChunk encode(Bytes window, bool is_last);
     // Bytes consumed so far.
     uint64_t position() const { return position_; }

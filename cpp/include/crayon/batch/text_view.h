@@ -22,8 +22,8 @@ struct TextView {
 // Thrown for a text with a code point that UTF-8 cannot encode. The caller finds out which one.
 struct NotUnicode {};
 
-// The size of units [from, to) in UTF-8, and the same units written to `memory`. Writes no byte past that size.
-// write_utf8 throws NotUnicode.
+// utf8_size returns the size of units [from, to) in UTF-8. write_utf8 writes these units to `memory`, and no byte past
+// that size. It throws NotUnicode.
 size_t utf8_size(const TextView& text, size_t from, size_t to);
 void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory);
 

@@ -15,9 +15,9 @@ struct PieceMerges {
 
     // The parts of each piece, as indices of pieces. Sorted by the piece's score, then by the longer left part.
     std::vector<std::pair<uint32_t, uint32_t>> pairs;
-    // Ranges of pairs of one piece, in which one pair ends as another begins.
+    // Ranges that hold all pairs of one piece, if the left part of one pair is the right part of another.
     std::vector<Range> entangled;
-    // Ranges of pairs of pieces with equal scores, in any order.
+    // Ranges that hold the pairs of several pieces with equal scores, in any order.
     std::vector<Range> equal;
 };
 

@@ -26,7 +26,8 @@ class Appender {
     size_t append(std::string_view text);
     // Prepends UTF-8. Returns how many ids at the end are unchanged.
     size_t prepend(std::string_view text);
-    // Removes `characters` characters from the end; the text must have that many. Returns as append does.
+    // Removes `characters` characters from the end; the text must have that many. Returns how many ids at the start are
+    // unchanged.
     size_t pop(size_t characters);
 
     size_t count() const { return count_; }
@@ -36,7 +37,7 @@ class Appender {
     void ids_from(size_t start, IdBuffer* out) const;
 
   private:
-    // Text between seams that no change on the other side of the text can move.
+    // Text between two seams that stay seams however the rest of the text changes.
     struct Part {
         std::string text;
         size_t characters;

@@ -16,8 +16,8 @@ std::vector<int64_t> count_up_to(const Engine& engine, const std::vector<TextVie
                                  size_t limit, size_t threads);
 
 // Where to cut a text so that the part that stays encodes to at most `most` tokens, special tokens included. `cut_off`
-// is the side to remove; see TextIndex::longest and longest_before. Returns the size of the text, or 0 on the left, to
-// keep all of it. A unit of the text must be a character. Error(argument) if the special tokens alone exceed `most`;
+// is the side to remove; see TextIndex::longest and longest_before. If the whole text fits, returns its size, or 0 if
+// `cut_off` is left. A unit of the text must be a character. Error(argument) if the special tokens alone exceed `most`;
 // throws NotUnicode.
 size_t truncation_place(const std::shared_ptr<const Engine>& engine, const TextView& text, size_t most, Side cut_off,
                         const EncodeOptions& options);

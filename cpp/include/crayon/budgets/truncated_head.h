@@ -19,7 +19,7 @@ struct TruncatedHead {
 // fail. Otherwise encodes all of it.
 TruncatedHead encode_truncated_head(const Engine& engine, const Input& input, const EncodeOptions& options,
                                     Scratch& scratch);
-// The same for a batch, in the order of encode_batch.
+// Encodes the heads of a batch. Results are in the order of encode_batch.
 std::vector<TruncatedHead> encode_truncated_heads(const Engine& engine, const std::vector<Input>& inputs,
                                                   const EncodeOptions& options, size_t threads);
 

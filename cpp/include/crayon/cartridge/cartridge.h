@@ -158,7 +158,7 @@ class Storage {
   public:
     virtual ~Storage() = default;
     virtual Bytes bytes() const = 0;
-    // The identity of the opened file, whatever has its name now. Nothing if the bytes are not mapped.
+    // The identity of the opened file, even if another file has its name now. Nothing if the bytes are not mapped.
     virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 };
 // Maps the file, or reads it into memory if CRAYON_MAP is `copy`. A copy has no identity, so earlier checks of the file
@@ -220,7 +220,7 @@ class Cartridge {
         std::string metadata, components;
     };
     std::shared_ptr<const Own> own_;
-    const Program* program_ = nullptr;  // of own_
+    const Program* program_ = nullptr;  // points into the bytes that own_ holds
     std::shared_ptr<const std::vector<double>> own_scores_;
     std::array<Bytes, kSectionTypes> sections_{};
 };
@@ -246,7 +246,7 @@ Cartridge open_cartridge(const std::string& path);
 
 // How much of a cartridge to check before use.
 enum class Checks {
-    header,  // only the checks of every opening
+    header,  // only the checks that every opening makes
     memory,  // Every checksum, index and search chain. No later use can read outside the file or loop without end.
     whole,   // `memory`, and compares each derived table with its sources.
 };

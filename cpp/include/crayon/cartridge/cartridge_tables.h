@@ -14,7 +14,7 @@ namespace crayon {
 
 enum TokenFlag : uint8_t {
     kPresent = 1,   // the id has a token (ids may have holes).
-    kRaw = 2,       // The bytes are the token's string, which spells no bytes: no text encodes to it.
+    kRaw = 2,       // The bytes are the token's string, which spells no bytes. Text never encodes to it.
     kModel = 4,     // the model's vocabulary has it
     kAdded = 8,     // an added token
     kSpecial = 16,  // a special token.

@@ -20,7 +20,7 @@ class Decoder {
     void decode(std::vector<std::string>* tokens) const;
     // Runs as a step of another decoder. `before` is the number of bytes that the first step received.
     virtual void run(std::vector<std::string>* tokens, size_t before) const = 0;
-    // The same in one pass over one text (fast_decode.h). Null if this decoder has no such pass.
+    // Makes a joiner, which decodes a text in one pass over its tokens (fast_decode.h). Null if this decoder has none.
     virtual std::unique_ptr<TokenJoiner> joiner() const;
 };
 

@@ -23,7 +23,7 @@ struct EncodeOptions {
     bool add_special_tokens = true;
     bool special_as_text = false;          // treats special added tokens in the text as plain text
     bool offsets = true;                   // false: all offsets of an Encoding are (0, 0)
-    std::optional<Truncation> truncation;  // for Encodings; calls that return ids alone ignore these two
+    std::optional<Truncation> truncation;  // calls that return ids alone ignore this and padding
     std::optional<Padding> padding;
 };
 
@@ -88,17 +88,17 @@ class Engine {
     std::shared_ptr<const Engine> with_components(std::string_view components,
                                                   const std::vector<AddedTokenSpec>& added) const;
     // An engine in greedy mode over the same cartridge, components and added tokens: it cuts text into longest matches.
-    // Of the pre-tokenizer it keeps changes and removals, not cuts. The model's special tokens never match; only added
-    // tokens give them. `unknown` applies to the model's ids; Error(argument) if its id is beyond the cartridge's.
-    // with_components() of the result stays in greedy mode.
+    // It keeps the pre-tokenizer's changes and removals of text, not its cuts. Text matches a special token of the
+    // model only as an added token. `unknown` replaces ids of the model; Error(argument) if its id is beyond the
+    // cartridge's. with_components() of the result stays in greedy mode.
     std::shared_ptr<const Engine> greedy(std::optional<UnknownIds> unknown = std::nullopt) const;
     ~Engine();
 
-    // A thread's working memory for this engine, until the lease ends. Taken from the engine's pool at first use. Never
-    // waits for a lock, so it also works in the child of a fork.
+    // Lends a thread working memory for this engine until the lease ends. The memory comes from the engine's pool at
+    // first use. A lease never waits for a lock, so it also works in the child of a fork.
     class Lease {
       public:
-        // Each numbered thread of a call gets the memory that it had in the previous call.
+        // Thread number `worker` of a call gets the memory that it had in the previous call.
         explicit Lease(const Engine& engine, size_t worker = 0);
         ~Lease();
         Lease(const Lease&) = delete;
@@ -113,18 +113,18 @@ class Engine {
 
     // Appends the ids of `text` (valid UTF-8) to `out`.
     void encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out) const;
-    // The same without the post-processor's special ids. `continues`: the text is the rest of one that was cut at a
-    // seam (seams.h).
+    // Appends the ids of `text` without the post-processor's special ids. `continues`: a longer text was cut at a seam
+    // (seams.h), and `text` is its second part.
     void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out,
                           bool continues = false) const;
-    // The same with offsets, in characters of `text`, as `encode` gives them with these options. `has_tokens` says
-    // whether the text before one that continues had tokens. Requires a frame, see single_frame().
+    // Appends these ids and their offsets in characters of `text`, as `encode` gives them with these options. If `text`
+    // continues another, `has_tokens` says whether the other had tokens. Requires a frame, see single_frame().
     void encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens,
                               Scratch& scratch, IdBuffer* out, std::vector<Offset>* offsets) const;
     // Appends the ids of arbitrary bytes, without added tokens, normalizer and post-processor. Lossless.
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
-    // Appends the ids of one pretoken by merging alone, by one of the algorithms, which must agree. For tests and
-    // inspection.
+    // Appends the ids of one pretoken by merging alone, with the chosen algorithm. All algorithms must agree. For tests
+    // and inspection.
     enum class MergeWay { usual, short_arrays, together, sweeps, heap };
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
     // Where a pretoken is cut before merging. For tests and inspection.
@@ -144,19 +144,20 @@ class Engine {
     void decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
     // Decodes ids to text with the decoder.
     void decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
-    // The same by the decoder's general path over strings; appends. For tests. Not for engines that join bytes.
+    // Decodes ids by the decoder's general path over strings, and appends the text. For tests. Not for engines that
+    // join bytes.
     void decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     // Whether one text can encode to different ids (dropout).
     bool is_random() const;
     bool is_greedy() const { return greedy_.has_value(); }
     // The longest token of the model that starts at `start` of `data`: {id, bytes}, or {-1, 0}. In greedy mode only
-    // tokens that text can become count, and `unknown` applies.
+    // tokens that text can become match, and `unknown` replaces ids.
     std::pair<int64_t, size_t> longest_match(Bytes data, size_t start) const;
 
     int64_t token_to_id(std::string_view token) const;  // -1 if unknown
     bool has_id(int64_t id) const;
-    std::string id_to_token(uint32_t id) const;  // of a known id
+    std::string id_to_token(uint32_t id) const;  // `id` must be known
     std::string id_to_bytes(uint32_t id) const;
     std::vector<std::pair<std::string, uint32_t>> vocabulary(bool with_added) const;
     uint32_t vocabulary_size(bool with_added) const;

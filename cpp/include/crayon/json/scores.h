@@ -14,12 +14,14 @@ constexpr size_t kScoreRoom = 32;  // most bytes of a spelling
 // needs kScoreRoom bytes. Returns the end.
 char* write_score(char* out, double score);
 
-// A spelling that every reader takes for this very double; else the usual one. It is an integer that is exactly a
-// double, over a power of ten that is one, too, so all readers round once. Scores from -30 to -0.001 have one if their
-// significand (from 1 to 2) is at most 1.8. Beyond 1.8 about one in a hundred has none.
+// Returns a spelling that every reader reads as exactly this double, or the usual spelling if none is found. Such a
+// spelling is an integer divided by a power of ten. Both are exactly doubles, so every reader rounds only once. Scores
+// from -30 to -0.001 have one if their significand (from 1 to 2) is at most 1.8. Above 1.8 about one score in a hundred
+// has none.
 std::string spell_score(double score);
 
-// The score, or the nearest neighbour found that the reference reads back from `spell_score`.
+// Returns the score if the reference reads it back from its spelling by `spell_score`. Otherwise returns the nearest
+// double found for which the reference does.
 double settled_score(double score);
 
 // The compact tokenizer.json that the reference writes for a Unigram model in memory, with scores spelled by

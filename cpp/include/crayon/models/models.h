@@ -37,8 +37,8 @@ class ModelScratch {
     void rest();  // releases references to the memos until the next use
 
     // Caches of pieces and their tokens, one for each way to write a piece. Created at first use.
-    WordIds& plain();   // as they are
-    WordIds& marked();  // with their white space as U+2581
+    WordIds& plain();   // of pieces as the text has them
+    WordIds& marked();  // of pieces with white space as U+2581
 
     std::vector<ModelToken> tokens;
     std::string spelled;
@@ -56,21 +56,22 @@ class Model {
     virtual std::unique_ptr<ModelScratch> make_scratch() const = 0;
     // Appends the tokens of `piece` (valid UTF-8, not empty). Error(vocabulary) if the reference fails to encode it.
     virtual void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const = 0;
-    // Appends the ids alone.
+    // Appends only the ids of `piece`.
     virtual void encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const;
-    // The same for pieces of `text`, in order. Much faster: cached pieces are not tokenized again.
+    // Appends the ids of pieces of `text`, in order. Much faster than a call for each, because it caches pieces.
     virtual void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const;
-    // The same for words of `text`: puts U+2581 in front of each unless it begins so, and cuts before each U+2581.
+    // Appends the ids of words of `text`. First puts U+2581 in front of each word that does not begin with it, and cuts
+    // before each U+2581.
     void encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const;
-    // The same for one piece: `text` with each space as U+2581, and one more in front if `prefix`. Returns false, with
-    // nothing done, if writing the piece out is as fast; always unless takes_spaced().
+    // Appends the ids of one piece: `text` with each space as U+2581, and with one more U+2581 in front if `prefix`.
+    // Returns false, with nothing done, unless takes_spaced(), or if encoding the written piece is as fast.
     virtual bool takes_spaced() const { return false; }
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
     // Whether one piece can have different tokens (dropout).
     virtual bool is_random() const { return false; }
     // Whether no text can fail; false if unknown.
     virtual bool takes_any_text() const { return false; }
-    // Whether any piece with this border has the tokens of its two parts.
+    // Whether the tokens of any piece with this border are those of its two parts.
     virtual bool divides(const Border& border) const {
         (void)border;
         return false;
@@ -81,8 +82,8 @@ class Model {
 // make_normalizer.
 std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level);
 
-// The same vocabulary in greedy mode. Text never becomes one of `specials`, nor the name of a byte's token. WordPiece
-// stays unchanged: it is longest match already.
+// The vocabulary of a model, in greedy mode. Text never becomes one of `specials`, nor the name of a byte's token.
+// WordPiece stays unchanged: it is longest match already.
 struct GreedyModel {
     std::unique_ptr<Model> model;
     LongestMatch match;         // tokens that text can become

@@ -11,7 +11,7 @@
 namespace crayon {
 
 // For one byte of a changed text: the range of bytes in the original text that the reference aligns it with. All bytes
-// of a character have the same.
+// of a character have the same range.
 struct Alignment {
     uint32_t start;
     uint32_t end;
@@ -26,7 +26,7 @@ struct AlignedText {
     // Without alignments: how many bytes at the front would have the empty alignment (0, 0), because they were inserted
     // before the first character. The reference drops them when it changes the whole text, so the text depends on them.
     size_t unplaced = 0;
-    // Whether the text is the rest of one that was cut at a seam (seams.h). Such a text has no beginning of its own.
+    // Whether a longer text was cut at a seam (seams.h), and this is its second part. It begins inside the longer text.
     bool continues = false;
 
     // Copies `original`, with each character aligned to itself.

@@ -37,8 +37,8 @@ class CharsmapRules {
     // `orphan` gets the first key with a prefix of several characters that is not a key itself; else it is unchanged.
     std::vector<Following> following(std::string_view* orphan) const;
 
-    // Where a normalizer differs from the rules: among all single characters, and among keys of several characters,
-    // with their replacements. Each is normalized between two NULs, which no rule contains.
+    // The inputs for which a normalizer's result differs from the rules: single characters, and keys of several
+    // characters with the rules' replacements. Each input is normalized between two NULs, which no rule contains.
     struct Differences {
         std::vector<uint32_t> chars;
         std::vector<Pair> sequences;

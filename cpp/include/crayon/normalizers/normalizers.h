@@ -23,7 +23,7 @@ class Normalizer {
     virtual void normalize(AlignedText* text) const = 0;
     // True if `normalize` surely leaves the text unchanged; false if unknown. Much faster than normalizing.
     virtual bool leaves(Bytes text) const = 0;
-    // True if `normalize` surely changes only white space, one character to another white-space character.
+    // True if `normalize` surely changes nothing but white-space characters, each to another white-space character.
     virtual bool keeps_words(Bytes text) const { return leaves(text); }
     virtual std::optional<SpaceMarks> space_marks() const { return std::nullopt; }
     // Whether no text can fail; false if unknown.

@@ -20,8 +20,8 @@ struct Offset {
 constexpr int32_t kNoWord = -1;
 constexpr int32_t kNoSequence = -1;
 
-// The string of tokens that differs from their id's: an added token with stripped white space, padding, or a template's
-// special token.
+// The string of tokens that differs from the vocabulary's string of their id: of an added token with stripped white
+// space, of padding, or of a template's special token.
 struct TokenText {
     uint32_t index;  // of the first token in the encoding
     std::string text;
@@ -52,8 +52,9 @@ struct Encoding {
 // Marks all tokens as part of `sequence`, in addition to earlier marks.
 void set_sequence(Encoding* encoding, size_t sequence);
 
-// The reference's merge_with: appends `from` to `to`. A sequence in both is then where `from` has it. Overflowing
-// encodings are combined pairwise. `growing_offsets` shifts the offsets of `from` by the end of the last token of `to`.
+// The reference's merge_with: appends `from` to `to`. If both have a range for a sequence, the range of `from` counts.
+// Overflowing encodings are combined pairwise. `growing_offsets` shifts the offsets of `from` by the end of the last
+// token of `to`.
 void append(Encoding* to, Encoding&& from, bool growing_offsets = false);
 
 // The encoding of a part of a text, with the part's size in characters and words.
@@ -94,7 +95,7 @@ std::string to_json(const Encoding& encoding, const TokenStringOf& string_of);
 // numbers out of range.
 Encoding encoding_from_json(std::string_view text);
 
-// Lookups with the reference's answers. A sequence that does not exist means the whole encoding, as there.
+// Lookups with the reference's answers. As in the reference, a sequence that does not exist means the whole encoding.
 using IndexPair = std::pair<size_t, size_t>;
 std::optional<IndexPair> word_to_tokens(const Encoding& encoding, uint32_t word, size_t sequence);
 std::optional<Offset> word_to_chars(const Encoding& encoding, uint32_t word, size_t sequence);

@@ -19,7 +19,7 @@ struct TemplatePiece {
     uint32_t sequence = 0;  // 0 (A) or 1 (B), when is_sequence
     uint32_t type_id = 0;
     std::vector<int32_t> ids;        // of the special token, when not is_sequence
-    std::vector<std::string> texts;  // their strings; empty: the vocabulary's
+    std::vector<std::string> texts;  // strings of these ids; empty: the vocabulary's strings
 };
 
 struct PostProcessStep {
@@ -28,7 +28,7 @@ struct PostProcessStep {
     bool add_prefix_space = false;                  // byte_level, roberta
     bool trim_offsets = false;                      // byte_level, roberta
     int32_t sep = 0, cls = 0;                       // roberta, bert
-    std::optional<std::string> sep_text, cls_text;  // their strings; none: the vocabulary's
+    std::optional<std::string> sep_text, cls_text;  // strings of sep and cls; none: the vocabulary's strings
     std::vector<TemplatePiece> single, pair;        // template_processing
 };
 

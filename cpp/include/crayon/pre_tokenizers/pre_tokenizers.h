@@ -39,12 +39,12 @@ class PreTokenizer {
     // Whether `split` may change the text.
     virtual bool rewrites() const { return false; }
     // A known shape that allows shortcuts.
-    // white_split: cuts at white space and drops it, whichever it is.
-    // white_runs: the same, and also cuts at other characters.
+    // white_split: cuts at white space of any kind and drops it.
+    // white_runs: does what white_split does, and also cuts at other characters.
     // space_marks: puts U+2581 before each piece unless it begins so, replaces spaces by U+2581, and cuts before each.
     enum class Shape { other, white_split, white_runs, space_marks };
     virtual Shape shape() const { return Shape::other; }
-    // The first step of a white_split followed by space_marks; else null.
+    // If this is a white_split followed by space_marks, its first step; else null.
     virtual const PreTokenizer* words_to_mark() const { return nullptr; }
     // Whether replacing one white-space character of the text by another keeps the pieces.
     bool drops_white() const {

@@ -21,9 +21,9 @@ enum class Family : uint32_t {
     gpt2 = 1,    // ByteLevel(use_regex), r50k_base, p50k_base
     cl100k = 2,  // tiktoken's cl100k_base (with its `\s++$` rule)
     llama3 = 3,  // cl100k as converted for Hugging Face: digits in groups of up to three
-    qwen2 = 4,   // the same with single digits
+    qwen2 = 4,   // llama3 with single digits
     o200k = 5,   // case-aware words
-    tekken = 6,  // the same without contractions, with single digits
+    tekken = 6,  // o200k without contractions, with single digits
 };
 constexpr uint32_t kFamilyCount = 7;
 
@@ -33,11 +33,11 @@ bool family_of_name(std::string_view name, Family* family);
 // Finds the family of a `Split` regex by its exact published text. Returns false for other patterns.
 bool family_of_pattern(std::string_view regex, Flavor flavor, Family* family);
 
-// Oniguruma's pattern for this family, for writing a tokenizer.json; "" for Family::whole. Rust's regex crate reads it
-// alike.
+// Oniguruma's pattern for this family, for writing a tokenizer.json; "" for Family::whole. It means the same to Rust's
+// regex crate.
 const char* canonical_pattern(Family family);
 
-// Whether this is a published pattern without a scanner that both regex engines read alike. The matcher for Oniguruma's
+// Whether this published pattern lacks a scanner but means the same to both regex engines. The matcher for Oniguruma's
 // patterns then serves both flavors.
 bool is_read_alike(std::string_view regex);
 

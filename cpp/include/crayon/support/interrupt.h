@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// Throws if the call should stop; null if nothing can interrupt calls. One for the whole process.
+// The process's only check: throws if the call should stop. Null if nothing can interrupt calls.
 inline std::atomic<void (*)()> interrupt_check{nullptr};
 
 // Time between two polls, and the longest sleep of a thread that has to poll.

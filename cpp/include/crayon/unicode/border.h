@@ -1,9 +1,9 @@
 // Seams: places where a text can be cut so that the ids of the parts, concatenated, are the ids of the whole, whatever
 // text is farther away.
 //
-// A border decides: the characters on both sides of the place. A text passes through normalizer, pre-tokenizer and
-// model. Each step says whether it divides at the border it receives, and passes on the border of its own output. A
-// step without a proof answers no, and the place is not a seam.
+// Whether a place is a seam follows from its border, the characters on both sides. A text passes through normalizer,
+// pre-tokenizer and model. Each step says whether it divides at the border it receives, and passes on the border of its
+// own output. A step without a proof answers no, and the place is not a seam.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace crayon {
 
-// A character that exists, or the end of the text, but could be any.
+// An unknown character, or perhaps the end of the text.
 constexpr uint32_t kUnknownChar = 0xFFFFFFFFu;
 
 // Code points, nearest to the place first. The nearest one before it exists, known or not, so no part becomes empty.
-// Beyond the nearest characters, known ones permit only negative conclusions, because a step's piece may begin or end
+// Known characters beyond the nearest ones permit only negative conclusions, because a step's piece may begin or end
 // between them.
 struct Border {
     static constexpr size_t kBefore = 2, kAfter = 3;
@@ -46,9 +46,9 @@ bool map_border(Border* border, bool removes, Map&& map) {
 
 // How a pre-tokenizer treats a border.
 enum class Division {
-    none,     // cutting the text here may change pieces
-    through,  // no pieces change, except that one across the place is cut
-    apart,    // the pieces of the whole are those of the parts
+    none,     // Cutting the text here may change pieces.
+    through,  // No pieces change, except that a piece across the place is cut in two.
+    apart,    // The pieces of the whole are those of the parts.
 };
 
 }  // namespace crayon
