@@ -36,7 +36,7 @@ void reserve_rest(IdBuffer* ids, uint64_t done, uint64_t left) {
     try {
         ids->reserve_more(size_t(double(ids->size()) / double(done) * 1.0625 * double(left)) + 1);
     } catch (const std::bad_alloc&) {
-        // a failed guess is harmless
+        // The room is only an estimate, so a failure is harmless.
     }
 }
 

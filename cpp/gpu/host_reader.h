@@ -1,5 +1,5 @@
 // Copies a device's memory to the host through pinned memory, slice by slice, in several threads. While one thread
-// copies out of its slice, the device fills another's.
+// copies out of its slice, the device fills the slice of another.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class HostReader {
     explicit HostReader(PoolPtr pool) : pool_(std::move(pool)) {}
 
     // Copies `bytes` bytes, which must be complete at `from`. One call at a time. Slower if no memory can be pinned.
-    // DeviceError.
+    // Throws DeviceError.
     void read(void* to, const void* from, size_t bytes);
     // Returns the pinned memory to the pool.
     void trim() { slices_.clear(); }

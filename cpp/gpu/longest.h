@@ -3,7 +3,8 @@
 // The start of a match depends on all matches before it. But the size of a match depends only on the place where it
 // starts. A tile of text is therefore a map: from each place where matching may enter the tile to the place after the
 // tile where matching leaves it. Doubling finds this map for all places at once. Maps of neighbouring tiles are
-// composed to maps of groups. From these follow the entries of groups, of tiles, and then the tokens of a tile.
+// composed to maps of groups. These give the place where each group is entered, then where each tile is entered, and
+// then the tokens of a tile.
 //
 // Example: tokens a, b, c, ab, ca, the text "abcabc", and tiles of 3 bytes. Matches in the first tile end at 2, 2, 4.
 // So matching leaves the first tile at 4, wherever it enters. It enters the second tile at 4, and the tokens are ab,
@@ -24,7 +25,8 @@ struct LongestMatchAt {
     uint32_t size;
     int32_t id;
 };
-// The longest token at `at` that ends before the next stop; else a byte's token. As LongestMatch::at.
+// The longest token at `at` that ends before the next stop; else a byte's token. The result has the form of
+// LongestMatch::at.
 CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at, const uint32_t* stops) {
     const Tables& t = w.tables;
     LongestMatchAt best{1, int32_t(t.byte_ids[w.text[at]])};

@@ -34,7 +34,8 @@ const char* kernel_name(Kernel kernel);
 
 class MeasuredDevice : public Device {
   public:
-    // Times kernels of `inner`, which must outlive this, from now on, including kernels that other users start.
+    // Times the kernels of `inner` from now on, also kernels that other users of `inner` start. `inner` must outlive
+    // this object.
     explicit MeasuredDevice(Device* inner);
     ~MeasuredDevice() override;
 

@@ -178,7 +178,7 @@ void PartitionRun::look_up() {
     read_totals();
 }
 
-// Clears the cache at first use, and when misses without room show that the text has changed.
+// Clears the cache at first use, and when many merged words find no room, because the texts have changed.
 void PartitionRun::prepare_cache() {
     work_.cache = cache_.make_room(cached_words_);
     work_.cache_entries = cached_words_;

@@ -6,7 +6,7 @@
 namespace crayon {
 namespace gpu {
 
-// Error(utf8) with the number of an invalid text, as in crayon::encode_ragged.
+// Throws Error(utf8) with `number` if the text is not UTF-8, as crayon::encode_ragged does.
 void check_utf8(Bytes text, size_t number);
 
 class PartitionRun {

@@ -57,7 +57,7 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
                 if (node < 0) break;
                 if (trie.values[node] >= 0 && (from > 0 || at + 1 < content.first.size())) return false;
             }
-            if (node >= 0 && from > 0) return false;  // its remaining bytes begin another token
+            if (node >= 0 && from > 0) return false;  // the content's remaining bytes begin another token
         }
     }
     return true;
@@ -94,7 +94,7 @@ std::string why_unsupported(const Engine& engine) {
 
 template <typename T>
 const T* Vocabulary::upload(const T* data, size_t count) {
-    if (count == 0) return nullptr;  // this kind of vocabulary does not have it
+    if (count == 0) return nullptr;  // this kind of vocabulary lacks the table
     buffers_.emplace_back(pool_);
     Device& device = pool_->device();
     uint8_t* const memory = buffers_.back().make_room(count * sizeof(T));

@@ -11,7 +11,7 @@
 namespace crayon {
 namespace gpu {
 
-// Counts to sum by tiles, and where the sums go: the boundaries in each word of the bitmap.
+// The counts to sum by tiles, here of the boundaries in each word of the bitmap, and where the sums go.
 struct BoundaryCounts {
     CRAYON_DEVICE static uint32_t size(const Work& w) { return w.size / 32 + 1; }
     CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return count_bits(w.boundaries[i]); }

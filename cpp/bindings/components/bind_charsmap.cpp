@@ -1,4 +1,4 @@
-// SentencePiece's normalization rules, for the readers of its models.
+// Binds SentencePiece's normalization rules, for the readers of its models.
 #include <pybind11/pybind11.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Decoders, for tests and tools.
+// Binds decoders, for tests and tools.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// Normalizers, for tests and tools.
+// Binds normalizers, for tests and tools.
 #include <pybind11/pybind11.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The merges of SentencePiece's models.
+// Binds merges_by_score, which derives the merges of SentencePiece's models.
 #include <pybind11/pybind11.h>
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Pre-tokenizers, for tests and tools.
+// Binds pre-tokenizers, for tests and tools.
 #include <pybind11/pybind11.h>
 
 #include <string>

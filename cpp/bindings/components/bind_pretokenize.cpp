@@ -1,4 +1,4 @@
-// Pretoken scanners and character classes, for tests, converters and tools.
+// Binds pretoken scanners and character classes, for tests, converters and tools.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// Regular expressions, for tests and tools, and the Unicode properties that they name.
+// Binds regular expressions, and the Unicode properties that they name, for tests and tools.
 #include <pybind11/pybind11.h>
 
 #include <string_view>

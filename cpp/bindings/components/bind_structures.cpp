@@ -1,4 +1,4 @@
-// The data structures inside cartridges, for tests, converters and tools.
+// Binds the data structures inside cartridges, for tests, converters and tools.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

@@ -1,4 +1,4 @@
-// Encoding on devices: DeviceEncoder, DeviceArray.
+// Binds encoding on devices: DeviceEncoder, DeviceArray.
 #include <pybind11/stl.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 namespace crayon::python {
 
-// Keeps its source alive. Create and destroy it under the GIL.
+// Keeps the object that owns the bytes alive. Create and destroy it under the GIL.
 class FlatInput {
   public:
     // Takes a contiguous vector of bytes of the host or of this device; TypeError or ValueError otherwise. If the

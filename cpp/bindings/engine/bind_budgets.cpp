@@ -1,4 +1,4 @@
-// Budgets: counts up to a limit, truncation, TokenIndex, Appender.
+// Binds budgets: counts up to a limit, truncation, TokenIndex, Appender.
 #include <pybind11/stl.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Engine.encode_columns and encode_row: texts to the lists or arrays that a model takes.
+// Binds Engine.encode_columns and encode_row, which turn texts into the lists or arrays that a model takes.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// The encoding methods of Engine.
+// Binds the encoding methods of Engine.
 #include <pybind11/stl.h>
 
 #include "bindings/arrays.h"

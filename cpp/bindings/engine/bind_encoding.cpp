@@ -72,7 +72,7 @@ py::list overflowing_of(const PyEncoding& self) {
     return out;
 }
 
-// An unsigned integer, with the reference's errors for other values.
+// Converts an object to an unsigned integer. Other values raise the reference's errors.
 template <typename T = size_t>
 T number_from(py::handle object) {
     if (PyLong_CheckExact(object.ptr())) {  // three times faster for common values
@@ -352,7 +352,7 @@ void add_slots(PyHeapTypeObject* heap_type) {
     heap_type->as_sequence.sq_length = &length_of;
 }
 
-// Truncation, post-processing and padding of a tokenizer as functions, for tests and tools.
+// Binds truncation, post-processing and padding as functions, for tests and tools.
 void bind_steps(py::module_& m) {
     py::module_ testing = m.def_submodule("_testing");
     const auto read = [](const std::string& component) {

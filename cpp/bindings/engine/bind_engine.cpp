@@ -1,4 +1,4 @@
-// Engine: opening, properties, vocabulary, decoding; and compiling.
+// Binds Engine (opening, properties, vocabulary, decoding) and compiling.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// The vocabulary and merges of an engine's model, as Python would read them from the tokenizer.json.
+// Binds the vocabulary and merges of an engine's model, as Python would read them from the tokenizer.json.
 #include <algorithm>
 #include <vector>
 

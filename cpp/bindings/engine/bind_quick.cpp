@@ -43,7 +43,7 @@ bool is_flag(PyObject* object) {
 }
 
 // The ids of one text. Read them before calling anything else: small texts share one buffer under the GIL. On
-// free-threaded CPython each thread has its own.
+// free-threaded CPython each thread has a buffer of its own.
 class QuickIds {
   public:
     // False if `text` is not a str or has surrogates.
@@ -178,14 +178,14 @@ class Slot {
 Slot engine_slot, truncation_slot, padding_slot, special_as_text_slot;
 PyTypeObject* engine_type = nullptr;  // never freed
 
-// The native engine of a Tokenizer that has opened it; otherwise nothing.
+// The native engine of a Tokenizer, if it has opened one; else nothing.
 py::object native_of(PyObject* tokenizer) {
     py::object engine = engine_slot.get(tokenizer);
     const bool is_native = engine && Py_TYPE(engine.ptr()) == engine_type && value_of<Engine>(engine.ptr()) != nullptr;
     return is_native ? engine : py::object();
 }
 
-// For a single text, without truncation and padding.
+// Handles calls with a single text, without truncation and padding.
 PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyObject* given[] = {nullptr, Py_None, Py_False, Py_True};
     if (take_arguments(args, n, names, {"sequence", "pair", "is_pretokenized", "add_special_tokens"}, given) &&
@@ -203,7 +203,7 @@ PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     return encode_bound.call(self, args, n, names);
 }
 
-// For ids that all have a token.
+// Handles calls with ids that all have a token.
 PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyObject* given[] = {nullptr, Py_True};
     if (take_arguments(args, n, names, {"ids", "skip_special_tokens"}, given) && given[0] != nullptr &&
@@ -222,7 +222,7 @@ PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     return decode_bound.call(self, args, n, names);
 }
 
-// For an id that has a token.
+// Handles calls with an id that has a token.
 PyObject* id_to_token(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names == nullptr && n == 1 && PyLong_CheckExact(args[0])) {
         if (const py::object engine = native_of(self)) {

@@ -1,4 +1,4 @@
-// Traces as plain dicts and lists, for the inspector.
+// Binds traces, as plain dicts and lists for the inspector.
 #include "bindings/bindings.h"
 #include "crayon/trace/trace.h"
 

@@ -1,5 +1,5 @@
-// Files that are held open. C++ closes their descriptors, because in Python a signal handler may raise between any two
-// steps.
+// Binds files that are held open. C++ closes their descriptors, because in Python a signal handler may raise between
+// any two steps.
 #include <pybind11/pybind11.h>
 
 #include <memory>

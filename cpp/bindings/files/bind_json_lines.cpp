@@ -1,4 +1,4 @@
-// read_json_lines and its result.
+// Binds read_json_lines and its result.
 #include <algorithm>
 
 #include "bindings/arrays.h"

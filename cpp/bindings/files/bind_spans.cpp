@@ -1,4 +1,4 @@
-// Texts as spans of a buffer: Engine.encode_spans, utf8_errors, split_spans.
+// Binds texts as spans of a buffer: Engine.encode_spans, utf8_errors, split_spans.
 #include <pybind11/stl.h>
 
 #include "bindings/arrays.h"

@@ -1,4 +1,4 @@
-// train_bpe: from the words of a WordCounter to tokens and merges.
+// Binds train_bpe, which makes tokens and merges from the words of a WordCounter.
 #include <pybind11/stl.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// WordCounter: counts texts, lines and words, and returns unique words.
+// Binds WordCounter, which counts texts, lines and words, and returns unique words.
 #include <pybind11/stl.h>
 
 #include <algorithm>

@@ -64,7 +64,7 @@ size_t bytes_of(const std::vector<TextView>& texts) {
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads) {
     return cut_texts(texts, [&](const TextView& text) -> const Seams* {
-        // Cut only for several threads, or if uncut texts would be converted whole.
+        // Cuts a text only if several threads run, or if the text would otherwise be converted whole.
         if (threads == 1 && text.width == 0) return nullptr;
         return &engine.seams(options.special_as_text);
     });

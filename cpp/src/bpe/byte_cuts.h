@@ -6,9 +6,9 @@
 // changes the other side. On each side the next merge is always that side's own: the lowest rank, leftmost among
 // equals.
 //
-// The test only looks at the characters before and after, in a filter. False positives cost a cut, which costs time; no
-// wrong cut is ever made. Byte vocabularies have tokens that begin or end inside a character, so the strings next to a
-// border may also be parts of a character.
+// The test only looks at the characters before and after, in a filter. A false positive of the filter prevents a cut,
+// which costs time. No cut is ever wrong. Byte vocabularies have tokens that begin or end inside a character, so the
+// strings next to a border may also be parts of a character.
 //
 // Here a character is a lead byte with the continuation bytes (80 to BF) that it requires, whatever they encode. The
 // proof is about bytes, so that suffices. No cut is made next to other bytes, or between two ASCII characters.

@@ -38,7 +38,7 @@ class Memo {
     ~Memo() { clear(); }
 
     void clear();
-    bool is_read() const;  // by any MemoReader
+    bool is_read() const;  // whether any MemoReader reads it
     size_t bytes() const;
 
   private:

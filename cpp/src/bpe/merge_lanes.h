@@ -1,12 +1,12 @@
-// Merges pretokens of up to 15 bytes, with sixteen lanes for each, on instruction sets that have these in one or two
-// registers. Lane i holds the rank of the pair that begins at byte i, with i in the low bits, so the least lane is the
-// next merge. All ones mean no merge. In bits:
+// Merges pretokens of up to 15 bytes, with sixteen lanes for each, on instruction sets that hold sixteen lanes in one
+// or two registers. Lane i holds the rank of the pair that begins at byte i, with i in the low bits, so the least lane
+// is the next merge. All ones mean no merge. In bits:
 //    rrrrrrrr rrrrrrrr rrrrrrrr rrrr____ rank
 //    ________ ________ ________ ____iiii byte where the pair begins
 //
 // A round does one merge in each of several pretokens, in passes over them: find the least lane and its product; hash
-// the two pairs that the product forms; look up their ranks. A pass waits for the memory of all pretokens at once,
-// without branches on it. A mask tells which pretokens have finished.
+// the two pairs that the product forms; look up their ranks. In a pass, the memory accesses of all pretokens overlap,
+// and no branch depends on a loaded value. A mask tells which pretokens have finished.
 #pragma once
 
 #include <immintrin.h>

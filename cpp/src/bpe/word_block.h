@@ -22,8 +22,8 @@ namespace crayon {
 
 // How to make a key from 16 bytes, by the size of the word; index 16 is for longer words. `lo` and `hi` mask the word's
 // own bytes, `size` sets the last byte to the size. The key of "the" is 74 68 65 00 00 00 00 00 and 00 00 00 00 00 00
-// 00 03. Empty and longer words get a key that matches no entry: its size is 0, but it is not all zero, as in an empty
-// entry.
+// 00 03. Empty and longer words get a key that matches no entry: its size is 0 but, unlike the key of an empty entry,
+// it is not all zero.
 struct alignas(32) KeyShape {
     uint64_t lo, hi, size;
 };
@@ -47,7 +47,8 @@ inline WordKey key_at(const uint8_t* p, size_t size) {
     return {half[0] & shape.lo, (half[1] & shape.hi) | shape.size};
 }
 
-// Which entries of a bucket have the key, as 1 or 0. By arithmetic, because compilers turn a comparison into a branch.
+// Tells which entries of a bucket have the key, as 1 or 0. Uses arithmetic, because compilers turn a comparison into a
+// branch.
 struct KeyMatch {
     uint64_t newer, older;
 };
@@ -80,7 +81,7 @@ struct WordBlock {
     uint32_t buckets[kBlock];          // of the cache
     const WordEntry* entries[kBlock];  // in the cache, or in `made`
     uint32_t missed[kBlock];           // indices of words that the cache lacks
-    // Entries of missed words. Those of an earlier block stay valid: a word that misses twice in short succession is
+    // Entries of missed words. Entries of earlier blocks stay valid, so a word that misses twice in short succession is
     // made once.
     WordEntry made[kBlock] = {};
     uint16_t recent[kRecent] = {};  // by hash: index into `made`
@@ -110,8 +111,8 @@ struct WordBlock {
         for (size_t i = n_inside; i < n; ++i) add(i, last + (words.start(i) - begin));
     }
 
-    // Finds the words in the cache. Returns how many are missing. Without branches, because hits and positions in a
-    // bucket are hard to predict; so misses get an entry, too.
+    // Finds the words in the cache. Returns how many are missing. Has no branches, because hits and positions in a
+    // bucket are hard to predict. A missing word therefore gets an entry, too.
     size_t look_up(size_t n, const WordCache& cache, const WordKernels& kernels) {
         const WordCache::Bucket* const in = cache.buckets();
         if (kernels.look_up != nullptr) return kernels.look_up(n, in->entries, keys, buckets, entries, missed);
@@ -126,7 +127,8 @@ struct WordBlock {
         return n_missed;
     }
 
-    // Call it before each block: takes over generations of other threads, and drops entries that name freed records.
+    // Call this before each block. It switches to generations of the memo that other threads began, and drops entries
+    // that name freed records.
     void refresh(MemoReader& memo, WordCache& cache) {
         if (!memo.refresh()) return;
         cache.drop_unless(memo);

@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// The size of parts. A change at the end re-encodes up to twice as much.
+// The size of a part. A change at the end of the text re-encodes up to twice as much.
 constexpr size_t kPartBytes = 128;
 
 bool begins_character(char byte) {

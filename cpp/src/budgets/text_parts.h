@@ -22,7 +22,7 @@ class PartCutter {
         : seams_(seams), text_(text), from_(from), looked_(from) {}
 
     // The end of the next part: the last seam in the next `size` units (64 or more), or the first one after them, or
-    // the text's end. No part's end is near the text's end.
+    // the text's end. Apart from the text's end itself, no part ends near it.
     size_t next(size_t size);
     size_t done() const { return from_; }
     bool is_done() const { return from_ == text_.size; }
@@ -42,7 +42,7 @@ class StretchEncoder {
   public:
     StretchEncoder(const Engine& engine, bool special_as_text);
 
-    // Appends the ids of units [from, to). `continues`: they begin at a seam.
+    // Appends the ids of units [from, to). `continues`: the units begin at a seam.
     void encode(const TextView& text, size_t from, size_t to, bool continues, IdBuffer* out);
     size_t count(const TextView& text, size_t from, size_t to, bool continues);
     // The range of characters of each token, counted from `from`, before any post-processor.

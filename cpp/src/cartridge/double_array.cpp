@@ -116,7 +116,8 @@ class FreeSlots {
     size_t full_ = head;
 };
 
-// Parents by falling number of children, equal ones in node order. The root is first, since its base is fixed.
+// Parents by falling number of children. Parents with equal numbers are in node order. The root is first, since its
+// base is fixed.
 std::vector<uint32_t> placement_order(const std::vector<Node>& nodes) {
     std::vector<uint32_t> start(258, 0);  // start[256 - n]: where the parents of n children begin
     for (const Node& node : nodes) ++start[257 - node.children];
@@ -165,7 +166,7 @@ std::vector<int32_t> place(const std::vector<Node>& nodes) {
 
 }  // namespace
 
-// Sorts by the first eight bytes as a number, in which most keys differ.
+// Compares the first eight bytes of keys as numbers, because most keys differ there.
 void sort_keys(Keys* keys) {
     struct Entry {
         uint64_t prefix;

@@ -35,8 +35,8 @@ class MergeTablesBuilder {
     uint32_t shift = 0, filter_shift = 0;
 };
 
-// Which merges reachable_slots has, by rank. It must not be empty. Error(cartridge) unless all are merges of
-// pair_table, in the slot that the search reads.
+// Which merges the section reachable_slots has, by rank. The section must not be empty. Error(cartridge) unless all of
+// them are merges of pair_table, each in the slot that the search reads.
 std::vector<bool> verify_reachable_slots(const Cartridge& cartridge, const MergeTables& tables);
 
 }  // namespace crayon

@@ -49,12 +49,12 @@ struct Engine::Impl {
     // Whether ids depend on alignments.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
     // For a model that takes text before its spaces become U+2581 (Model::encode_spaced): the normalizer's changes, and
-    // strings that the text must not contain. Those are the contents that are searched in normalized text, without the
-    // marks in front.
+    // strings that the text must not contain. These strings are the contents of added tokens that are searched in
+    // normalized text, without the marks in front.
     std::optional<SpaceMarks> spaced;
     DoubleArray unspaced_trie;
     AddedMatcher unspaced;
-    // A text that the pre-tokenizer cuts meets one of these. None if unknown.
+    // A text that the pre-tokenizer cuts fulfils one of these requirements. Nothing if unknown.
     std::optional<std::vector<Regex::Needed>> needed_to_cut;
 
     // Whether ids do not depend on the kind of white space between words.

@@ -20,7 +20,7 @@ namespace crayon {
 
 class Scratch {
   public:
-    // `memos`: two, for plain words and for words in another spelling; or null.
+    // `memos` points to two, for plain words and for words in another spelling; or is null.
     explicit Scratch(Memo* memos) : memos(memos) {}
 
     Memo* const memos;
@@ -37,7 +37,7 @@ class Scratch {
     std::vector<ModelToken> tokens;
     IdBuffer ids;
 
-    // For the pool: its slot between calls, and its size when it was last returned.
+    // For the pool: the slot that keeps this scratch between calls, and its size when it was last returned.
     size_t slot = 0, held = 0, held_with_memos = 0;
 
     // Releases the memo between calls.

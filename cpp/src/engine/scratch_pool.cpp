@@ -24,7 +24,7 @@ namespace crayon {
 struct ScratchShelf {
     struct Slot {
         std::atomic<Scratch*> scratch{nullptr};
-        // Advisory: written after the scratch is put down, and used for eviction only.
+        // Advisory: written after the scratch is in its slot, and used for eviction only.
         std::atomic<size_t> bytes{0};
         std::atomic<int64_t> since{0};
     };

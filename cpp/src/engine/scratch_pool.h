@@ -11,7 +11,7 @@ class Scratch;
 struct ScratchShelf;
 
 // Taking and giving never wait and never fail: in the child of fork() a lock could stay taken for ever. A thread that
-// misses its scratch learns all words anew.
+// does not get its scratch back looks all words up anew.
 class ScratchPool {
   public:
     static constexpr size_t kSlots = 64;

@@ -33,8 +33,8 @@ Border border_at(Bytes text, size_t at) {
     return border;
 }
 
-// A limit of the steps of one search for a seam. Long added tokens make each place take as many steps as they have
-// bytes. At the limit the search gives up, so that time stays linear in the text.
+// The most steps of one search for a seam. Long added tokens make each place take as many steps as they have bytes. At
+// the limit the search gives up, so that time stays linear in the text.
 size_t steps_for(Bytes text) {
     return 65536 + 64 * text.size;
 }
@@ -104,7 +104,8 @@ size_t Seams::last(Bytes text, bool continues) const {
     return 0;
 }
 
-// A border needs a few characters, an added token its longest size, and digits the whole run before it.
+// A border depends on a few characters before it. An added token depends on as many bytes as the longest one has. A
+// group of digits depends on the whole run before it.
 size_t Seams::reach() const {
     return std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
 }
@@ -137,8 +138,8 @@ size_t Seams::before(Bytes text, size_t from, size_t to) const {
 }
 
 // Calls on_plain for each piece between added tokens, with places in a text where this one begins at `base`. `goes_on`:
-// the piece may be longer if the text continues. That applies at the end, and before a token with single_word that is
-// found there.
+// the piece may be longer if the text continues. That is so for a piece at the text's end, and for one before a token
+// with single_word that is found at the end.
 template <typename OnPlain>
 void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
                            OnPlain&& on_plain) const {
@@ -152,8 +153,8 @@ void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base,
     }
 }
 
-// Longest match starts anew after each token. A token is the same in the part if the text continues for as many bytes
-// as the longest token has.
+// Longest match starts anew after each token. A token of the part is one of the whole text if the part continues for as
+// many bytes as the longest token has.
 size_t Seams::last_match(Bytes text) const {
     const Vocabulary& vocabulary = *p_.vocabulary;
     std::vector<size_t> starts;
@@ -264,7 +265,7 @@ void Seams::Tokens::add(const std::string& content) {
 // them. Three conditions look at neighbours:
 // - Stripped white space ends at the border if the character before the border is not white space.
 // - A token with single_word that begins at the border depends on the character before it.
-// - One that ends at the border is excluded above.
+// - A token that ends at the border is excluded above.
 bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border,
                            size_t* steps_left) const {
     if (matcher.empty()) return true;
@@ -283,7 +284,7 @@ LazySeams::~LazySeams() {
 
 namespace {
 
-// Two threads may build them at once; one result is kept. Lock-free, because the child of a fork could find a lock
+// Two threads may build the seams at once; one result is kept. Lock-free, because the child of a fork could find a lock
 // taken.
 template <typename Make>
 const Seams& kept(std::atomic<const Seams*>* place, Make&& make) {

@@ -86,8 +86,8 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
     }
 }
 
-// A piece as the scanner's segment, with a space in front where the reference adds one (then stored in s.prefixed). A
-// piece that continues begins with a space, so it gets none (Seams).
+// Returns a piece as the scanner's segment: with a space in front where the reference adds one. It is then stored in
+// s.prefixed. A piece that continues begins with a space, so it gets none (Seams).
 inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
     s.prefixed.assign(1, ' ');

@@ -1,4 +1,5 @@
-// The tokens of an engine: its cartridge's, or with the engine's own added tokens in place of the cartridge's.
+// The tokens of an engine: the tokens of its cartridge, in which the engine's own added tokens may replace the
+// cartridge's.
 #pragma once
 
 #include <array>
@@ -20,8 +21,9 @@ class Vocabulary {
   public:
     // The added tokens of the cartridge, whose tries are used in place. `normalizer` may be null.
     Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer);
-    // Other added tokens. Each has the id of the model's token with the same string, or an id outside the model.
-    // Error(vocabulary) if two tokens claim an id or a content, Error(unsupported) if they are not native.
+    // Replaces the cartridge's added tokens by `added`. Each has the id of the model's token with the same string, or
+    // an id outside the model. Error(vocabulary) if two tokens claim an id or a content, Error(unsupported) if they are
+    // not native.
     Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenSpec>& added, const Normalizer* normalizer);
 
     uint32_t n_ids() const { return n_ids_; }
@@ -38,8 +40,8 @@ class Vocabulary {
     bool is_respelled(uint32_t id) const { return !respelled_.empty() && respelled_.count(id) != 0; }
     // The bytes that a byte-level token's text spells, or the text.
     Bytes bytes_of(uint32_t id) const;
-    // Whether decoding skips the id with special tokens. The reference looks its text up among the contents of special
-    // tokens.
+    // Whether decoding skips the id if it skips special tokens. The reference looks its text up among the contents of
+    // special tokens.
     bool is_skipped(uint32_t id) const;
     WhiteEnds white_ends_of(uint32_t id) const;
     int64_t find(std::string_view token) const;  // -1 if unknown

@@ -5,10 +5,11 @@
 
 namespace crayon::json {
 
-// The value of [begin, end), which has the grammar of RFC 8259. False if serde_json finds it out of range.
+// Reads the number [begin, end), which must have the grammar of RFC 8259. Returns false if serde_json finds it out of
+// range.
 bool read_serde_number(const char* begin, const char* end, double* out);
 
-// The nearest double.
+// Reads such a number as the nearest double.
 bool read_nearest_number(const char* begin, const char* end, double* out);
 
 }  // namespace crayon::json

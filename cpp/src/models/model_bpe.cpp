@@ -324,7 +324,7 @@ void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratc
     }
 }
 
-// The id of the whole text as one token, with its spaces spelled; else -1.
+// The id of the token that equals the whole text with its spaces as U+2581; -1 if none does.
 int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     int32_t node = prefix ? walk(trie_, kSpaceMark) : trie_.size > 0 ? 0 : -1;
     for (size_t i = 0; i < text.size && node >= 0; ++i) {

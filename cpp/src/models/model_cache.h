@@ -14,8 +14,8 @@ namespace crayon {
 
 class PieceCache {
   public:
-    // Appends the tokens of a piece that begins at `start`: from the cache, or else from `make`, and then caches them.
-    // Returns where the last token ends.
+    // Appends the tokens of a piece that begins at `start`. If the cache lacks them, `make` makes them and the cache
+    // keeps them. Returns where the last token ends.
     template <typename Make>
     uint32_t tokenize(Bytes piece, uint32_t start, std::vector<ModelToken>* out, Make&& make) {
         if (piece.size <= kWordKeyBytes) return look_up(short_, short_key(piece), start, out, make);

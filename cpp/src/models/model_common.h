@@ -30,7 +30,7 @@ struct ModelOptions {
     uint64_t max_input_chars_per_word = 0;
     std::optional<uint32_t> unk_id;
 
-    // Whether merges are skipped at random; with 0 the reference merges as usual.
+    // Whether merges are skipped at random; if `dropout` is 0, the reference merges as usual.
     bool is_random() const { return dropout && *dropout > 0; }
     // Whether adjacent unknown characters are one token.
     bool fuses_unknown() const { return fuse_unk || type == ModelType::unigram; }
@@ -40,7 +40,7 @@ struct ModelOptions {
     }
 };
 
-// The options of a model of its own type, or of `type` if it names none. Error(vocabulary) if the reference refuses to
+// Reads the options of a model, whose type is `type` if it names none. Error(vocabulary) if the reference refuses to
 // load it.
 ModelOptions read_model_options(const json::Value& model, ModelType type);
 // The type that the model names, if any.
@@ -75,8 +75,8 @@ struct PieceFacts {
     PieceModel model = PieceModel::unigram;
     double raised = 0;          // For Unigram: the number that was added to scores for each character.
     std::vector<float> scores;  // By id, for Unigram, if the cartridge's scores do not determine them; else empty.
-    std::vector<uint32_t> never, unused, user_defined;  // Ids that text never becomes, that are split again, and that
-                                                        // are always found.
+    // In order: ids that text never becomes, ids that are split again, ids that are always found.
+    std::vector<uint32_t> never, unused, user_defined;
 };
 
 // SentencePiece's own Unigram, with single-precision sums.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kDeepest = 100;  // most times that a piece is split
 
-// The order of numbers, with zeros of both signs as two.
+// Whether a < b, with -0 below 0.
 bool is_less(float a, float b) {
     int32_t x, y;
     std::memcpy(&x, &a, sizeof x);
@@ -28,7 +28,7 @@ bool is_less(float a, float b) {
 struct Pair {
     float score;
     uint32_t left, right;
-    size_t size;  // bytes of both
+    size_t size;  // bytes of both neighbours
 };
 
 struct WorsePair {
@@ -38,9 +38,9 @@ struct WorsePair {
 };
 
 struct Symbol {
-    uint32_t start, end;  // empty after it was joined to the one before
+    uint32_t start, end;  // empty after the symbol was joined to the one before
     uint32_t before, after;
-    bool frozen;  // never joined
+    bool frozen;  // never joined to a neighbour
 };
 
 class Pieces final : public Model {
@@ -114,7 +114,7 @@ class Pieces final : public Model {
         scratch->plain().encode(text, words.data(), words.size(), WordMaker{make}, out);
     }
 
-    // Without a cache of pieces: encode_piece caches words.
+    // Uses no cache of pieces, because encode_piece caches words.
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
         for (size_t i = 0; i < n; ++i) encode_piece(text.slice(pieces[i].start, pieces[i].end), scratch, out);
     }
@@ -151,7 +151,7 @@ class Pieces final : public Model {
         return (found == std::string_view::npos ? text.size : found) - at;
     }
 
-    // The piece equal to a text that text may become, else unk_id_.
+    // The id of the piece that equals `text`, if text may become this piece; else unk_id_.
     uint32_t piece_of(Bytes text) const {
         const int32_t id = trie_.find(text);
         return id >= 0 && kinds_[size_t(id)] != kNever ? uint32_t(id) : unk_id_;

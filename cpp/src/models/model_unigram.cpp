@@ -107,8 +107,8 @@ class Unigram final : public Model {
         return found;
     }
 
-    // find_steps and take_path over packed nodes. Returns false, with nothing done, without packed nodes, or if an
-    // unknown piece has no token.
+    // Does what find_steps and take_path do, over packed nodes. Returns false, with nothing done, if packed nodes do
+    // not exist or an unknown piece has no token.
     bool encode_few(Bytes piece, UnigramScratch* s, IdBuffer* out) const {
         const PackedNode* const nodes = packed(s);
         if (nodes == nullptr) return false;

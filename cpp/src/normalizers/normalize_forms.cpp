@@ -1,16 +1,16 @@
 // The normalization forms of UAX #15, "Unicode Normalization Forms", with the reference's tables.
 //
 // Text is cut at characters that neither move nor combine with earlier ones. A part between two cuts that passes the
-// quick check (UAX #15, section 9) is copied. Any other is decomposed, put in canonical order and, for NFC and NFKC,
-// composed.
+// quick check (UAX #15, section 9) is copied. Any other part is decomposed, put in canonical order and, for NFC and
+// NFKC, composed.
 //
 // Example (NFC): "e" and U+0301 form one part and become "é". The next letter begins a new part.
 //
 // Alignments. The reference counts how many characters of the text each new character replaces. The first character of
-// a decomposition consumes its character, the others consume nothing, and a composite consumes the sum of its parts.
-// New characters take old ones in order: one that consumes is aligned with the first character it takes, any other with
-// the last one taken before it. So a mark that moved is aligned with the character at its new place, as in the
-// reference.
+// a decomposition consumes its character, its other characters consume nothing, and a composite consumes the sum of its
+// parts. New characters take old ones in order: one that consumes is aligned with the first character it takes, any
+// other with the last one taken before it. So a mark that moved is aligned with the character at its new place, as in
+// the reference.
 #include "normalizers/normalize_forms.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 constexpr uint32_t kClassMask = 0xFF;
 constexpr uint32_t kMayCompose = 0x100;  // characters that compose with the ones before them, so that NFC has work
 
-// By the first two bytes of a non-ASCII character: whether some character with this beginning has certain bits.
+// Tells, by the first two bytes of a non-ASCII character, whether some character with this beginning has certain bits.
 struct ActivePairs {
     uint64_t rows[64] = {};
 
@@ -282,7 +282,7 @@ bool form_divides(Form form, Border* b) {
     const Rules& rules = rules_of(form);
     const auto begins = [&](uint32_t c) { return c != kUnknownChar && !(property(c) & rules.joins_before); };
     const auto stays = [&](uint32_t c) { return begins(c) && !(property(c) & (rules.needs_work | kClassMask)); };
-    // Whether marks after it might change it.
+    // Whether marks after `c` might change it.
     const auto composes = [&](uint32_t c) {
         constexpr uint32_t kDecomposes = kRules[size_t(Form::nfd)].needs_work;
         return rules.compose && (property(c) & kDecomposes || c - kHangulL < kHangulLCount ||

@@ -59,8 +59,8 @@ class Output {
     }
 
     const AlignedText& old_;
-    size_t unplaced_;      // of the old text
-    size_t front_ = 0;     // of the new one
+    size_t unplaced_;      // bytes of the old text without a place
+    size_t front_ = 0;     // bytes of the new text without a place
     bool placed_ = false;  // whether a byte with a place was written
     std::string text_;
     std::vector<Alignment> alignments_;

@@ -1,4 +1,5 @@
-// The requirements that a text must fulfil for a pattern to match. Without them, no match is attempted.
+// The requirements that a text must fulfil for a pattern to match. If a text does not fulfil them, no match is
+// attempted.
 #include <algorithm>
 
 #include "regex/regex_program.h"

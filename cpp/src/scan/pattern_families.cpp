@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNames[kFamilyCount] = {"whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"};
 
-// The regex engines that read a spelling as the family that lists it.
+// The regex engines for which a spelling means its family.
 enum Readers : uint32_t { kOnigurumaReads = 1, kRustReads = 2, kBothRead = 3 };
 
 struct Spelling {

@@ -19,13 +19,13 @@ enum class Contractions {
     none,
     lower,   // 's|'t|'re|'ve|'m|'ll|'d
     folded,  // (?i:'s|'t|'re|'ve|'m|'ll|'d), in which U+017F matches s
-    tail,    // the same, optional, at the end of a word
+    tail,    // as `folded`, but optional and at the end of a word
 };
 
 enum class Words {
     spaced,    // ` ?\p{L}+`
     prefixed,  // `[^\r\n\p{L}\p{N}]?\p{L}+`
-    cased,     // the same prefix before capital letters and then lowercase ones
+    cased,     // the prefix of `prefixed`, then capital letters, then lowercase ones
 };
 
 struct Rules {

@@ -11,7 +11,7 @@ TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes t
     walk.start = walk.end = start;
     int32_t node = trie.size > 0 ? 0 : -1;
     int32_t match = -1;
-    // Tokens do not end inside an affix, and at the text's end only after the suffix.
+    // A token never ends inside an affix. At the text's end it ends only after the suffix.
     const auto step = [&](uint8_t byte, bool can_end, size_t end) {
         if (node < 0) return;
         node = trie.step(node, byte);

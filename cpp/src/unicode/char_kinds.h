@@ -39,10 +39,10 @@ enum class GraphemeClass : uint8_t {
 };
 
 uint32_t char_kind(uint32_t code_point);
-// All kinds in the text; and the first character of one of the kinds, or the end.
+// kinds_in returns all kinds in the text. find_kinds returns the first character of one of the kinds, or the end.
 uint32_t kinds_in(Bytes text);
 const uint8_t* find_kinds(uint32_t kinds, const uint8_t* p, const uint8_t* end);
-// The same for ASCII, which most text is. Printable characters (0x20 to 0x7E) have no kinds.
+// The kinds of ASCII characters. Printable ones (0x20 to 0x7E) have none.
 extern const std::array<uint16_t, 128> kAsciiKinds;
 
 // The lower case, or kSeveralLower for U+0130, which becomes "i" and U+0307.
