@@ -104,7 +104,8 @@ struct MergeByThreads {
     }
 };
 
-// Pretokens of up to kLongMerge bytes, with symbols in shared memory: each lane has every 32nd. One group per task.
+// Pretokens of up to kLongMerge bytes, with symbols in shared memory: each lane has every 32nd symbol. One group per
+// task.
 struct MergeInShared {
     static constexpr uint32_t kWidth = Group::kWidth, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
     static_assert(kMaxMerges <= kNoMerge >> kBits, "a key has room for the rank and the place");

@@ -17,7 +17,7 @@ namespace gpu {
 struct Count {
     static constexpr uint32_t kMerged = uint32_t(1) << 31;
     static constexpr uint32_t kIds = kMerged - 1;
-    static constexpr uint32_t kRepeat = ~uint32_t(0);  // the result is a pretoken with equal bytes; until RepeatIds
+    static constexpr uint32_t kRepeat = ~uint32_t(0);  // until RepeatIds: the result is a pretoken with equal bytes
     static constexpr uint32_t kCached = uint32_t(1) << 31;  // in results: an entry of the cache
 };
 
@@ -106,8 +106,8 @@ CRAYON_DEVICE inline bool same_text(const Work& w, uint32_t a, uint32_t b, uint3
     return true;
 }
 
-// The pretoken that is merged for this one: itself if it is the first of its kind. Which one comes first is random, but
-// their bytes and ids are equal.
+// The pretoken that is merged for this one: the first of all pretokens with these bytes, perhaps this one. Which comes
+// first is random, but the ids are equal.
 CRAYON_DEVICE inline uint32_t first_of_kind(const Work& w, uint32_t pretoken, uint64_t hash) {
     const uint32_t at = w.starts[pretoken], size = w.starts[pretoken + 1] - at;
     for (uint32_t i = 0; i < kProbes; ++i) {

@@ -1,7 +1,7 @@
-// How kernels are written once, for GPUs and for the CPU.
+// Lets each kernel be written once, for GPUs and for the CPU.
 //
 // A team is all threads of a block, or some neighbours among them. `team.each(f)` runs f(lane) in all lanes; afterwards
-// every lane sees what all have written. On a GPU each lane is a thread, followed by a barrier. On the CPU one thread
+// every lane sees what all have written. On a GPU each lane is a thread, and a barrier follows f. On the CPU one thread
 // runs f for one lane after the other. A lane keeps a value from one `each` to the next in a PerLane. Tests without a
 // GPU thus run the same functions, and in cpp/gpu_simulator also the branches for GPUs.
 //

@@ -39,7 +39,7 @@ bool given(const Value* v) {
     return v != nullptr && !v->is_null();
 }
 
-// Checks that compiling makes after reading the document.
+// Makes the checks that compiling makes after reading the document.
 void check_document(const TokenizerSpec& spec, Flavor flavor) {
     const json::Document components = json::parse(spec.components);
     const auto find = [&](const char* name) {
@@ -89,7 +89,7 @@ std::string tables_difference(const Cartridge& c, const TokenizerSpec& spec) {
     return differs("model.ignore_merges", ignores ? "false" : "true", ignores ? "true" : "false");
 }
 
-// The tokens of the cartridge. Its offsets may be invalid in an unverified file.
+// The tokens of the cartridge. The cartridge's offsets may be invalid if its file is unverified.
 class Tokens {
   public:
     explicit Tokens(const Cartridge& cartridge) : c_(cartridge), n_ids_(cartridge.program().n_ids) {
@@ -100,7 +100,7 @@ class Tokens {
     uint32_t n_ids() const { return n_ids_; }
     uint8_t flags(size_t id) const { return id < n_ids_ ? c_.token_flags[id] : 0; }
     Bytes bytes(size_t id) const { return c_.bytes_of(uint32_t(id)); }
-    // For messages.
+    // The token's name in messages.
     std::string name(size_t id) const {
         if (!(flags(id) & kPresent)) return "nothing";
         const bool is_spelled = !c_.has_text_tokens() && !(flags(id) & kRaw);
@@ -172,7 +172,7 @@ std::vector<uint64_t> pairs_by_rank(const Cartridge& c) {
 std::string merges_difference(const Cartridge& c, const std::vector<ModelSpec::Merge>& merges, const Tokens& tokens,
                               const TokenizerSpec& spec, const std::vector<uint64_t>& pairs) {
     const auto key_of = [](const ModelSpec::Merge& merge) { return pair_key(merge.left, merge.right); };
-    // A pair that is listed twice has its last rank.
+    // A pair that is listed twice has the rank of its last listing.
     std::unordered_map<uint64_t, size_t> last;
     if (std::find(pairs.begin(), pairs.end(), kEmptyPair) != pairs.end())
         for (size_t rank = 0; rank < merges.size(); ++rank) last[key_of(merges[rank])] = rank;

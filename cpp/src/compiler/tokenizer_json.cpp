@@ -157,8 +157,8 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
             continue;
         }
         seen.emplace(token.content, token.flags);
-        // As in the reference, a token that the model has gets the model's id. Any other gets the next number from the
-        // model's size on, whatever the file says; ids of the model beyond its size do not count.
+        // As in the reference, a token that the model has gets the model's id. Any other token gets the next number
+        // from the model's size on, whatever the file says; ids of the model beyond its size do not count.
         const uint32_t known = index.find(token.content);
         token.id = known != kNoId ? known : next++;
         if (token.id >= spec->tokens.size()) spec->tokens.resize(size_t(token.id) + 1);
@@ -224,7 +224,7 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
         TokenizerSpec::Token& token = spec->tokens[id];
         token.present = token.in_model = true;
         token.text = token.bytes = text.tokens[id];
-        index->set(text.tokens[id], uint32_t(id));  // of equal tokens, which Unigram can have, the last counts
+        index->set(text.tokens[id], uint32_t(id));  // if tokens are equal, as Unigram's can be, the last counts
     }
     spec->components = components_of(root, text.options);
 }

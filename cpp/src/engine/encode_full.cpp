@@ -42,7 +42,7 @@ class CharacterMap {
 
 using Range = std::pair<size_t, size_t>;
 
-// The original bytes of bytes [start, end) of a text with alignments.
+// The range of original bytes with which bytes [start, end) of a text are aligned.
 Range aligned_range(size_t base, const Alignment* alignments, size_t start, size_t end) {
     if (alignments == nullptr) return {base + start, base + end};
     return {base + alignments[start].start, base + alignments[end - 1].end};
@@ -160,7 +160,7 @@ class FullEncoder {
         }
     }
 
-    // Makes room for a large piece at once; many small ones still grow in proportion.
+    // Makes room for a large piece at once. Many small pieces still grow the arrays in proportion.
     void make_room(size_t more) {
         const size_t size = out_.ids.size() + more;
         if (size <= out_.ids.capacity()) return;

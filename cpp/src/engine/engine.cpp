@@ -24,7 +24,7 @@ std::vector<uint32_t> special_ids(const Added& added) {
     return ids;
 }
 
-// The ids from index `from` on are the model's.
+// Replaces unknown ids in `out`. The ids from index `from` on are the model's.
 void map_unknown_ids(UnknownIds unknown, size_t from, IdBuffer* out) {
     if (unknown.first > kMaxIds) return;
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
@@ -46,8 +46,8 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     map_unknown_ids(p.unknown, before, out);
 }
 
-// The requirements of a text for a cut, before its spaces become U+2581. Requirements that such a space could meet, or
-// with too many bytes, give nothing.
+// The requirements that a text must fulfil to be cut, before its spaces become U+2581. Nothing if such a space could
+// fulfil one, or if one has too many bytes.
 std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_tokenizer) {
     constexpr size_t kMostBytes = 4;
     std::vector<Regex::Needed> all;
@@ -357,7 +357,8 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
         case MergeWay::together: {
             if (pretoken.size > kWordKeyBytes)
                 throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
-            // Also merges all parts, so that the tasks have various sizes and outnumber those merged at a time.
+            // Also merges all parts, so that the tasks have various sizes and outnumber the tasks that are merged at a
+            // time.
             std::vector<MergeTask> tasks;
             for (size_t start = pretoken.size; start-- > 0;)
                 for (size_t size = 1; size <= pretoken.size - start; ++size)

@@ -38,7 +38,7 @@ struct Engine::Impl {
     std::optional<Vocabulary> vocabulary;
     mutable LazyDecodeTable decode_table;
     LazySeams seams;
-    MergeTables merges;  // for byte-level tables with merges, as are the cuts
+    MergeTables merges;  // for byte-level tables with merges, like the byte cuts
     ByteCuts cuts;
     TrimInfo trim;
     std::optional<SingleFrame> single;

@@ -1,4 +1,4 @@
-// From one segment of text (without added tokens) to ids by byte-level tables: the hot path.
+// Encodes one segment of text (without added tokens) by byte-level tables: the hot path.
 #pragma once
 
 #include <vector>

@@ -30,7 +30,7 @@ const uint8_t* find_chinese(const uint8_t* p, const uint8_t* end) {
 void space_chinese(const uint8_t* found, std::string* text) {
     const uint8_t* const begin = reinterpret_cast<const uint8_t*>(text->data());
     const uint8_t* const end = begin + text->size();
-    // Three bytes become five.
+    // A Chinese character of three bytes becomes five bytes.
     std::string out(text->size() + size_t(end - found) / 3 * 2 + 2, '\0');
     char* to = out.data();
     const auto keep = [&to](const uint8_t* from, size_t size) {
@@ -73,7 +73,7 @@ void space_chinese(AlignedText* text) {
     out.finish();
 }
 
-// A Chinese character becomes three, with a space at both ends.
+// A Chinese character becomes three characters, with a space at both ends.
 void space_chinese(Border* b) {
     const auto is_chinese = [](uint32_t c) { return c != kUnknownChar && (char_kind(c) & kChinese) != 0; };
     if (is_chinese(b->before[0])) {

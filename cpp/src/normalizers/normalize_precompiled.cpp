@@ -153,7 +153,7 @@ class Precompiled final : public Normalizer {
         return b->after[0] != kUnknownChar;
     }
 
-    // The reference forgets characters at the very start with an empty replacement (Replacer).
+    // The reference does not count characters at the very start whose replacement is empty (Replacer).
     bool shifts(Bytes text) const override {
         if (text.empty()) return !map_.empty();
         const Match match = next(text.begin(), text.end());
@@ -255,7 +255,7 @@ class Precompiled final : public Normalizer {
     mutable std::array<std::atomic<uint8_t>, kKnownLimit / 64> known_{};
     Charsmap map_;
     AsciiSet plain_;  // ASCII characters that are not keys
-    AsciiSet white_;  // the same, and white ones that become a space
+    AsciiSet white_;  // such characters, and white ones that become a space
 };
 
 }  // namespace

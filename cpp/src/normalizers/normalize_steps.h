@@ -1,4 +1,4 @@
-// Steps that change characters one by one: normalizers by themselves, and the parts of BertNormalizer.
+// Steps that change characters one by one. Each is a normalizer by itself or a part of BertNormalizer.
 #pragma once
 
 #include <string_view>
@@ -23,7 +23,7 @@ bool has_kinds(uint32_t kinds, Bytes text);
 bool has_uppercase(Bytes text);
 bool is_strippable(bool left, bool right, Bytes text);
 
-// The same steps on a border: whether they divide there (Normalizer::divides).
+// Whether these steps divide at a border (Normalizer::divides).
 bool remove_kinds(uint32_t kinds, Border* border);
 bool blank_kinds(uint32_t kinds, Border* border);
 bool lowercase(Border* border);

@@ -21,7 +21,7 @@ class Metaspace final : public PreTokenizer {
             rewrite_all(list);
             return;
         }
-        // Rare: alignments track the bytes without a place.
+        // This is rare, so alignments track the bytes without a place.
         text.aligned = true;
         text.alignments.resize(text.size());
         for (uint32_t i = 0; i < text.size(); ++i)

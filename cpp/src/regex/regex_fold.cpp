@@ -129,7 +129,7 @@ void check_inside_look_behind(const Node& node, bool negative, std::string_view 
     if (node.kind == NodeKind::anchor)
         good = node.anchor != Anchor::end_text && node.anchor != Anchor::end_text_or_last_newline;
     if (!good) fail(ErrorKind::vocabulary, pattern, "an invalid pattern in look-behind");
-    // Oniguruma 6.9.10 finds fewer matches with these than their syntax says.
+    // Oniguruma 6.9.10 finds fewer matches with such patterns than their syntax says.
     if (node.newline) fail(ErrorKind::unsupported, pattern, "\\R in look-behind");
     if (node.kind == NodeKind::look) {
         const Lengths length = lengths(node.child());
