@@ -1,4 +1,4 @@
-"""Token budgets: count, truncate, split and index texts by tokens, with the tokens of encoding them whole."""
+"""Token budgets: count, truncate, split and index texts by the tokens that encoding a whole text gives."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from crayon_hf.util import validation
 class Appender:
     """The tokens of a text that grows and shrinks at its ends, as in chats, streams and editors.
 
-    They are those of encoding the whole text, without special tokens, but only changed parts are encoded again. The
-    appender keeps the state of the tokenizer at its creation. Not thread-safe.
+    The tokens equal those of encoding the whole text, without special tokens, but only changed parts are encoded again.
+    Later changes to the tokenizer have no effect on the appender. Not thread-safe.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")

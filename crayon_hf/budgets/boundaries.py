@@ -23,7 +23,7 @@ _LINE_END = r"(?:\r\n|\r(?!\n)|[\n\u2029])"
 _PARAGRAPHS = re.compile(rf"{_LINE_END}(?:[^\S\r\n\u2029]*{_LINE_END})+|\u2029")
 """The end of a line and the empty lines after it. The next paragraph begins at the end of the match."""
 _PARAGRAPHS_OF_LF = re.compile(r"\n(?:[^\S\n]*\n)+")
-"""The same for texts with only "\\n" as line ends, seven times faster because all matches begin alike."""
+"""`_PARAGRAPHS` for texts whose line ends are all "\\n": seven times faster, because each match begins with "\\n"."""
 _LINES = re.compile(r"\n")
 
 Level: TypeAlias = "Callable[[str], list[Finder]]"
@@ -46,7 +46,7 @@ def levels(boundaries: Boundaries) -> list[Level]:
 
     Raises:
         TypeError, ValueError: `boundaries` is something else.
-        MissingExtraError: The package that finds them is missing.
+        MissingExtraError: The package that finds these boundaries is not installed.
     """
     if boundaries is None:
         return []
@@ -74,7 +74,7 @@ def finders(text: str, boundaries: Boundaries) -> list[Finder]:
 
 
 def _with_finer(name: str) -> list[str | re.Pattern[str]]:
-    """A kind of boundaries, and the kinds to try if the text between two of them is too long."""
+    """A kind of boundaries, and the finer kinds to try if the text between two boundaries is too long."""
     if name in _OF_TEXTS:
         return list(_KINDS[_KINDS.index(name) : len(_OF_TEXTS)])
     return [name, "sentence", "word"] if name == "markdown" else [name, _LINES, "word"]

@@ -52,7 +52,7 @@ def count_tokens(
         texts: A text, or many.
         add_special_tokens: Count the special tokens around a text.
         threads: Threads for many texts; 0 uses all cores.
-        limit: Stop early: a text with more tokens counts as ``limit + 1``. The rest of it is not checked for errors.
+        limit: Stop early: a text with more tokens counts as ``limit + 1``. Its end is not checked for errors.
 
     >>> import crayon_hf
     >>> crayon_hf.budgets.count_tokens(crayon_hf.Tokenizer.from_profile("lite"), "Ask, and it shall " * 1000, limit=10)

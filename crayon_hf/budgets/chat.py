@@ -100,11 +100,11 @@ class Chat:
             messages: The conversation. System (developer) messages at its beginning are always kept.
             max_tokens: The budget.
             start_on: The role that the kept messages begin with, as most templates require; None for any.
-            cut: Put a copy of the message before them first, with as much of the end of its text as fits.
+            cut: Also keep the turn before, with only as much of the end of its first message's text as fits.
             **options: As for `ids`.
 
         Returns:
-            The kept messages. The search assumes that a longer window has more tokens.
+            The kept messages. The search assumes that more messages have more tokens.
 
         Raises:
             ValueError: Even the last messages do not fit, or no message can begin the window.
@@ -147,7 +147,7 @@ class Chat:
             return [*conversation[:at], {**conversation[at], "content": end}, *conversation[at + 1 :]]
 
         around = self._count_to(with_end(""), most, options)
-        for tokens in range(most - around + 2, 0, -1):  # with its neighbours it may have a token less
+        for tokens in range(most - around + 2, 0, -1):  # between other text it may have one token less
             end = truncate_text(self._tokenizer, content, tokens, "left", add_special_tokens=False)
             if end and self._count_to(with_end(end), most, options) <= most:
                 return with_end(end)

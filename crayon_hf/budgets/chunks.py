@@ -3,11 +3,11 @@
 End of a chunk: the last boundary of the coarsest kind within reach. If none is within reach, the next finer kind is
 tried, and finally the end of a token.
 
-Overlap: it begins at the first boundary of the coarsest kind that is close enough, and has more than white space. It is
-shortened if the chunk's first new piece would not fit otherwise: no piece is cut for the sake of the overlap.
+Overlap: it begins at the first boundary of the coarsest kind that is close enough, and has more than white space. The
+overlap is shortened if otherwise the new text up to its first boundary would not fit into the chunk.
 
-With `strip` the new part of a chunk begins after white space, and tokens are counted without white space at its ends.
-So every chunk has text that the one before lacks, and begins after its beginning.
+With `strip` the new part of a chunk begins after white space, and white space at the ends of a chunk does not count.
+So each chunk has text that the chunk before it lacks, and begins after the start of that chunk.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Window:
         return end
 
     def _first_piece(self, start: int, reach: int) -> int:
-        """The end of the first piece of a chunk that begins at `start` and ends at most at `reach`."""
+        """The end of the first piece (text up to a boundary) of a chunk from `start` that ends at most at `reach`."""
         for finder in self._finders:
             place = finder.first(start + 1, self.next_part(reach) + 1)
             if place is not None:

@@ -23,7 +23,7 @@ _LINE = re.compile(r"\n(?=\S)")
 
 
 def chunks_of(splitter: Splitter, file: Any) -> Iterator[Chunk]:
-    """Iterate over the chunks of a file, which is opened at once."""
+    """Open the file at once, and return an iterator over its chunks."""
     opened, own = open_binary(file)
     return _chunks(splitter, opened, own, WINDOW)
 
@@ -59,7 +59,7 @@ def _sure(text: str, size: int) -> int:
 
 
 def _kept(text: str, start: int, size: int) -> int:
-    """The offset from which text is kept for the next window: the last chunk's line, or its start in a long line."""
+    """The offset from which the next window keeps text: the start of the line at `start`, or `start` in a long line."""
     line = text.rfind("\n", max(0, start - size // 4), start) + 1
     return line or start
 

@@ -1,8 +1,8 @@
 """A token index for nearby ranges of a long text, at a cost that does not grow with the text.
 
 `TokenIndex` answers in microseconds if the text can be cut into parts. Otherwise, as within a megabyte of one letter,
-each answer processes the text from its place to the end. So this index covers a part of the text, which moves and grows
-as answers require.
+each answer processes the text from the queried range to the end. So this index covers only a part of the text, which
+moves and grows as queries require.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 class NearIndex:
     """`TokenIndex` for queries that proceed from the beginning of a text to its end.
 
-    The longest ranges are computed from a part of the text that continues beyond them by an eighth of its size. They
-    can differ from the exact ones only through text further away, if the text in between cannot be cut.
+    `longest` uses a part of the text that continues beyond the range by an eighth of the part. The result differs from
+    that of `TokenIndex` only if text beyond the part affects it, because the text between cannot be cut.
     """
 
     def __init__(self, engine: Any, text: str, special_as_text: bool, size: int) -> None:
@@ -54,7 +54,7 @@ class NearIndex:
             self._move(self._least, self._least + max(size, 2 * (end - self._least)))
 
     def longest_before(self, end: int, max_tokens: int) -> int:
-        """The start of the longest range up to `end`, but at least the place that is held."""
+        """The start of the longest range up to `end`, or the place that was passed to `hold` if that is later."""
         self._cover(end)
         start: int = self._start + self._index.longest_before(end - self._start, max_tokens)
         return max(start, self._least)

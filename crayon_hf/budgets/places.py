@@ -43,7 +43,7 @@ def _behind(text: str, place: int) -> int:
     end = text.find("\n", place)
     if end < 0:
         return len(text)
-    rest = text[end : end + 1000]  # a limit to the work for long empty stretches
+    rest = text[end : end + 1000]  # limits the work for long runs of empty lines
     while rest.isspace() and end < len(text):
         end += len(rest)
         rest = text[end : end + 1000]

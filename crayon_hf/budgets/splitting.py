@@ -28,20 +28,20 @@ def split_text(
     Args:
         text: The text to split.
         max_tokens: The most tokens of a chunk.
-        overlap: The most tokens that a chunk repeats from the end of the one before, from a boundary on.
+        overlap: The most tokens that a chunk repeats from the end of the chunk before it. It begins at a boundary.
         boundaries: ``"paragraph"``, ``"sentence"`` or ``"word"`` to end chunks there; a unit that is too long is cut
             at the next finer kind, finally at tokens. Also ``"markdown"``, ``"json"``, ``"code:python"``, a compiled
             pattern (cuts are after its matches), or a function that returns offsets in a text. Or a list of these,
             coarsest first, or None for tokens alone.
         add_special_tokens: Add special tokens around each chunk. They count, and are in its ids.
-        strip: Remove white space at the ends of chunks. Each chunk has text that the one before lacks.
+        strip: Remove white space at the ends of chunks. Each chunk has text that the chunk before it lacks.
 
     Returns:
         Chunks (text, start, end, byte_start, byte_end, ids) with offsets in characters and in bytes of UTF-8, and the
         ids of encoding the chunk's text alone. Without `overlap` and `strip` the chunks together are the text.
 
     Raises:
-        ValueError: The sizes are impossible, or a single character has more tokens than a chunk.
+        ValueError: `max_tokens` or `overlap` is impossible, or a single character has more tokens than a chunk.
         MissingExtraError: Sentences and words need the extra ``chunks``.
 
     >>> import crayon_hf

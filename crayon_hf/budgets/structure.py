@@ -17,11 +17,11 @@ from crayon_hf.util.extras import needed
 _LINE_END = re.compile(r"\r\n|[\n\r]")
 _HEADINGS = 6
 _BODIES = ("body", "consequence")
-"""The grammars' names of fields that belong to the text before them, as a body to its head."""
+"""The grammars' names of fields that belong to the text before them, as the body of a function to its head."""
 _LEADS = ("attribute_item", "decorator", "modifiers", "template_parameter_list")
 """The grammars' names of nodes that belong to the next node."""
 _DEEPEST = 16
-"""Deeper nodes of a syntax tree count as this deep, because each depth has a list of all places up to it."""
+"""Deeper nodes of a syntax tree count as this deep, because each depth has a list of the places up to it."""
 
 
 def markdown() -> Callable[[str], list[Finder]]:

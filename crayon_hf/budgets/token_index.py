@@ -12,9 +12,9 @@ from crayon_hf.util import validation
 class TokenIndex:
     """The tokens of any range of a text, after one pass over it.
 
-    Ranges are those of ``text[start:end]``, in characters: negative numbers count from the end, and all are clipped.
-    Results equal those of encoding the range alone, without special tokens. The index keeps the text, and the state of
-    the tokenizer at its creation.
+    Ranges are those of ``text[start:end]``, in characters: negative numbers count from the end, and numbers outside the
+    text are clipped. Results equal those of encoding the range alone, without special tokens. The index keeps the text.
+    Later changes to the tokenizer have no effect on it.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")

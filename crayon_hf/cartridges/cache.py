@@ -5,16 +5,16 @@ without a home. Its layout:
 
 - ``<key>.dat``: a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
 - ``<key>.json``: the tokenizer.json of a cartridge compiled from another kind of source, such as a rank file
-- ``index/<path>``: the stat of one file, and its value at that stat: the digest of a source, or that a cartridge is
-  valid
+- ``index/<digest of a path>``: the stat of a file, with a fact that holds for that stat: the digest of a source, or
+  that a cartridge is valid
 
-With the index a second opening need not read and hash the file. An entry is written only for a file that had not
-changed for some seconds when it was read. A change within the resolution of the clock would keep the stat (git's index
-has the same race, see "racy-git" in its technical documentation).
+With the index a second opening need not read and hash the file. An entry is written only if the file had not changed
+for some seconds when it was read: changes within the resolution of the clock can leave the same stat. (git's index has
+the same race, see "racy-git" in its technical documentation.)
 
 Eviction: when a cartridge is written and the directory exceeds ``CRAYON_CACHE_BYTES`` (2 GiB), the least recently used
-files are removed until nine tenths of that are left. The last use is the last access, which systems record once a day
-or not at all, or the last change.
+files are removed until the directory has nine tenths of that size. The last use of a file is its last access or its
+last change, whichever is later. Systems record accesses once a day or not at all.
 
 Failures are harmless: without a writable cache a cartridge stays in memory, and a damaged one is compiled again.
 
@@ -188,7 +188,7 @@ class _Cache:
     # -- cartridges
 
     def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
-        """The cached cartridge, if it is valid. `origin` is the source itself, or its path."""
+        """Open the cached cartridge; None if it is missing or invalid. `origin` is the source itself, or its path."""
         if self.foreign:
             return None
         cartridge, source = self._names(digest, recipe)

@@ -1,7 +1,7 @@
 """Check that a cartridge belongs to the ``tokenizer.json`` beside it.
 
 `open_beside` compares the digest of the source that the cartridge records, and verifies that reading the cartridge is
-memory-safe. It trusts the author of the repository for the ids of both files. `disagreement` compares the cartridge
+memory-safe. It trusts the repository's author that both files give the same ids. `disagreement` compares the cartridge
 with the document itself, before publishing and for certificates.
 """
 
@@ -21,14 +21,14 @@ _DIGEST = slice(32, 64)  # docs/cartridge-format.md, section 1
 
 
 def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str | None]:
-    """The engine of the cartridge beside a ``tokenizer.json``, or the reason not to use it. Both None without one."""
+    """The engine of the cartridge beside a ``tokenizer.json``, or the reason not to use it; (None, None) if missing."""
     try:
         with open_regular(cartridge) as file:
             head = file.read(_DIGEST.stop)
         digest = cache.source_digest(source)
         said = head[_DIGEST].hex() if head.startswith(_VERSION_3) and len(head) == _DIGEST.stop else digest
         if reason := _other_source(said, digest):
-            return None, reason  # the rest need not be read
+            return None, reason  # without reading the whole cartridge
         engine = cache.open_cartridge(cartridge)
     except FileNotFoundError as error:
         return None, None if error.filename == cartridge else f"no tokenizer.json beside it: {source}"

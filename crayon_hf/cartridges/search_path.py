@@ -1,4 +1,4 @@
-"""Find profiles, cartridges with a name, in a list of directories."""
+"""Find profiles (cartridges with a name) in a list of directories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crayon_hf.util.files import cache_root
 _SUFFIXES = (".dat", ".json")
 
 _LONGEST = 200
-"""File systems allow 255 bytes; the rest is for temporary names."""
+"""The most bytes of a name. File systems allow 255, and temporary names are longer."""
 
 _SHOWN = 60
 
@@ -21,7 +21,7 @@ _SHOWN = 60
 class Profile(NamedTuple):
     """The files of a profile, at least one of the two.
 
-    `source` is a ``tokenizer.json``, or, beside a cartridge of CRAYON, its tokens' strings.
+    `source` is a ``tokenizer.json`` or, beside a cartridge of CRAYON, the ``.json`` with the tokens' strings.
     """
 
     name: str

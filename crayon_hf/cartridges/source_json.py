@@ -63,7 +63,7 @@ class Source:
         return self._where.path if isinstance(self._where, HeldFile) else None
 
     def read(self) -> bytes:
-        """Return the bytes. Raises SourceMissingError if they are missing, or another tokenizer's."""
+        """Return the bytes. Raises SourceMissingError if they are missing or belong to another tokenizer."""
         if isinstance(self._where, bytes):
             return self._where
         if self._where is None:
@@ -126,7 +126,7 @@ def reference_of(metadata: str) -> str:
 
 
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
-    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError before training, without tokens."""
+    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError if it has no tokens before training."""
     if _has_empty_vocabulary(data) and _has_no_tokens(data):
         raise UnsupportedError(EMPTY)
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
@@ -158,7 +158,7 @@ def json_to_train(data: bytes) -> dict[str, Any]:
     if model.get("type") != "BPE":
         raise UnsupportedError(EMPTY)
     trained = model | {"vocab": {"a": 0}, "merges": []}
-    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # these are the trainer's
+    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # the trainer sets them
     compile_json(dump(document | {"model": trained | affixes, "post_processor": None}).encode())
     return document
 

@@ -66,7 +66,7 @@ class Pipeline:
             stages.insert(0, Stage("normalize", lambda _, text: normalize(text)))
         self._stages = Stages(stages, depth)
         self._is_mapping = False
-        # The threads refer to the stages, not to the pipeline. When it is garbage-collected, they are told to end.
+        # The threads refer to the stages, not to the pipeline. Garbage collection of the pipeline tells them to end.
         weakref.finalize(self, self._stages.stop).atexit = False
 
     # -- items
@@ -149,7 +149,7 @@ class Pipeline:
         self._stages.close()
 
     def cancel(self) -> list[Any]:
-        """Finish the items in threads' hands and end the threads. Returns the keys of the other items."""
+        """Finish the items that threads work on, and end the threads. Returns the keys of the unfinished items."""
         return self._stages.cancel()
 
     def stats(self) -> dict[str, StageStatistics]:
@@ -166,14 +166,14 @@ class Pipeline:
             return
         try:
             self.close()
-        except BaseException:  # an interrupt while it waited
+        except BaseException:  # an interrupt while `close` waited
             self.cancel()
             raise
 
     # -- CRAYON's names
 
     def start_pipeline(self) -> None:
-        """Start the threads. The first item does so, too."""
+        """Start the threads now. Otherwise the first item starts them."""
         self._stages.start()
 
     def stop_pipeline(self) -> None:

@@ -1,8 +1,8 @@
 """The threads of a `Pipeline`, and the items that pass through them.
 
-Backpressure: only `put` waits, for the number of items that have not passed each stage. So the queues between stages
-need no bound, and no stage waits for the next one. Executors of ``concurrent.futures`` would be two to three times
-slower, because they create a future for each item and stage.
+Backpressure: only `put` waits, while too many items have not passed some stage. So the queues between stages need no
+bound, and no stage waits for the next one. Executors of ``concurrent.futures`` would be two to three times slower,
+because they create a future for each item and stage.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Item:
 
 
 class Stage:
-    """A step: ``work(key, value)`` in `workers` threads. If it `sorts`, it takes items in order of number."""
+    """A step: ``work(key, value)`` in `workers` threads. If it `sorts`, it handles items in order of their numbers."""
 
     def __init__(self, name: str, work: Callable[[Any, Any], Any], workers: int = 1, sorts: bool = False) -> None:
         self.name, self.workers = name, workers
@@ -55,7 +55,7 @@ class Stage:
         self._queue: SimpleQueue[Item | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.passed = 0
-        """The number of items that it has passed on."""
+        """The number of items that the stage has passed on."""
         self._running = workers
         self._items = self._failed = 0
         self._seconds = 0.0
@@ -82,12 +82,12 @@ class Stage:
                 number += 1
 
     def count(self) -> None:
-        """Count an item that is passed on."""
+        """Count an item that the stage passes on."""
         with self._lock:
             self.passed += 1
 
     def leave(self) -> bool:
-        """Called by each thread at its end; True for the last one."""
+        """Count the end of a thread, which calls this. True for the last thread."""
         with self._lock:
             self._running -= 1
             return self._running == 0
@@ -129,7 +129,7 @@ class Stages:
         self._room_or_end, self._result_or_end = threading.Condition(lock), threading.Condition(lock)
         self._threads: list[threading.Thread] = []
         self._process: int | None = None
-        """The process of the threads, once they run."""
+        """The id of the process that started the threads; None before."""
         self.is_closed = self._is_cancelled = False
 
     @property
@@ -180,7 +180,7 @@ class Stages:
     # -- life
 
     def start(self) -> None:
-        """Start the threads, unless they run."""
+        """Start the threads, if they do not run."""
         self._check_process()
         if self._threads and not self.is_closed:
             return

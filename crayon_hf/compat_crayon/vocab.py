@@ -79,7 +79,7 @@ class CrayonVocab:
             vocab_list: The tokens of a vocabulary: see `load_from_list`.
             device: ``auto``, ``cpu``, ``cuda`` or ``rocm``, also with an index (``cuda:1``). ``CRAYON_DEVICE`` replaces
                 ``auto``. If the device is unavailable the CPU encodes. If it is lost or runs out of memory later,
-                ``auto`` falls back to the CPU, other requests raise `DeviceError`.
+                ``auto`` falls back to the CPU, and any other device raises `DeviceError`.
             unk_token: The token of `unk_token_id`.
             mode: As for `Tokenizer`.
             compat: ``"xerv"`` accepts only version 2 cartridges, and gives the ids of CRAYON's compiled CPU engine. It
@@ -260,8 +260,8 @@ class CrayonVocab:
     def longest_match(self, text: str, pos: int = 0) -> tuple[int | None, int]:
         """The id of the longest token at a position of a text, and its number of characters.
 
-        The number is 0 for a token that is part of a character. Without a token at the position the result is
-        (`unk_token_id`, 1), at the end of the text (`unk_token_id`, 0).
+        The number is 0 for a token that is part of a character. If no token begins at the position, the result is
+        (`unk_token_id`, 1). At the end of the text it is (`unk_token_id`, 0).
         """
         profile = self._loaded or self._nothing()
         if not isinstance(text, str):

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer_state.state import AnyEngine
 
 XERV_UNKNOWN = 1
-"""The id that CRAYON gives a byte that begins no token, whatever token has that id."""
+"""The id that CRAYON gives a byte that begins no token, although another token has that id, too."""
 
 
 class Loaded:
     """A profile. It is immutable, so any number of threads can use it."""
 
     def __init__(self, exact: AnyEngine, path: str | None, mode: Mode, compat: str | None) -> None:
-        """`exact` is the engine as opened, `path` the path for users."""
+        """`exact` is the engine in exact mode. `path` is the path to show to users."""
         self.path = path
         self._limit: int | None = None
         if compat is not None:
@@ -62,7 +62,7 @@ class Loaded:
         return rows_of(*self.engine.encode_ragged(texts, False))
 
     def check_ids(self, ids: Any) -> None:
-        """Raise TokenIdError for ids that CRAYON lacks, with ``compat``."""
+        """With ``compat``, raise TokenIdError for ids that CRAYON lacks."""
         if self._limit is not None:
             beyond = next((id for id in ids if isinstance(id, int) and id >= self._limit), None)
             if beyond is not None:
@@ -97,7 +97,7 @@ class Loaded:
             raise UnsupportedError(
                 f"longest_match needs the native engine, which does not support this tokenizer ({engine.reason})"
             )
-        data = text[pos : pos + self._longest].encode()  # at least one byte a character
+        data = text[pos : pos + self._longest].encode()  # a character has at least one byte
         id, size = engine.longest_match(data)
         if size == 0 or (self._limit is not None and id >= self._limit):
             return None
@@ -162,7 +162,7 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
 
 
 def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:
-    """Compile a list of tokens like CRAYON."""
+    """Compile a list of tokens as CRAYON does, into a longest-match vocabulary."""
     from crayon_hf.formats.crayon_v2 import bytes_of, read_crayon_v2
     from crayon_hf.formats.repository import cartridge_of
 
@@ -196,6 +196,6 @@ def _not_version_2(compat: str, path: str | None) -> ValueError:
 
 
 def _size_of_version_2(engine: AnyEngine) -> int | None:
-    """The number of ids of a version 2 cartridge; None for another one."""
+    """The number of ids of a version 2 cartridge; None for a cartridge of another version."""
     metadata = json.loads(engine.metadata)
     return metadata.get("tokens") if metadata.get("reference") == "xerv-crayon" else None

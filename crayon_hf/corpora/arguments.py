@@ -1,4 +1,4 @@
-"""Arguments that the functions for all libraries share: the tokenizer, the end of text, columns and paths."""
+"""Arguments that the functions for ``datasets``, Ray and Spark share: tokenizers, ends of text, columns and paths."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 
 def opened(tokenizer: Any) -> Any:
-    """The tokenizer of a name or path; other values unchanged."""
+    """Open a tokenizer given by name or path. Return any other value unchanged."""
     return open_tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
 
 
 def end_of_text(given: Any, tokenizer: Tokenizer, append_eos: bool, eos: str | None) -> tuple[int, ...]:
-    """The ids to append to each text, those of `eos` or of the tokenizer's own end of text.
+    """Return the id to append to each text, that of `eos` or of the tokenizer's own end-of-text token, or no id.
 
-    `given` is the caller's argument (its attributes, name or files may tell the token), `tokenizer` the open tokenizer.
+    `given` is the tokenizer as the caller passed it: its attributes, name or files may tell the token. `tokenizer` is
+    the open tokenizer.
 
     Raises:
         JobError: The end-of-text token is not known.
@@ -42,7 +43,7 @@ def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
 
 
 def absolute(one: Any) -> Any:
-    """A path as an absolute one, for other processes."""
+    """Make a local path absolute, for processes with other working directories. Return other values unchanged."""
     if isinstance(one, InputFile):
         return one._replace(address=absolute(one.address))
     if isinstance(one, (str, os.PathLike)) and is_local(address := os.fsdecode(one)) and "://" not in address:
@@ -51,7 +52,7 @@ def absolute(one: Any) -> Any:
 
 
 def all_absolute(inputs: Any) -> Any:
-    """The same for inputs, or for each source of a mixture."""
+    """Make the paths of all inputs absolute; in a mixture, those of each source."""
     if isinstance(inputs, Mapping):
         return {
             name: {**source, "inputs": all_absolute(source["inputs"])}

@@ -27,7 +27,7 @@ MOST_IDS = (1 << 31) - 1
 """The most ids in an array of ``list<int32>``, whose offsets are 32 bits wide."""
 
 _SMALL, _JOINED = 1 << 20, 1 << 25
-"""Chunks under `_SMALL` bytes are joined, up to `_JOINED` bytes. Selected rows of a dataset have a chunk each."""
+"""Chunks under `_SMALL` bytes are joined, up to `_JOINED` bytes. A dataset of selected rows has one chunk per row."""
 
 
 def tokenize_column(
@@ -45,7 +45,7 @@ def tokenize_column(
     Args:
         tokenizer: A `Tokenizer`, or one of this package's ``transformers`` classes.
         column: An array or chunked array of string, large_string, string_view, or a dictionary of these. A null stays
-            null. Buffers are not copied, except those of views and of chunks under 1 MiB.
+            null. Buffers are not copied, except those of string_view and of chunks under 1 MiB.
         add_special_tokens: Add the special tokens that the tokenizer puts around a text.
         suffix: Ids to append to each text.
         suffix_empty: Whether texts without tokens get `suffix`, too.
@@ -92,7 +92,7 @@ def _about(name: str | None) -> Iterator[None]:
 
 
 def tokenizer_of(tokenizer: Any) -> Tokenizer:
-    """The `Tokenizer` of one of this package's tokenizers: itself, or that of a ``transformers`` class.
+    """Return `tokenizer` itself, or the `Tokenizer` inside one of this package's ``transformers`` classes.
 
     Raises:
         TypeError: `tokenizer` is something else.
@@ -141,7 +141,7 @@ class _Encoder:
 
 
 def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
-    """The chunks, small ones joined, because each call starts threads. Views are not joined."""
+    """Yield the chunks, with small ones of string and large_string joined, because each encoding starts threads."""
     import pyarrow as pa
 
     plain = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
@@ -167,7 +167,7 @@ def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
 def _lists(
     ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None, large: bool
 ) -> pa.Array:
-    """An array that shares the memory of `ids`. The first of `splits` is 0."""
+    """Make an Arrow array of lists, which shares the memory of `ids`. `splits` must begin with 0."""
     import pyarrow as pa
 
     kind = pa.large_list(pa.int32()) if large else pa.list_(pa.int32())

@@ -37,14 +37,17 @@ def packed(
     eos: str | None,
     suffix: Sequence[int],
 ) -> tuple[distribute.Label, distribute.Parcel, Column]:
-    """Pack the arguments that a user gives for `with_ids` in a worker: the tokenizer and the column."""
+    """Convert a user's arguments to a worker's arguments for `with_ids`: the label, its parcel and the column."""
     inner = tokenizer_of(opened(tokenizer))
     suffix = (*suffix, *end_of_text(tokenizer, inner, append_eos, eos))
     return *distribute.pack(inner), Column(column, output, add_special_tokens, suffix)
 
 
 def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -> Batch:
-    """The batch with a column of ids, ``list<int32>``. Raises CorpusError if the column is missing or has no texts."""
+    """Return the batch with a column of ids, ``list<int32>``.
+
+    Raises CorpusError if the column of texts is missing or has another type.
+    """
     import pyarrow as pa
 
     names = list(batch.schema.names)

@@ -1,7 +1,7 @@
 """Hugging Face ``datasets``: tokenize a column of texts into a column of ids with `Dataset.map`, in Arrow throughout.
 
-Needs ``datasets``. `map` finds its cache files by a dataset's fingerprint. Ours depends on the vocabulary, the options
-and the column, not on the paths of the tokenizer's files or on earlier calls.
+Needs ``datasets``. `map` finds its cache files by a fingerprint of its result. `tokenize_dataset` computes it from the
+vocabulary, the options and the column, not from the paths of the tokenizer's files or from earlier calls.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def tokenize_dataset(
         column: The column of texts. A null stays null. In an iterable dataset of Python rows, such as a generator's,
             nulls fail, because `datasets` cannot make a table of them.
         output: The column of ids, lists of int32.
-        attention_mask: Add a column of that name, lists of ones (int8).
+        attention_mask: Add a column ``attention_mask``: lists of ones (int8).
         keep_columns: The columns to keep; the others are dropped.
         batch_size: Rows in a batch. By default about 16 MiB of text, at most 10,000 rows; 1,000 rows for an iterable
             dataset.
-        num_proc: Processes, each with its share of the cores unless `threads` is given.
+        num_proc: The number of processes. Unless `threads` is given, they share the cores.
         threads: Encoding threads of each process; 0 uses all cores.
         **options: Options of `Dataset.map` that change no row: ``load_from_cache_file``, ``keep_in_memory``,
             ``cache_file_name``, ``writer_batch_size``, ``suffix_template``, ``desc``.
@@ -73,7 +73,7 @@ def tokenize_dataset(
     Raises:
         CorpusError: The column is missing or has no texts.
         InvalidUtf8Error: A text is damaged.
-        TypeError: Another type of `dataset`, or another option of `map`.
+        TypeError: `dataset` has another type, or `options` has another option of `map`.
         ValueError: The dataset has a transform, or two columns of the result would share a name.
 
     docs/corpora.md has examples.
@@ -154,10 +154,10 @@ class BatchTokenizer:
             tokenizer: A `Tokenizer`, one of this package's ``transformers`` classes, a profile's name or a path.
             column: The column of texts.
             output: The column of ids.
-            attention_mask: Add a column of that name, lists of ones.
+            attention_mask: Add a column ``attention_mask``: lists of ones.
             add_special_tokens: Add the special tokens that the tokenizer puts around a text.
             append_eos: Add the end-of-text token to each text.
-            eos: That token; by default the tokenizer's.
+            eos: The end-of-text token; by default the tokenizer's.
             keep_columns: The columns of a batch to keep.
             threads: Encoding threads; 0 uses all cores.
 
@@ -179,11 +179,11 @@ class BatchTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """A string of all that the ids of a batch depend on, equal in every process."""
+        """A string that identifies the tokenizer and the options, except `threads`. It is equal in every process."""
         return f"{type(self).__name__}/1 {job_tokenizer(self._tokenizer).digest} {tuple(self._how)}"
 
     def features(self, of: datasets.Features | None) -> datasets.Features | None:
-        """The features of the result, or None if the features of the kept columns are not known."""
+        """Return the features of the result from those of the dataset. None if those of kept columns are not known."""
         import datasets
         import pyarrow as pa
 
@@ -244,7 +244,7 @@ def _gone() -> distribute.Parcel:
 
 
 def _frozen(tokenizer: Any) -> Tokenizer:
-    """A copy without the truncation, padding and other settings that calls leave behind in a ``transformers`` class."""
+    """Copy a tokenizer without truncation and padding, which earlier calls of a ``transformers`` class may have set."""
     inner = tokenizer_of(tokenizer)
     twin = inner._as_it_is()
     twin.no_truncation()
@@ -276,7 +276,7 @@ def _map(dataset: Any, function: BatchTokenizer, batch_size: int | None, options
 
     check_columns(dataset.column_names, (function._how.column, *function._how.keep_columns))
     how = dataset.format
-    if how["type"] == "custom":  # `map` would read the stored rows instead
+    if how["type"] == "custom":  # a transform: `map` would read the stored rows, not the transformed ones
         raise ValueError(
             "the dataset has a transform (with_transform), which was not applied to the stored texts: "
             "apply it with dataset.map, or remove it with dataset.with_format(None)"
@@ -318,7 +318,7 @@ def _map_iterable(dataset: Any, function: BatchTokenizer, batch_size: int | None
 def _register() -> None:
     """Make `datasets` hash a `BatchTokenizer` passed to `map` by its fingerprint.
 
-    Its default, the pickle, includes the path of the cartridge.
+    By default `datasets` hashes the function's pickle, which includes the path of the cartridge.
     """
     with contextlib.suppress(ImportError):
         fingerprints.hash_by(BatchTokenizer, lambda function: (function.fingerprint,))

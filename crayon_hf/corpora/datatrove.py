@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 class _Native:
-    """The tokenizer and the encoding of batches, which both steps share.
+    """The tokenizer and the encoding of batches, which both of datatrove's tokenizer steps share.
 
-    Each process opens the tokenizer itself: pickles have only its name.
+    A pickled step has only the tokenizer's name, so each process opens the tokenizer itself.
     """
 
     tokenizer_name_or_path: str
@@ -78,11 +78,11 @@ class _Native:
 
     @property
     def _cuts_or_pads(self) -> bool:
-        """Whether the tokenizer truncates or pads, which only `Encoding`s support."""
+        """Whether the tokenizer truncates or pads. Then datatrove's own code processes an `Encoding` for each text."""
         return self.tokenizer.truncation is not None or self.tokenizer.padding is not None
 
     def _encoded(self, data: DocumentsPipeline) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
-        """Yield the stored bytes of each batch's tokens, and the end of each document in tokens."""
+        """For each batch, yield its ids as the bytes to store, and the end of each document, counted in tokens."""
         dtype = np.dtype("<u2" if self.token_size == 2 else "<u4")
         threads = _threads()
         for batch in batched(data, self.batch_size):
@@ -117,7 +117,10 @@ class CrayonDocumentTokenizer(_Native, DocumentTokenizer):  # type: ignore[misc]
     name = "🖍️ Crayon writer"
 
     def write_unshuffled(self, data: DocumentsPipeline, filename: str) -> TokenizedFile:
-        """Write the documents in order to `filename`, in the folder from which they are shuffled, if at all."""
+        """Write the documents in order to `filename`.
+
+        The file goes to the output folder, or to `local_working_dir` if that is set and a shuffle follows.
+        """
         if self.save_loss_metadata or self._cuts_or_pads:
             return super().write_unshuffled(data, filename)
         shuffles = self.shuffle_documents or self.shuffle_chunk_size
@@ -189,17 +192,17 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
 
         Args:
             input_folder: The folder of the files. `glob_pattern` and `recursive` select them as in datatrove's
-                readers. Without a pattern, files with suffixes that `find_inputs` knows (with ``input_format``: all)
-                that are not hidden.
+                readers. Without a pattern, all files that are not hidden and have a suffix that `find_inputs` knows
+                (with ``input_format``: any suffix).
             output_folder: A directory that all machines share, or an fsspec address.
             tokenizer_name_or_path: As for `tokenize_shard`.
             format: One of ``crayon_hf.corpora.formats.FORMATS``.
-            save_filename: The start of the file names.
+            save_filename: The prefix of the output's file names.
             settings: The other arguments of `tokenize_shard`: ``column``, ``append_eos``, ``shuffle``, ...
                 ``threads`` is by default the number of CPUs that the executor gives a task.
 
         Raises:
-            TypeError: `tokenize_shard` has no such argument.
+            TypeError: `settings` has an argument that `tokenize_shard` lacks.
             ValueError: `format` is unknown, or a file system has options that its addresses cannot pass to another
                 process.
         """
@@ -258,11 +261,11 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
 
 
 _OTHER_SETTINGS = {"batch_bytes", "threads", "overwrite", "progress"}
-"""Arguments of `tokenize_shard` on which the bytes do not depend."""
+"""Arguments of `tokenize_shard` that do not change the bytes of its output."""
 
 
 def _open(name: str) -> Tokenizer:
-    """Open a tokenizer by datatrove's names, a file or a repository on the Hub, or by a name of this package."""
+    """Open a tokenizer by a profile's name, or as datatrove does: by a file or by a repository on the Hub."""
     from crayon_hf.tokenizer import Tokenizer
     from crayon_hf.tokenizer.resolve import open_tokenizer
 
@@ -279,6 +282,6 @@ def _open(name: str) -> Tokenizer:
 
 
 def _threads() -> int:
-    """Threads that an executor gives a task; 0, for all cores, if it does not tell."""
+    """The number of threads that the executor gives each task; 0 (all cores) if it sets none."""
     given = os.environ.get("DATATROVE_CPUS_PER_TASK", "")
     return int(given) if given.isdecimal() else 0

@@ -79,14 +79,14 @@ def _release_in_child() -> None:
     _lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):  # after `state`: forks take this lock first and then that of `state`, like `_open`
+if hasattr(os, "register_at_fork"):  # after `state` has: then a fork takes this lock first, as `_open` does
     os.register_at_fork(
         before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_release_in_child
     )
 
 
 def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
-    """Open the tokenizer, once in a process. `fetch` is called if its files are not on this machine."""
+    """Open the tokenizer of a label, once in a process. `fetch` gets the parcel if this machine lacks the files."""
     with _lock:
         if label.key not in _opened:
             _opened[label.key] = _open(label, fetch)
@@ -127,7 +127,7 @@ def _is_there(path: str | None, digest: str, metadata: str) -> bool:
 
 
 def _is_source(path: str | None, digest: str) -> bool:
-    """Whether `path` has the source with this digest. True without a source."""
+    """Whether the file at `path` is the source with this digest. Also True if `path` is None: no source exists."""
     if path is None:
         return True
     try:
@@ -141,7 +141,7 @@ def _delivered(
 ) -> tuple[str, str | None]:
     """The paths of the cartridge and its source in this machine's cache, written if they are missing.
 
-    `path` is a matching cartridge that exists already.
+    `path` is a matching cartridge that exists elsewhere, or None.
     """
     directory = os.path.join(cache.cache_directory(), "shipped")
     kept = os.path.join(directory, f"{label.parcel}.dat")
@@ -163,7 +163,7 @@ def _delivered(
 
 @contextlib.contextmanager
 def _one_at_a_time(path: str) -> Iterator[None]:
-    """Run processes of one machine one by one, so that only the first fetches the parcel."""
+    """Hold a lock among the processes of this machine, so that only the first one fetches the parcel."""
     try:
         import fcntl
     except ImportError:  # Windows: all may write, each atomically

@@ -1,4 +1,4 @@
-"""Run the tasks of `tokenize_corpus` on another engine, Ray or Spark; the calling process does the rest."""
+"""Run the tasks of `tokenize_corpus` on Ray or Spark. The calling process handles output, state and failures."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from crayon_hf.corpora.job.summary import Summary
 def tokenize_by(
     runner: Runner, function: str, instead: str, inputs: Any, output: Any, format: str, settings: dict[str, Any]
 ) -> Summary:
-    """Call `tokenize_corpus` with absolute paths and the engine's `runner`, for the public `function`.
+    """Call `tokenize_corpus` with absolute paths and a `runner` of Ray or Spark.
+
+    `function` names the public function in errors, and `instead` names its argument to use instead of ``threads``.
 
     Raises:
-        TypeError: `settings` has an argument about local processes; `instead` is the engine's argument.
+        TypeError: `settings` has ``workers``, ``threads`` or ``runner``.
     """
     if taken := {"workers", "threads", "runner"} & settings.keys():
         raise TypeError(f"{function} has no argument {', '.join(sorted(taken))}: see {instead}")
@@ -29,7 +31,7 @@ def tokenize_by(
 
 
 def do_sent(task: Task, sent: Sent, fetch: Callable[[], distribute.Parcel], threads: int) -> ShardSummary | Failure:
-    """`do_task` in a worker. If the worker lacks the cartridge, `fetch` gets the tokenizer's parcel."""
+    """Call `do_task` in a worker. If the worker lacks the cartridge, `fetch` gets the tokenizer's parcel."""
     try:
         encoding = sent.plan(fetch, threads)
     except Exception as error:

@@ -1,7 +1,7 @@
-"""`tokenize_corpus` on all nodes of a Ray cluster: the nodes run the tasks, the calling process does the rest.
+"""`tokenize_corpus` with its tasks on the nodes of a Ray cluster.
 
-Needs ``ray``, the extra ``ray``. Ray schedules the tasks; `crayon_hf.corpora.job.corpus` handles the output, the state
-and failures.
+Needs ``ray`` (the extra ``ray``). Ray schedules the tasks. In the calling process `crayon_hf.corpora.job.corpus`
+handles the output, the state and failures.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def tokenize_corpus_on_ray(
         format: One of ``FORMATS``.
         tokenizer: A `Tokenizer`, a name or a path on this machine; its cartridge is sent once to each node.
         cpus_per_task: CPUs that Ray reserves for a task, and its encoding threads.
-        tries: How often a task is tried if its worker or node is lost.
+        tries: The most attempts at a task whose worker or node is lost.
         **settings: The other arguments of `tokenize_corpus`, except ``workers``, ``threads`` and ``runner``.
             `progress` is called after each task.
 
@@ -86,7 +86,7 @@ def _on_ray(
     sent, parcel = Sent.of(work)
     # Without Ray's own retries, which would give no warning.
     remote = ray.remote(num_cpus=cpus_per_task, max_retries=0, scheduling_strategy="SPREAD")(_run)
-    parcels = [ray.put(parcel)]  # in a list: Ray fetches plain arguments, and a worker may not need this one
+    parcels = [ray.put(parcel)]  # Ray fetches objects for workers, except those in a list: few workers need this one
     waiting, begun = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
     running: dict[ray.ObjectRef, Task] = {}
     try:
@@ -118,7 +118,7 @@ def _on_ray(
 
 
 def _run(task: Task, sent: Sent, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
-    """The remote function of a task."""
+    """Run one task. This is the function that Ray calls in a worker."""
     return do_sent(task, sent, fetched(parcels), cpus())
 
 

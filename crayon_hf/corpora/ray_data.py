@@ -1,7 +1,7 @@
 """Ray: tokenize a column of a Ray dataset.
 
-Needs ``ray[data]``, the extra ``ray``. Actors get the tokenizer's label. Its cartridge goes through Ray's object store,
-once to each node that lacks it (see `crayon_hf.corpora.distribute`).
+Needs ``ray[data]`` (the extra ``ray``). Actors get the tokenizer's label. The cartridge goes through Ray's object
+store, once to each node that lacks it (see `crayon_hf.corpora.distribute`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def tokenize_dataset(
         output: The name of the column of ids.
         add_special_tokens: Add the special tokens that the tokenizer puts around a text.
         append_eos: Add the end-of-text token to each text.
-        eos: That token; by default the tokenizer's.
+        eos: The end-of-text token; by default the tokenizer's.
         suffix: Ids to add to each text, before the end of text.
         **options: Options of ``map_batches``: ``compute=ray.data.ActorPoolStrategy(size=8)`` for eight actors,
             ``num_cpus=4`` for four threads in each, ``batch_size`` (by default a block is a batch).
@@ -58,7 +58,7 @@ def tokenize_dataset(
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
     arguments = {
         "label": label,
-        "parcel": [ray.put(parcel)],  # in a list: Ray fetches plain arguments, and an actor may not need this one
+        "parcel": [ray.put(parcel)],  # Ray fetches objects for actors, except those in a list: few need this one
         "column": worked_on,
     }
     return dataset.map_batches(
@@ -79,14 +79,14 @@ class TokenizeBatches:
 
 
 def fetched(parcels: list[ray.ObjectRef]) -> Callable[[], distribute.Parcel]:
-    """A function that gets the parcel from Ray's object store."""
+    """Return a function that gets the parcel from Ray's object store."""
     import ray
 
     return lambda: ray.get(parcels[0])
 
 
 def cpus() -> int:
-    """CPUs that Ray gives this worker, which is also its number of threads."""
+    """The number of CPUs that Ray gives this worker, which is also its number of encoding threads."""
     import ray
 
     return max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))

@@ -1,7 +1,7 @@
 """Spark: the function for ``DataFrame.mapInArrow`` that adds a column of ids.
 
-Needs ``pyspark`` and ``pyarrow``, the extra ``spark``. The driver opens the tokenizer and broadcasts its cartridge. A
-Python worker fetches it only if the file is missing on its machine, and maps it once for all its tasks.
+Needs ``pyspark`` and ``pyarrow`` (the extra ``spark``). The driver opens the tokenizer and broadcasts its cartridge. A
+Python worker fetches the cartridge only if its machine lacks the file, and maps it once for all its tasks.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def tokenize_in_arrow(
     Args:
         spark: A classic session.
         tokenizer: A `Tokenizer`, one of this package's ``transformers`` classes, a profile's name or a path.
-        column: The column of texts. A null stays null. If it is missing, the task fails.
+        column: The column of texts. A null stays null. If the column is missing, the task fails.
         output: The name of the column of ids.
         add_special_tokens: Add the special tokens that the tokenizer puts around a text.
         append_eos: Add the end-of-text token to each text.
-        eos: That token; by default the tokenizer's.
+        eos: The end-of-text token; by default the tokenizer's.
         suffix: Ids to add to each text, before the end of text.
         threads: Encoding threads of each task; use ``spark.task.cpus``.
 
     Returns:
-        A function of an iterator of record batches.
+        A function that takes an iterator of record batches and returns one with the new column.
 
     Raises:
         JobError: `append_eos` is set, and the tokenizer's end-of-text token is not known.
@@ -57,7 +57,7 @@ def tokenize_in_arrow(
 
 
 class TokenizeInArrow:
-    """A picklable function of record batches."""
+    """The picklable function that `tokenize_in_arrow` returns."""
 
     def __init__(self, label: distribute.Label, parcel: Any, column: Column, threads: int) -> None:
         """`parcel` is a broadcast variable."""

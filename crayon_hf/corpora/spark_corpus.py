@@ -1,6 +1,7 @@
-"""`tokenize_corpus` on a Spark cluster: executors run the tasks, the calling process does the rest.
+"""`tokenize_corpus` with its tasks on the executors of a Spark cluster.
 
-Needs ``pyspark``, the extra ``spark``. Spark schedules the tasks and retries those whose executor is lost.
+Needs ``pyspark`` (the extra ``spark``). Spark schedules the tasks and retries those whose executor is lost. The calling
+process handles the output, the state and failures.
 """
 
 from __future__ import annotations

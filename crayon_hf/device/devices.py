@@ -69,7 +69,7 @@ class Choice(NamedTuple):
         return self.device if self.device == "cpu" else f"{self.device}:{self.ordinal}"
 
     def fallen_back(self, why: str) -> Choice:
-        """The CPU instead of this device."""
+        """The choice of the CPU instead of this device, for the reason `why`."""
         return Choice(self.requested, "cpu", DeviceState.FALLBACK, f"{why}: {_SAME}")
 
 

@@ -20,7 +20,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 """The repository, if the package is imported from one."""
 
 _NAMES = {"cuda": "cuda", "rocm": "hip"}
-"""The devices' names in CRAYON_BUILD."""
+"""The value of CRAYON_BUILD that builds the engine for a kind of device."""
 
 _DRIVERS = {"cuda": ("/proc/driver/nvidia", "/dev/nvidiactl"), "rocm": ("/dev/kfd",)}
 

@@ -30,9 +30,9 @@ def truncation_place(
 
 
 def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator[int]:
-    """Yield the places where a text of at most `most` tokens can end or, if it `keeps_end`, begin, longest text first.
+    """Yield the places where a text of at most `most` tokens can end, or begin if it `keeps_end`, longest text first.
 
-    Places inside a token, or inside a character of several tokens, are left out.
+    No place is inside a token, or inside a character that has several tokens.
     """
     ends, starts = [0], [size]
     for _, end in spans:
@@ -47,7 +47,7 @@ def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator
 
 
 class TokenIndex:
-    """`crayon_hf.TokenIndex`, for ranges inside the text."""
+    """The methods of the engine's token index, which `crayon_hf.TokenIndex` calls with ranges inside the text."""
 
     def __init__(self, engine: Any, text: str, special_as_text: bool) -> None:
         self._engine = engine
@@ -73,7 +73,7 @@ class TokenIndex:
 
 
 class Appender:
-    """`crayon_hf.Appender`."""
+    """The methods of the engine's appender, which `crayon_hf.Appender` calls."""
 
     def __init__(self, engine: Any, special_as_text: bool) -> None:
         self._engine = engine

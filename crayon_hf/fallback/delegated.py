@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
-    """Warn once that a tokenizer is delegated, attributed to the caller of this package."""
+    """Warn once that a tokenizer is delegated. The warning names the line that called this package."""
     message = (
         f"not supported by crayon-hf's engine: {reason}; the {reference} library {does} instead, with the same result "
         "but slower"
@@ -29,7 +29,7 @@ def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
 
 
 class DelegatedEngine:
-    """The base of both references. Subclasses implement encoding and the vocabulary."""
+    """The base class for both reference libraries. Subclasses implement encoding and the vocabulary."""
 
     cpu = "reference"
     source_digest = ""
@@ -131,7 +131,7 @@ class DelegatedEngine:
         """None: only the native engine makes columns without an object for each text."""
 
     def encode_row(self, *arguments: Any) -> None:
-        """None, likewise."""
+        """None: only the native engine makes a row of columns."""
 
     @property
     def metadata(self) -> str:

@@ -34,6 +34,6 @@ def of_tokenizers(is_live: bool) -> Iterator[None]:
     except Exception as error:
         if type(error) is not Exception:
             raise
-        # A text that cannot be truncated as asked is the caller's error, too.
+        # Truncation settings that do not fit a text are the caller's error, too.
         is_callers = is_live or str(error).startswith("Truncation error: ")
         raise (ValueError if is_callers else VocabularyError)(str(error)) from error

@@ -153,7 +153,7 @@ class TiktokenEngine(DelegatedEngine):
 
 
 class TiktokenEncoding:
-    """The result of tiktoken for one text, with the attributes of ``tokenizers.Encoding``. It has no words."""
+    """The result of tiktoken for one text, with the attributes of ``tokenizers.Encoding``. All word ids are None."""
 
     def __init__(self, engine: TiktokenEngine, text: str, ids: list[int]) -> None:
         self._engine = engine
@@ -201,7 +201,7 @@ class TiktokenEncoding:
 
 def _character_spans(ids: list[int], token_bytes: Callable[[int], bytes]) -> Iterator[tuple[int, int]]:
     """Yield for each token the range of characters that it has bytes of."""
-    characters = 0  # begun so far
+    characters = 0  # the number of characters that have begun so far
     for id in ids:
         data = token_bytes(id)
         begun = sum(byte & 0xC0 != 0x80 for byte in data)

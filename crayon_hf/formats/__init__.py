@@ -18,10 +18,10 @@ __all__ = ["REVISIONS", "convert", "read", "write"]
 
 REVISIONS = {"CRAYON_V2": 1, "GGUF": 1, "SENTENCEPIECE": 2, "TEKKEN": 1, "VOCAB_JSON": 1, "WORDPIECE": 1}
 """Part of the key under which results are cached: raise a kind's number when the same source yields another
-tokenizer.json. Rank files have theirs in `tiktoken`."""
+tokenizer.json. The number of rank files is in `tiktoken`."""
 
 _CARRIED = ("chat_template", "model_max_length")
-"""Settings of a tokenizer_config.json that hold whichever file beside it has the vocabulary."""
+"""Settings of a tokenizer_config.json that are valid for any vocabulary file beside it."""
 
 
 def convert(

@@ -5,13 +5,15 @@ zero byte. SentencePiece applies the longest rule that matches, from left to rig
 ``tokenizers`` has the same trie, but looks up one character, or one grapheme cluster of less than six bytes, which the
 shortest matching rule then replaces whole. So a base with marks loses marks, and longer clusters are not composed.
 
-Therefore a control character is inserted between characters that no rule takes together (`_apart`). It ends clusters
-and keeps ``NFKC`` from composing across it. NFKC composes the characters left together, so ``Precompiled`` sees single
-characters alone. SentencePiece's rules derive from NFKC, so the two steps together give what the rules give; each
-character and each rule is compared. Characters that differ are shielded, and rules that differ are UnsupportedError.
-The one exception: letters newer than Unicode 9, unknown to the NFKC of ``tokenizers``, are not composed with marks.
+So the components first insert a control character between characters that no rule replaces together (`_apart`). It ends
+clusters, and ``NFKC`` does not compose across it. NFKC then composes the other neighbours, so ``Precompiled`` sees only
+single characters.
 
-SentencePiece's own rules are 225,000: `_core.CharsmapRules` reads and compares them.
+SentencePiece's rules derive from NFKC, so these steps give the results of the rules. That is checked for each character
+and each rule. Characters that differ are shielded; a rule that differs is an UnsupportedError. The one exception:
+letters newer than Unicode 9, unknown to the NFKC of ``tokenizers``, are not composed with marks.
+
+SentencePiece's own rule sets have 225,000 rules: `_core.CharsmapRules` reads and compares them.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ _MOST_DECODERS = 100
 _FEW_RULES = 200
 """Up to this number, rules are expressed one by one: those for several characters become steps of their own."""
 _PAIR = "\ufff0\ufff1"
-"""Inserted between characters where the rules delete no control character: two characters that no text has in a row."""
+"""Inserted between characters if the rules delete no control character. No text has these two characters in a row."""
 _SHIELD = "\ufdd6"
 _SHIELDS = "".join(map(chr, range(0xFDD8, 0xFDF0)))
-"""Noncharacters: three or four in a row replace a text that the rules must not see."""
+"""Noncharacters: three or four in a row replace a text that the rules must not change."""
 _MARKS = r"\p{M}\x{200C}\x{200D}\x{0E33}\x{0EB3}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}"
 """Characters that can continue a grapheme cluster."""
 
@@ -46,9 +48,9 @@ PROVEN = {
     "1e2c7b43d3ee9755ceaa2ac335e253d8703604e0249ee1e81156c92b46423844": "\uff5e",  # nmt_nfkc
     "2c03512e62f9ed965ec90d85314211b63b5b8aa0395311ea2147eec9ff738907": "\uff5e",  # nmt_nfkc_cf
 }
-"""SentencePiece's own rules by their SHA-256, with the characters that the components map otherwise.
+"""SentencePiece's own rule sets by their SHA-256, with the characters that the components map differently.
 
-Comparing all of them takes longer than reading the rest of a small model.
+Comparing all rules takes longer than reading everything else of a small model.
 """
 
 
@@ -66,7 +68,7 @@ def rules_as_components(
     found = rules.as_dict() if proven is None else {}
     replaced = {key: made for key, made in found.items() if written(made) != made}
     if proven is None and len(found) <= _FEW_RULES:
-        # NFKC would change what such rules leave alone.
+        # Few rules leave characters unchanged that NFKC would change.
         following: dict[str, str] = {}
         replaced |= {key: made for key, made in found.items() if len(key) > 1}
         if overlapping := _overlapping(replaced):
@@ -133,8 +135,10 @@ def rules_one_by_one(charsmap: bytes) -> list[Component]:
 
 
 def _differing(rules: _core.CharsmapRules, mapping: Component, replaced: Collection[str]) -> str:
-    """The single characters that the components map differently from the rules. UnsupportedError for a sequence, unless
-    it is `replaced`."""
+    """The single characters that the components map differently from the rules.
+
+    UnsupportedError if they map a longer text differently that is not in `replaced`.
+    """
     characters, sequences = rules.differences(json.dumps(mapping))
     for key, made in sequences.items():
         if key not in replaced and not _is_newer(key, made):
@@ -148,7 +152,7 @@ def _is_newer(key: str, made: str) -> bool:
 
 
 def _apart(characters: dict[str, str], following: dict[str, str], ends: Sequence[str]) -> str:
-    """A zero-width pattern that matches between two characters which no rule takes together.
+    """A zero-width pattern that matches between two characters if no rule replaces them together.
 
     It also matches after each of `ends`.
     """
@@ -194,7 +198,7 @@ def _boxes(texts: Iterable[str]) -> list[tuple[frozenset[str], ...]]:
 
 
 def _class(chars: Iterable[str]) -> str:
-    """The inside of a character class."""
+    """The inside of a regular expression's character class."""
     spans: list[list[int]] = []
     for code in sorted(map(ord, chars)):
         if spans and spans[-1][1] == code - 1:

@@ -1,9 +1,9 @@
 """CRAYON's version 2 cartridges (a ``.dat``, and beside it a ``.json`` of the tokens' strings) to ``tokenizer.json``.
 
 CRAYON cuts a text into the longest tokens of its vocabulary, over bytes. Stock ``tokenizers`` does the same with the
-result: one WordPiece word that has no limit and no prefix, spelled in the byte-level alphabet. A byte that begins no
-token is lost in CRAYON, which gives id 1, the id of another token. Here such bytes get ids after the last one, so every
-text round-trips. The metadata keeps CRAYON's own count of ids, from which callers can restore its answer.
+result: WordPiece without prefixes, for which the whole text is one word in the byte-level alphabet. CRAYON loses a byte
+that begins no token: it gives id 1, the id of another token. Here such bytes get ids after the last one, so every text
+round-trips. The metadata keeps CRAYON's number of ids. Callers that want CRAYON's ids replace higher ids with 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_LIMIT = 2**53 - 1  # the largest count that every reader of JSON takes
 
 
 def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
-    """Read a version 2 cartridge. `tokens` are the strings beside it, in order of id (`read_companion`).
+    """Read a version 2 cartridge. `tokens` are the strings of the ``.json`` beside it, by id (`read_companion`).
 
     They are checked against the cartridge's keys, and give the number of ids. An id without a key stays a hole, since
     CRAYON never gives it: the string is a duplicate, or begins with NUL, which CRAYON's compiler drops.
@@ -68,10 +68,10 @@ def companion_of(path: str) -> str | None:
 
 
 def bytes_of(string: str) -> bytes | None:
-    """The bytes of a companion's string, or None if it has none.
+    """The bytes of a string in the ``.json`` beside a cartridge, or None if the string spells no bytes.
 
-    CRAYON's strings are text. Ours may be tokens that are not UTF-8: their bytes are written as the lone surrogates
-    U+DC80 to U+DCFF, as Python's ``surrogateescape`` does.
+    CRAYON's strings are text. crayon-hf also writes tokens that are not UTF-8, with lone surrogates U+DC80 to U+DCFF
+    for their bytes, as Python's ``surrogateescape`` does.
     """
     try:
         return string.encode("utf-8", "surrogateescape")
@@ -105,7 +105,7 @@ def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
 
 
 def longest_match(vocab: dict[str, int], unknown: str) -> bytes:
-    """The ``tokenizer.json`` of longest match over byte-level tokens. It has all bytes, so `unknown` is never used."""
+    """The ``tokenizer.json`` of longest match over byte-level tokens. All bytes are tokens, so no text is `unknown`."""
     model = {
         "type": "WordPiece",
         "unk_token": unknown,

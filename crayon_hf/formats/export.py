@@ -1,6 +1,6 @@
 """Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON.
 
-`export_sentencepiece` and `export_gguf` have the forms of those two.
+`export_sentencepiece` and `export_gguf` write SentencePiece models and GGUF files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ranks(NamedTuple):
     data: bytes
     """The rank file."""
     pattern: str | None
-    """The pattern that splits text; None where no pattern alone does all that precedes the model."""
+    """The pattern that splits text; None if one pattern cannot replace all steps before the model."""
     special_tokens: dict[str, int]
 
 
@@ -77,8 +77,8 @@ def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
 def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
     """Return the ranks of a byte-level BPE vocabulary that tiktoken encodes alike.
 
-    tiktoken joins the pair of lowest rank first, and looks a whole piece up before it merges. UnsupportedError when the
-    vocabulary's merges do otherwise.
+    tiktoken joins the pair of lowest rank first, and looks up a whole pretoken before it merges. UnsupportedError if
+    the vocabulary's merges give other tokens.
     """
     from crayon_hf.formats.tiktoken import write_ranks
 
@@ -100,7 +100,7 @@ def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
     """Return the model's tokens as a longest-match cartridge over bytes.
 
     Tokens are spelled as the model sees text: with ``▁`` where a normalizer or a pre-tokenizer writes it for a space.
-    Added tokens are strings in the companion alone, since CRAYON has no special tokens.
+    Added tokens are only in the ``.json`` beside the cartridge, since CRAYON has no special tokens.
     """
     converted = converted_of(vocabulary)
     document = document_of(converted)
@@ -121,7 +121,7 @@ def count_tokens(converted: Converted) -> int:
 
 
 def _is_byte_level(document: Mapping[str, Any]) -> bool:
-    """Whether the last step before the model spells bytes."""
+    """Whether the last step before the model writes bytes in the byte-level alphabet."""
     return bool(pre_tokenizers(document)) and pre_tokenizers(document)[-1].get("type") == "ByteLevel"
 
 
@@ -140,7 +140,7 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
 
     By the argument in ``rank_merges.h`` tiktoken makes a token by one pair alone, whatever the text. If the merges have
     that pair for every token, in the order of the tokens' ranks, they pick the same pair at every step. Other pairs for
-    a token, as in lists of all ways to split one, never have the lowest rank.
+    a token, as in lists of all ways to split each token, never have the lowest rank.
     """
     try:
         joined = _core.merges_from_ranks(order)

@@ -1,10 +1,10 @@
 """GGUF files to ``tokenizer.json``.
 
 The result gives the ids of llama.cpp with special tokens found in the text (``llama_tokenize`` with ``parse_special``).
-It adds the beginning and the end (``add_special``) where the caller asks for special tokens. For byte-level BPE the
-library does not normalize text, so a model whose own ``tokenizer.json`` normalizes gets other ids from it. Where the
-library only approximates a model's own tokenizer, the model's own counts: in tables of Unicode, in a few patterns
-(`gguf_patterns`), and in BERT's removal of accents. See docs/sources.md for all differences.
+It adds the beginning and the end (``add_special``) if the caller asks for special tokens. For byte-level BPE llama.cpp
+does not normalize text, so a model whose own ``tokenizer.json`` normalizes gets other ids from llama.cpp. In some parts
+llama.cpp only approximates models' own tokenizers, and the result follows the models: in tables of Unicode, in a few
+patterns (`gguf_patterns`), and in BERT's removal of accents. See docs/sources.md for all differences.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _bert(metadata: Metadata) -> Converted:
     lowercase = flag(metadata, "normalizer.lowercase", True)
     document = gguf_models.wordpiece(tokens, lowercase, flag(metadata, "normalizer.strip_accents", lowercase))
     why = "a WordPiece model"
-    # llama.cpp adds these two, whatever the file says.
+    # llama.cpp adds these two tokens even if the file says not to.
     frame = Frame(bos=tokens.id_of("bos", why), eos=tokens.id_of("sep", why), shared_begin=True)
     return _converted(metadata, document, tokens, frame, True)
 
@@ -100,7 +100,7 @@ def _t5(metadata: Metadata) -> Converted:
 
 
 def _frame(metadata: Metadata, tokens: Tokens, *, bos: bool, eos: bool, sep: bool) -> Frame:
-    """The ids around a text: as the file says, else the model's default."""
+    """The special ids around a text, as the file states them, else by the model's defaults."""
 
     def put(role: str, default: bool) -> int | None:
         key = f"add_{role}_token"
@@ -134,7 +134,7 @@ def _converted(
 
 
 def _chat_template(metadata: Metadata) -> str | list[dict[str, str]] | None:
-    """The only template, or all of them with their names."""
+    """The chat template, or a list of all templates with their names if the file has several."""
     named = {
         key.removeprefix(_TEMPLATE + "."): string(metadata, key, "")
         for key in metadata

@@ -28,13 +28,13 @@ _PREFIXED: Parts = {"type": "Prepend", "prepend": _SPACE}
 _JOINED: Parts = {"type": "Fuse"}
 _NO_FIRST_SPACE: Parts = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 UNLIMITED = 2**53 - 1
-"""Characters of a word of model ``bert``: llama.cpp has no limit."""
+"""The most characters of a word of model ``bert``: in effect no limit, as in llama.cpp."""
 _LONGEST_JOINED = 1024
-"""The most characters of a token joined from others; the work grows with their square. Published ones have some 50."""
+"""The most characters of a token joined from others. The work grows with their square; published tokens have 50."""
 
 
 def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> Document:
-    """Model ``gpt2``: merges over spelled bytes, or over text where the pre-tokenizer says so."""
+    """Model ``gpt2``: merges over bytes in the byte-level alphabet, or over text if the pre-tokenizer says so."""
     vocab = {text: id for id, text in enumerate(tokens.texts)}
     pairs = _pairs(merges, vocab)
     cuts = [split(pattern) for pattern in pre.patterns]
@@ -56,9 +56,9 @@ def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> 
 
 
 def _whole_lines(model: Parts, vocab: Mapping[str, int]) -> str | None:
-    """A pattern that cuts tokens which `ignore_merges` would wrongly find, if it must look up runs of line breaks.
+    """A pattern that cuts pretokens which ``ignore_merges`` would wrongly look up as tokens.
 
-    None where the merges make all tokens of line breaks anyway.
+    The model needs ``ignore_merges`` for tokens of line breaks that merging does not make. None if it makes them all.
     """
     lines = {text: id for id, text in enumerate(text for text in vocab if not text.strip("\n"))}
     merges = [pair for pair in model["merges"] if not "".join(pair).strip("\n")]
@@ -129,8 +129,8 @@ def unigram_spaces(space_prefix: bool, merge_spaces: bool) -> list[Parts]:
 def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
     """The tokens as pieces, and the worst score of a normal token. Tokens that no text becomes are unused pieces.
 
-    llama.cpp finds normal, unused and user-defined tokens, the last ones at no cost. A token that scores less than its
-    characters would as unknown ones is never the best.
+    llama.cpp finds normal and unused tokens, and user-defined ones at no cost. It never chooses a token with a lower
+    score than its characters would have as unknown ones.
     """
     scores = tokens.scores or [0.0] * len(tokens.texts)
     worst = min((score for score, kind in zip(scores, tokens.stated, strict=True) if kind == Kind.NORMAL), default=0.0)
@@ -179,7 +179,7 @@ def _spelled(text: str, kind: int) -> str:
 
 
 def unspelled(text: str, kind: int) -> str:
-    """How a GGUF file has a token of WordPiece."""
+    """The spelling of a WordPiece token in a GGUF file."""
     if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
         return text
     return text[2:] if text.startswith("##") else _SPACE + text

@@ -1,9 +1,9 @@
 """How llama.cpp cuts text before byte-level BPE, by the name that a GGUF file gives (``tokenizer.ggml.pre``).
 
 The names, their settings and the order of their patterns are facts of llama.cpp (src/llama-vocab.cpp, of October 2026).
-Each pattern cuts the pieces that the ones before it left, and text that it does not match stays a piece: a Sequence of
-isolating Splits. llama.cpp adapts some patterns to its own matcher: ``((?=[\\p{L}])([^a-z]))*`` for "letters other than
-small ones". Here they have the form of the models' own tokenizer.json.
+Each pattern cuts the pretokens of the pattern before it, and text that it does not match stays a pretoken: a Sequence
+of isolating Splits. llama.cpp adapts some patterns to its own matcher: ``((?=[\\p{L}])([^a-z]))*`` for "letters other
+than small ones". Here they have the form of the models' own tokenizer.json.
 """
 
 from __future__ import annotations
@@ -98,13 +98,13 @@ class PreTokenizer(NamedTuple):
     spaces_escaped: bool = False
     """BPE over text, not over bytes: spaces are written as U+2581, and unknown characters as byte tokens."""
     lines_whole: bool = False
-    """Whether a run of line breaks that is a token becomes that token, whatever the merges."""
+    """Whether a run of line breaks that is a token becomes that token, even if merges give other tokens."""
 
 
 _PLAIN = PreTokenizer((GPT2,))
 _DIGITS = PreTokenizer((_DIGIT, GPT2))
 
-# A group has one meaning for several names; the second element is clean_spaces.
+# Each group has several names with the same settings. The second element is clean_spaces.
 _GROUPS: tuple[tuple[str, bool, PreTokenizer], ...] = (
     ("default", True, PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", r"[0-9][0-9][0-9]"))),
     ("falcon", True, PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", GPT2, r"[0-9][0-9][0-9]"))),
@@ -186,7 +186,7 @@ _NOT_EXPRESSED = {"whitespace": "BPE that drops white space and what its vocabul
 
 
 def pre_tokenizer(name: str) -> PreTokenizer:
-    """The settings of a name. The empty name is that of old files, which have no name."""
+    """The settings of a pre-tokenizer name. The empty name stands for old files, which state no name."""
     known = PRE_TOKENIZERS.get(name or "default")
     if known is not None:
         return known

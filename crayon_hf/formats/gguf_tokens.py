@@ -1,7 +1,7 @@
 """The tokens of a GGUF file: their texts, kinds and scores, and which of them are special.
 
-A file leaves much unsaid. llama.cpp's defaults, and its corrections of wrong files, are facts of its
-src/llama-vocab.cpp (October 2026).
+Files leave many facts out. The defaults, and the corrections of wrong files, are those of llama.cpp
+(src/llama-vocab.cpp, October 2026).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ROLES = {
 }
 _OLD_KEYS = {"prefix": "fim_pre", "suffix": "fim_suf", "middle": "fim_mid"}
 
-# Tokens that are control tokens by their text, whatever a file says.
+# Tokens that are control tokens by their text, even if a file says otherwise.
 _ENDS = (
     "<|eot_id|>",
     "<|im_end|>",
@@ -77,7 +77,7 @@ _ENDS = (
     "<\uff5cend\u2581of\u2581sentence\uff5c>",
     "[e~[",
 )
-# The same, unless the file names a token for the role.
+# Tokens that are control tokens by their text, if the file names no token for the role.
 _BY_ROLE = {
     "fim_pre": (
         "<|fim_prefix|>",
@@ -125,7 +125,7 @@ _BY_ROLE = {
     ),
     "fim_sep": ("<|file_sep|>",),
 }
-# Parts of a message that stay visible.
+# Tokens that structure a message, which decoding keeps: they are user-defined, not control tokens.
 _SHOWN = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 
 
@@ -255,7 +255,7 @@ def _correct(kinds: list[int], ids: Mapping[str, int], special: Mapping[str, int
 
 
 def _stripping(metadata: Metadata, ids: Mapping[str, int], kinds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Tokens that absorb white space. No file states them: llama.cpp goes by the names of models."""
+    """Yield the tokens that absorb white space. Files do not state them: llama.cpp knows them by the model's name."""
     name = string(metadata, "general.name", "").lower()
     pre = string(metadata, f"{PREFIX}pre", "")
     architecture = string(metadata, "general.architecture", "")

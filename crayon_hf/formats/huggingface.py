@@ -1,7 +1,7 @@
 """Files of Hugging Face repositories: ``tokenizer.json`` and the older formats.
 
-``vocab.json`` with ``merges.txt``, and ``vocab.txt``, have the model alone. Its components follow from the class of
-transformers (`transformers_classes`) and the files beside them (`special_tokens`).
+``vocab.json`` with ``merges.txt``, and ``vocab.txt``, have only the model. The other components follow from the class
+of transformers (`transformers_classes`) and the files beside the vocabulary (`special_tokens`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
     if beside.special_tokens_map and "added_tokens_decoder" not in config:
         from crayon_hf.formats.special_tokens import special_tokens
 
-        config |= special_tokens(beside, {}).as_config()  # a legacy file has the names
+        config |= special_tokens(beside, {}).as_config()  # the older file has the names
     return Converted(data, config, "tokenizers")
 
 

@@ -9,21 +9,21 @@ from typing import TypeVar
 Item = TypeVar("Item")
 _DEEPEST = 50
 LONGEST = 60_000
-"""The most bytes of a pattern, without the syntax of groups: our engine takes 64 KiB."""
+"""The most bytes of a pattern, not counting the syntax of groups. The engine accepts patterns of 64 KiB."""
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """A group of all the texts, common beginnings written once: thousands of numbered tokens are few branches."""
+    """A group that matches each of the texts, with common prefixes written once, so numbered tokens share branches."""
     return f"(?:{_branches(sorted(set(texts)), 0)})"
 
 
 def several_of(texts: Iterable[str]) -> list[str]:
-    """The groups of `any_of` that together have all the texts, each short enough for a pattern."""
+    """Several groups of `any_of`, each short enough for a pattern. Together they match each of the texts."""
     return [any_of(part) for part in parts_of(sorted(set(texts)), lambda text: len(literal(text).encode()))]
 
 
 def parts_of(items: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
-    """Split the items, in order, into lists whose total size a pattern may have."""
+    """Split the items, in order, into lists whose sizes add up to at most LONGEST."""
     parts: list[list[Item]] = []
     room = 0
     for item in items:

@@ -31,7 +31,7 @@ class NameKind(Enum):
 
 
 _PREFIXES = {NameKind.PROFILE: "profile:", NameKind.ENCODING: "encoding:"}
-"""A name with one of these means that, even if a path has the same name; write such a path with ``./``."""
+"""A prefix chooses the meaning of a name, even if a path has the same name. The prefix ``./`` chooses the path."""
 
 
 class Meaning(NamedTuple):
@@ -41,7 +41,7 @@ class Meaning(NamedTuple):
     name: str
     """The name without a prefix."""
     path: str | None = None
-    """The file or directory of a path or of a profile. A path that is also another name begins with ``./``."""
+    """The file or directory of a path or of a profile. A path whose name has another meaning begins with ``./``."""
     other: NameKind | None = None
     """The other meaning that a path's name has, if any."""
 

@@ -100,7 +100,7 @@ def _are_better(pairs: Iterable[Pair], score: float, scores: Mapping[str, float]
 
 
 def _order(pairs: Iterable[Pair]) -> list[Pair]:
-    """Where the order is free: longer left parts first, and y y before y z, like every pair that ends in y."""
+    """Sort pairs of one score: longer left parts first, and ``y y`` before ``y z``, like every pair that ends in y."""
     return sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0] != pair[1], pair))
 
 
@@ -133,7 +133,7 @@ def _leftmost_first(order: list[Pair]) -> list[Pair]:
 
 
 def _check_circles(pairs: Sequence[Pair]) -> None:
-    """UnsupportedError when a ``y z`` precedes an ``x y`` that makes another piece."""
+    """Raise UnsupportedError if some pair ``y z`` precedes a pair ``x y`` that makes another piece."""
     later: dict[str, list[Pair]] = {}
     for pair in reversed(pairs):
         for other in later.get(pair[0], ()):

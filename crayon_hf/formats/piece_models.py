@@ -16,7 +16,7 @@ from crayon_hf.formats.piece_types import NORMAL, SPACE, UNKNOWN, UNUSED, USER_D
 
 Model = dict[str, Any]
 UNKNOWN_COSTS = 10
-"""How far below the worst piece an unknown character scores; SentencePiece and tokenizers agree."""
+"""An unknown character scores this much less than the worst piece, in SentencePiece and in tokenizers."""
 
 
 def bpe(
@@ -122,7 +122,7 @@ def smallest_of(pieces: Sequence[Piece]) -> float:
 
 
 def _user_defined_score(text: str) -> float:
-    """A score with which such a piece is always found, the longest first: that of SentencePiece 0.2.3."""
+    """The score with which SentencePiece 0.2.3 always finds a user-defined piece, the longest first."""
     return 0.1 * (len(text.encode()) - 1)
 
 

@@ -15,13 +15,13 @@ from crayon_hf.formats.piece_types import BYTE, CONTROL, SPACE, UNKNOWN, Compone
 
 _MANY = 1_000_000
 _START, _KEPT = "\ufdd5\ufdd9\ufdd5", "\ufdd5\ufdda\ufdd5"
-"""Marks that no text has in a row: a space to drop at the start of a text, and a space to keep there."""
+"""Marks of characters that no text has in a row: for a space to drop at the start of a text, and for one to keep."""
 _HELD_FROM, _HELD, _END = "\ufdd4\ufdd8\ufdd4", "\ufdd4\ufdd9\ufdd4", "\ufdd4\ufdda\ufdd4"
-"""Marks for the start of a text whose spaces are kept, for such a space, and for the end of a text."""
+"""Marks for the start of a text whose spaces are kept, for one of its spaces, and for the end of a text."""
 
 
 def sequence(kind: str, components: Sequence[Component]) -> Component | None:
-    """Chain the components; `kind` is the name of the list."""
+    """Chain the components; `kind` is the key of their list in the JSON."""
     if len(components) < 2:
         return components[0] if components else None
     return {"type": "Sequence", kind: list(components)}
@@ -66,12 +66,12 @@ def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Com
 
 
 def rules_alone(options: PieceOptions) -> list[Component]:
-    """The rules alone, as far as `tokenizers` applies them."""
+    """The rules without the other steps. `tokenizers` applies some rules differently (see `charsmap`)."""
     return [precompiled(options.charsmap)] if options.charsmap else []
 
 
 def needs_own(options: PieceOptions, shielded: Sequence[str]) -> bool:
-    """Whether `normalizers` are slow, or may find other shielded texts than SentencePiece does."""
+    """Whether the engine needs SentencePiece's normalizer: `normalizers` are slow, or may find other shielded texts."""
     return bool(options.charsmap) or (
         options.remove_extra_whitespaces and any(_held(text) != text for text in shielded)
     )
@@ -95,9 +95,9 @@ def _extra_spaces(space: str, holds: bool, end: str) -> str:
 
 
 def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
-    """The decoder that does what SentencePiece does: control pieces vanish, and the space before the first word goes.
+    """The decoder that does what SentencePiece does: it drops control pieces and the space before the first word.
 
-    Where spaces are escaped, a text that starts with the byte piece of a space loses that, too; no encoding starts so.
+    If spaces are escaped, it also drops the byte piece of a space at the start of a text. No encoding starts with it.
     """
     steps: list[Component] = []
     control = [piece.text for piece in pieces if piece.kind == CONTROL and not options.control_in_text]

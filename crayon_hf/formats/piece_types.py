@@ -9,7 +9,7 @@ Component = dict[str, Any]
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 SPACE = "\u2581"
-"""The space inside pieces."""
+"""The character that pieces have for a space."""
 
 
 class Piece(NamedTuple):

@@ -97,7 +97,7 @@ def document_of(
     except UnsupportedError as error:
         _note(missing, "model", error)
     if unseen and not options.byte_fallback:
-        # One more unknown character in a run: the run stays one unknown piece, and spells no other piece.
+        # With one more unknown character in it, a run stays one unknown piece, and spells no other piece.
         normalizers += (replace(pattern, _UNSEEN, regex=True) for pattern in _between(unseen))
     return whole_document(
         body,
@@ -120,7 +120,7 @@ def is_marked(document: Document) -> bool:
 
 
 def is_cut_by_much(document: Document) -> bool:
-    """Whether the pre-tokenizer has a longer pattern than our engine takes."""
+    """Whether the pre-tokenizer has a longer pattern than the engine accepts."""
     splits = document["pre_tokenizer"] or {}
     patterns = (split.get("pattern", {}).get("Regex", "") for split in splits.get("pretokenizers") or [splits])
     return any(_bytes_of(pattern) > LONGEST for pattern in patterns)
@@ -208,8 +208,8 @@ def _added(pieces: Sequence[Piece]) -> list[Component]:
 
 
 def never_found(pieces: Sequence[Piece]) -> list[Component]:
-    """Normalizers for a Unigram model without byte fallback that keep unknown characters from spelling a piece that no
-    text becomes. UnsupportedError where such a piece is one character of a piece that is found."""
+    """Normalizers for a Unigram model without byte fallback, by which unknown characters never spell a piece that no
+    text may become. UnsupportedError if such a piece is a single character and a part of a piece that is found."""
     found = {piece.text for piece in pieces if piece.kind in _FOUND}
     single = [piece.text for piece in pieces if len(piece.text) == 1 and piece.kind not in _FOUND]
     for char in single:
@@ -245,7 +245,7 @@ def cuts_of(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[list[str], 
             continue
         encoded = text.encode()
         places = {end for *_, (_, end) in tokens[text]} & {start for *_, (start, _) in tokens[text]}
-        # Tokens of bytes may end inside a character.
+        # A token of a single byte may end inside a character.
         for place in sorted(place for place in places if encoded[place] & 0xC0 != 0x80):
             before, after = encoded[:place].decode(), encoded[place:].decode()
             if before not in lost and after not in lost:

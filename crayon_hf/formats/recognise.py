@@ -80,10 +80,10 @@ def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
 
 
 def vocab_and_merges(path: str | os.PathLike[str], kind: Kind) -> tuple[str, str]:
-    """The vocab.json and the merges.txt of a vocabulary; `path` is the one that `kind` says.
+    """The paths of the vocab.json and the merges.txt of a vocabulary; `path` is the file of this `kind`.
 
-    The other one has the same name but for its end, ``vocab.json`` or ``merges.txt`` (``gpt2-vocab.json``), or that end
-    alone. VocabularyError when it is missing.
+    The other file has the same name with the other ending (``gpt2-vocab.json`` and ``gpt2-merges.txt``), or the ending
+    alone as its name. VocabularyError if it is missing.
     """
     name = os.fspath(path)
     other = _other_file(name, kind)
@@ -115,7 +115,7 @@ def candidates(folder: str, names: list[str]) -> Iterator[str]:
     for suffix in _SINGLE:
         yield from _the_only(folder, names, suffix)
     if "vocab.json" in present:
-        yield "vocab.json"  # to say that merges.txt is missing
+        yield "vocab.json"  # so that an error says that merges.txt is missing
 
 
 def _the_only(folder: str, names: list[str], suffix: str) -> list[str]:

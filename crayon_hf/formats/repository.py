@@ -138,7 +138,7 @@ def read_cartridge(path: str) -> Converted:
 
 
 def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
-    """A ``tokenizer.json``, byte for byte as transformers saves it after it has opened it beside that config.
+    """Return a ``tokenizer.json`` byte for byte as transformers saves it after opening it with that config.
 
     So every way to open the two files gives the same tokenizer, and its cartridge fits. The special tokens that the
     config names become added tokens: they are found in texts, and `decode` skips them. A missing post-processor becomes

@@ -1,8 +1,8 @@
 """SentencePiece's ``.model`` files to ``tokenizer.json``, and pieces to ``.model`` files.
 
 The ids are those of ``SentencePieceProcessor.encode(text)``: control pieces such as ``<s>`` are neither found in texts
-nor put around them. A model does not say whether they should be, so the result has no post-processor; the config names
-them, for the classes of transformers. `pieces` expresses the rest.
+nor put around them. A model does not say whether to add them, so the result has no post-processor; the config names
+them, for the classes of transformers. The module `pieces` converts the other parts of a model.
 
 Facts: sentencepiece_model.proto of SentencePiece 0.2 for the fields, the library's behaviour for their effect.
 """
@@ -43,8 +43,8 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening
     """Read the vocabulary of a SentencePiece model.
 
     VocabularyError when the file is damaged. UnsupportedError for rules for decoded text that affect each other, and
-    where no ``tokenizer.json`` does what the library does. `opening` is for the cartridge that opens the model itself:
-    the engine then has the library's own parts, and the result is marked (`Converted.inexact`) instead.
+    if no ``tokenizer.json`` does what the library does. `opening` is for a cartridge that opens the model itself. The
+    engine then does these steps as the library does them, and the result is marked (`Converted.inexact`) instead.
     """
     pieces: list[Piece] = []
     trainer: dict[str, Any] = {}
@@ -94,7 +94,7 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening
 def _facts(
     pieces: list[Piece], model: str, options: PieceOptions, document: dict[str, Any], missing: dict[str, str]
 ) -> dict[str, Any]:
-    """The facts that the engine needs besides the document for the library's own parts (docs/cartridge-format.md)."""
+    """The facts, besides the document, by which the engine works as the library does (docs/cartridge-format.md)."""
     facts: dict[str, Any] = {}
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     is_normalized = "normalizer" in missing or needs_own(options, user_defined)
@@ -133,7 +133,7 @@ _TRAINER = {
     44: ("unk_surface", Message.text),
 }
 _UNKNOWN_ID, _NAMES = 40, range(45, 49)
-"""The id of the unknown piece, and the texts of four special pieces, which are not read."""
+"""Fields that only the writer uses: the id of the unknown piece, and the texts of four special pieces."""
 _NORMALIZER = {
     2: ("charsmap", Message.bytes),
     3: ("add_dummy_prefix", Message.flag),
@@ -155,8 +155,10 @@ _SCORE = struct.Struct("<f")
 
 
 def _fields_but_usual_pieces(data: bytes, pieces: list[Piece]) -> Iterator[Field]:
-    """The fields of a model other than its usual pieces, which go straight to `pieces`. The caller appends the others
-    in order."""
+    """Yield the fields of a model except usual pieces, which this function appends to `pieces` itself.
+
+    The caller appends the other pieces as it gets their fields, so all are in order.
+    """
     at = 0
     while (at := _take_usual_pieces(data, at, pieces)) < len(data):
         field = next(iter(Message(data, at)))
@@ -167,8 +169,8 @@ def _fields_but_usual_pieces(data: bytes, pieces: list[Piece]) -> Iterator[Field
 def _take_usual_pieces(data: bytes, at: int, pieces: list[Piece]) -> int:
     """Take a run of pieces as the library writes them, and return the offset of the first other field.
 
-    Such a piece is a text of less than 128 bytes, its score, and its kind, unless that is the usual one. A model has
-    tens of thousands of them; going through their fields one by one takes most of the time of reading it.
+    Such a piece is a text of less than 128 bytes, its score, and its kind, if that is not NORMAL. A model has tens of
+    thousands of pieces; reading their fields one by one takes most of the time of reading the model.
     """
     with suppress(IndexError, UnicodeDecodeError):  # the end of the data, and an error that `_piece` reports
         while data[at] == data[at + 2] == _BYTES_OF_FIELD_1:

@@ -1,7 +1,7 @@
 """The added tokens that transformers 5 makes of the files beside a Hugging Face vocabulary.
 
-It looks in four places. ``tokenizer_config.json`` names the special tokens and may list all added tokens with their ids
-(``added_tokens_decoder``). Without that list, ``special_tokens_map.json`` overrules the names, and
+transformers looks in four places. ``tokenizer_config.json`` names the special tokens and may list all added tokens with
+their ids (``added_tokens_decoder``). Without that list, ``special_tokens_map.json`` overrules the names, and
 ``added_tokens.json`` has the ids. A token that no file names has the default of the class.
 """
 
@@ -25,7 +25,7 @@ class SpecialTokens(NamedTuple):
     named: dict[str, str | AddedToken]
     extra: list[str | AddedToken]
     to_add: list[AddedToken]
-    """In order; a token that occurs twice takes its later flags."""
+    """The added tokens in order. A token that occurs twice takes its later flags."""
 
     def text(self, name: str) -> str:
         """The text of a required special token."""

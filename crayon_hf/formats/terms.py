@@ -1,4 +1,4 @@
-"""A ``tokenizer.json`` from a list of terms: it cuts a text into the longest terms, and the rest into bytes.
+"""A ``tokenizer.json`` from a list of terms: it cuts a text into the longest terms, and text between them into bytes.
 
 CRAYON calls such a small vocabulary for one domain a cartridge. It needs no training, and compiles in milliseconds.
 """

@@ -1,8 +1,8 @@
 """tiktoken's rank files (``*.tiktoken``) to ``tokenizer.json``.
 
-The result opens in stock ``tokenizers`` and gives the same ids there: the vocabulary in the byte-level alphabet, one
 The result opens in stock ``tokenizers`` and gives the same ids there. It has the vocabulary in the byte-level alphabet,
-one merge for each token that merging can reach, in order of rank, and ``ignore_merges``, because tiktoken looks a whole
+and one merge for each token that merging can reach, in order of rank. It sets ``ignore_merges``, because tiktoken looks
+up a whole pretoken before it merges.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def fetch_published_file(name: str) -> bytes:
 
 
 def _first_words(error: Exception) -> str:
-    """The innermost cause of a client's error: the outer ones describe objects within objects."""
+    """The first words of an error's innermost cause: the errors around it describe objects within objects."""
     reason: BaseException = error
     while (inner := reason.__cause__ or reason.__context__) is not None:
         reason = inner

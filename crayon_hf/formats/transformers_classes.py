@@ -80,7 +80,7 @@ def _assemble(model: Callable[[], Any], name: str, cls: _Class, beside: Beside) 
     except Exception as error:  # the library raises Exception itself
         raise VocabularyError(f"tokenizers cannot build a {name}: {error}") from error
     added = {str(id): token.__getstate__() for id, token in tokenizer.get_added_tokens_decoder().items()}
-    for key in ("additional_special_tokens", "add_bos_token", "add_eos_token"):  # the tokenizer.json says it now
+    for key in ("additional_special_tokens", "add_bos_token", "add_eos_token"):  # now facts of the tokenizer.json
         config.pop(key, None)
     config |= tokens.as_config() | {"added_tokens_decoder": added, "tokenizer_class": name}
     return Converted(written, config, "tokenizers")
@@ -117,7 +117,7 @@ def _build_bert(tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any]) -> N
 
 
 def _finish_plain(tokenizer: tokenizers.Tokenizer, tokens: SpecialTokens, config: Mapping[str, Any]) -> None:
-    """A template with the first and the last token that the config asks for."""
+    """Add a template with the beginning-of-text and end-of-text tokens that the config asks for."""
     if tokenizer.post_processor is not None and not {"add_bos_token", "add_eos_token"} & config.keys():
         return
     first, last = (

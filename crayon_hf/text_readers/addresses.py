@@ -32,17 +32,18 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = None) -> list[InputFile]:
-    """The files that `inputs` name, in the order of `inputs`; the files of one input are sorted by name.
+    """Return the files that `inputs` name, in the order of `inputs`. The files of one input are sorted by name.
 
     An input is one of these, or an address of fsspec (``s3://``, ``memory://``, ``file://``...) of one of these:
 
     - a file
-    - a directory: its files, also in subdirectories, that have a known ending (with a `format`: any) and are not hidden
-    - a pattern (``*``, ``?``, ``[...]``, ``**``). A matching directory counts as above, unless the pattern has ``**``
+    - a directory: its files, also in subdirectories, that are not hidden and have a known ending (with `format`: any)
+    - a pattern (``*``, ``?``, ``[...]``, ``**``); a directory that it matches is read as above, unless it has ``**``
 
     A name that exists is never read as a pattern. A file that two inputs name is read twice.
 
-    CorpusError for an input that does not exist, cannot be read, or names no file.
+    Raises:
+        CorpusError: An input does not exist, cannot be read, or names no file.
     """
     if isinstance(inputs, (str, bytes, os.PathLike)):
         inputs = [os.fsdecode(inputs)]
@@ -73,7 +74,7 @@ def local_path(address: str) -> str:
 
 
 def mark_of_status(status: os.stat_result) -> str:
-    """The modification mark of a local file."""
+    """The mark (`InputFile.mark`) of a local file: its modification time in nanoseconds."""
     return str(status.st_mtime_ns)
 
 
@@ -121,7 +122,7 @@ def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]
 
 
 def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
-    """The names in one directory that are documents' files."""
+    """Yield those names of a directory's files that may hold documents: not hidden, not metadata of ``datasets``."""
     names = list(names)
     notes = {"dataset_info.json", "state.json"} if any(name.endswith(".arrow") for name in names) else set()
     for name in names:
@@ -157,7 +158,7 @@ def _remote_file(address: str, information: dict[str, Any]) -> InputFile:
 
 
 def _mark(information: dict[str, Any], name: str) -> str:
-    """``name=value``; empty if the file has no such mark."""
+    """The mark called `name` of a remote file, as ``name=value``; empty if the storage does not report it."""
     value = information.get(name)
     if value is None:
         return ""
@@ -167,7 +168,7 @@ def _mark(information: dict[str, Any], name: str) -> str:
 
 
 def _address(system: Any, name: str, given: str) -> str:
-    """The address of a file of `system`, found by the directory or pattern `given`."""
+    """The address of the file `name` of a file system. `given` is the user's address of its directory or pattern."""
     first, *others = given.split("::")
     if not others:
         return str(system.unstrip_protocol(name))
@@ -201,9 +202,9 @@ class Remote:
     """A file that fsspec reads."""
 
     def __init__(self, address: str) -> None:
-        """CorpusError if no driver reads such addresses."""
+        """Open the file system of an address. CorpusError if no driver of fsspec reads such addresses."""
         self.address = address
-        self._system, self._path = _system(address)  # kept: some systems close their files when they are collected
+        self._system, self._path = _system(address)  # kept: some file systems close their files when garbage-collected
 
     def open(self) -> Any:
         """Open the file."""

@@ -28,10 +28,10 @@ class ArrowSpans(NamedTuple):
 
 
 def spans_of(array: pa.Array) -> ArrowSpans:
-    """The texts of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
+    """Return the spans of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
 
-    Buffers are not copied, except for views and compressed data. CorpusError for another type, and for damaged data;
-    its message continues a sentence that begins with the column's name.
+    Buffers are not copied, except those of string_view and of compressed data. CorpusError for another type, and for
+    damaged data; its message continues a sentence that begins with the column's name.
     """
     import pyarrow as pa
 
@@ -66,7 +66,7 @@ def spans_of(array: pa.Array) -> ArrowSpans:
 
 
 def check_type(kind: pa.DataType) -> None:
-    """CorpusError if a column of this type has no texts."""
+    """Raise CorpusError unless `kind` is a type of texts."""
     import pyarrow as pa
 
     inner = kind

@@ -31,7 +31,7 @@ class Batch:
         self._bad: list[tuple[int, str]] = []
 
     def text(self, record: int, text: bytes) -> None:
-        """Set the text of a record that is not in the view."""
+        """Set the text of a record, if the view does not contain that text."""
         self._texts[record] = text
 
     def blank(self, records: Sequence[int]) -> None:
@@ -39,7 +39,7 @@ class Batch:
         self._left_out += records
 
     def bad(self, record: int, reason: str, replacement: bytes = b"") -> None:
-        """Report a bad record, in order; BadRecordError if reading must stop."""
+        """Report a bad record; records must be reported in order. BadRecordError if bad records stop the reading."""
         if self._reading.bad_records == "stop":
             raise BadRecord(self._address, self._first + record, self._what, reason, 0).error()
         self._bad.append((record, reason))
@@ -49,7 +49,7 @@ class Batch:
             self._left_out.append(record)
 
     def documents(self, view: memoryview, begins: Spans, ends: Spans, size: int) -> Documents:
-        """The finished batch. Texts that are not in `view` are appended to a copy of it."""
+        """Finish the batch. Texts set by the method `text` are appended to a copy of `view`."""
         if self._texts:
             begins, ends, records = begins.copy(), ends.copy(), list(self._texts)
             sizes = np.array([len(text) for text in self._texts.values()], np.int64)
@@ -73,7 +73,7 @@ class Batch:
 def assembled(
     template: Template, views: Sequence[memoryview], begins: Sequence[Spans], ends: Sequence[Spans]
 ) -> tuple[memoryview, Spans, Spans]:
-    """Fill a template from columns, each a view with spans. The texts are returned as one view with spans."""
+    """Fill a template with the texts of columns. Each column is a view with spans, and so is the result."""
     count = len(begins[0])
     sizes = np.zeros(count, np.int64)
     parts = []
@@ -98,10 +98,10 @@ def wrong_texts(
     reading: Reading,
     template: Template | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The invalid records of some columns (name, view, begins, ends), in order: index, reason, replacement.
+    """Yield (index, reason, replacement) for each invalid record, in order.
 
-    `sizes` are the sizes of the texts. `null` has for each record the index of a null column, or -1. A column without a
-    name has the name ``""``.
+    Each of `columns` is (name, view, begins, ends), with the name ``""`` if the file has no columns. `sizes` are the
+    sizes of the records' texts. `null` has for each record the index of a null column, or -1.
     """
     long = sizes > reading.max_document_bytes
     wrong = [utf8_errors(view, begins, ends, reading.threads) for _, view, begins, ends in columns]
@@ -125,7 +125,7 @@ def wrong_texts(
 
 
 def too_long(size: int, reading: Reading) -> str:
-    """The reason for a record of `size` bytes."""
+    """The reason why a record of `size` bytes is bad."""
     return f"has {size} bytes, more than max_document_bytes ({reading.max_document_bytes})"
 
 

@@ -64,7 +64,8 @@ def blocks(
 
     ``whole(buffer, old, size, at_end)`` returns how many bytes of ``buffer[:size]`` are a block of whole units. It
     already found none in ``buffer[:old]``. With `at_end`, the last unit may lack its separator. Without a `separator`
-    the stream is one unit. A unit of more than `limit` bytes, not counting its `separator`, may be left out.
+    the stream is one unit. A unit of more than `limit` bytes, not counting its `separator`, may be left out: then an
+    empty block reports it.
     """
     memory, most = Memory(max(batch_bytes, len(separator))), limit + max(len(separator), 1)
     buffer, size, known, at_end = memory.take(), 0, 0, False
@@ -82,7 +83,7 @@ def blocks(
             following[:rest] = memoryview(buffer)[cut:size]
             memory.keep(buffer)
             yield Block(memoryview(buffer)[:cut], 0)
-            buffer, size, known = following, rest, 0  # the rest may have whole units, if the block had its limit
+            buffer, size, known = following, rest, 0  # bytes after a block of the most units may have more units
         elif at_end:
             return
         elif size >= most:

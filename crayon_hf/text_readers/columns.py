@@ -16,13 +16,13 @@ from crayon_hf.text_readers.tables import Rows
 from crayon_hf.text_readers.template import Template
 
 Column = tuple[str, memoryview, Spans, Spans]
-"""Its name and its texts: text i is ``view[begins[i]:ends[i]]``."""
+"""A column's name, view, begins and ends: its text i is ``view[begins[i]:ends[i]]``."""
 _ROW = 16
 """The overhead of a row, in bytes, besides its text."""
 
 
 def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> Iterator[Documents]:
-    """The documents of `rows`."""
+    """Yield the documents that the rows of a file contain."""
     template = None if reading.template is None else Template(reading.template)
     number = 0
     for arrays, done in rows:
@@ -48,8 +48,10 @@ def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> 
 def _spans(
     arrays: list[Any], address: str, reading: Reading, template: Template | None
 ) -> tuple[list[Column], Spans, Spans]:
-    """The columns, the bytes of each row's text, and the first null column of each row, or -1. UTF-8 is not checked
-    yet."""
+    """Return the columns, the size in bytes of each row's text, and the index of each row's first null column, or -1.
+
+    UTF-8 is not checked yet.
+    """
     columns: list[Column] = []
     null = np.full(len(arrays[0]), -1, np.int64)
     for i, (name, array) in enumerate(zip(reading.columns, arrays, strict=True)):

@@ -16,16 +16,16 @@ _READ = 1 << 17
 _MOST = 1 << 20
 """The most bytes unpacked at once: a few packed bytes may expand to gigabytes."""
 _MANY = 4
-"""Threads. Fewer are slower than one that streams .zst, because unpacking ahead costs more of their time."""
+"""The fewest threads that unpack .zst ahead: it takes more processor time than streaming in one thread."""
 
 
 def unpacking(raw: IO[bytes], packing: str, address: str, threads: int = 1) -> io.RawIOBase:
-    """The unpacked content of `raw`: all its members or frames, concatenated. `packing` is one of PACKINGS.
+    """Return a stream of the unpacked content of `raw`: all members or frames. `packing` is one of PACKINGS.
 
     Reading raises CorpusError, which names `address`, if the file is damaged, truncated, or has other data after its
     end. (For bz2 and xz files with other data at the end, Python's own readers stop without an error.)
 
-    Up to `threads` threads unpack blocks of BGZF, and frames of .zst, ahead. Call `close` to end them.
+    Up to `threads` threads unpack blocks of BGZF, and frames of .zst, ahead. The stream's `close` ends them.
     """
     if packing == ".zst":
         with needed(f"{address}: reading .zst", "corpora"):
@@ -47,7 +47,7 @@ class _Unpacked(io.RawIOBase):
     """Concatenated members, unpacked by decompressors with the standard library's interface."""
 
     def __init__(self, raw: IO[bytes], packing: str, address: str, is_begun: bool = False) -> None:
-        """`is_begun` if other members precede these."""
+        """`is_begun` says that other members precede these: then `raw` may be empty."""
         self._raw, self._packing, self._address = raw, packing, address
         self._member: Any = None
         self._is_begun = is_begun

@@ -49,7 +49,7 @@ def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
 
 
 def csv_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
-    """The documents of `source`."""
+    """Yield the documents of a CSV or TSV file."""
     address, limit = source.file.address, reading.max_document_bytes
     file = io.TextIOWrapper(io.BufferedReader(source, _READ), "utf-8", "surrogateescape", newline="")
     reader = reader_of(_lines(file, address, limit), kind, limit)
@@ -77,7 +77,7 @@ def csv_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Docum
 
 
 def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
-    """The rows that are not blank, and an error for each malformed one."""
+    """Yield the rows that are not blank, and for a malformed row its error."""
     while True:
         try:
             row = next(reader, None)
@@ -91,7 +91,7 @@ def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
 
 
 class _Judge:
-    """Check a row: call it for the reason why the row is bad, or None, and its text or replacement."""
+    """Checks rows. A call returns the reason why a row is bad, or None, and the row's text or its replacement."""
 
     def __init__(self, reading: Reading, names: list[str]) -> None:
         self._columns = [names.index(column) for column in reading.columns]
@@ -116,7 +116,7 @@ class _Judge:
 
 
 def _lines(file: io.TextIOWrapper, address: str, limit: int) -> Iterator[str]:
-    """The lines of a file, including their ends."""
+    """Yield the lines of a file, including their line ends."""
     while line := file.readline(limit + _READ):
         if len(line) == limit + _READ:
             raise CorpusError(f"{address} has a line of more than {limit} bytes")

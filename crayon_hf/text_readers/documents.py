@@ -52,7 +52,7 @@ class InputFile(NamedTuple):
 
 
 class BadRecord(NamedTuple):
-    """A record that is not a document."""
+    """A record that cannot become a document."""
 
     address: str
     number: int
@@ -60,7 +60,7 @@ class BadRecord(NamedTuple):
     what: Literal["line", "row", "document"]
     reason: str
     place: int
-    """The index of the document of the batch that it preceded, or that replaces it."""
+    """The index in the batch of the document that replaces the record, or that follows it if it is left out."""
 
     def error(self) -> BadRecordError:
         """The record as an exception."""
@@ -73,20 +73,20 @@ class Documents(NamedTuple):
     data: memoryview
     """The bytes. They do not change while a reference to them exists: this view, a slice of it, an array over it."""
     begins: npt.NDArray[np.int64]
-    """(documents,)"""
+    """The starts in bytes, of shape (documents,)."""
     ends: npt.NDArray[np.int64]
-    """(documents,)"""
+    """The ends in bytes, of shape (documents,)."""
     bad: list[BadRecord]
     """The records that were skipped or replaced, in the file's order."""
     size: int
-    """The bytes of the file, as stored, read up to the end of this batch: for progress."""
+    """For progress: the number of stored bytes of the file that were read up to the end of this batch."""
 
 
 class Reading(NamedTuple):
     """The settings for reading files."""
 
     format: str | None = None
-    """One of FORMATS; None: by the name's ending."""
+    """One of FORMATS. None chooses by the ending of the file's name."""
     column: str = DEFAULT_COLUMN
     """The column, or member of a JSON object, that is the text."""
     template: str | None = None
@@ -95,12 +95,13 @@ class Reading(NamedTuple):
     """The separator between two documents of a text file; None: a file is one document."""
     bad_records: str = "stop"
     """``stop`` raises BadRecordError. ``skip`` leaves the record out, and lists it. ``replace`` lists it, too, and puts
-    an empty document there, or for invalid UTF-8 the text with U+FFFD for each maximal invalid part or lone surrogate.
+    an empty document there. For invalid UTF-8 that document is the text with U+FFFD for each maximal invalid part or
+    lone surrogate.
     """
     batch_bytes: int = BATCH_BYTES
     """The approximate size of a batch in bytes."""
     max_document_bytes: int = MAX_DOCUMENT_BYTES
-    """A longer text or JSON line is a bad record. (A text with U+FFFD may be longer.)"""
+    """A longer text or JSON line is a bad record. (A text may become longer by the U+FFFD of ``replace``.)"""
     threads: int = 0
     """The number of threads that unpack and parse; 0: one for each core."""
 

@@ -21,11 +21,13 @@ def read_documents(file: InputFile, reading: Reading) -> Iterator[Documents]:
     """Read the documents of `file` in order, in batches.
 
     The memory needed is a few times `reading.batch_bytes`, or for a longer document a few times its size (up to
-    `max_document_bytes`). A local Arrow file is mapped: if it is truncated meanwhile, reading may raise SIGBUS, which
-    ends the process.
+    `max_document_bytes`). A local Arrow file is mapped: if another program truncates it meanwhile, reading may raise
+    SIGBUS, which ends the process.
 
-    CorpusError, which names the file, if it cannot be read or unpacked, lacks a column, or has changed since it was
-    found. BadRecordError, a subclass, for a bad record with ``bad_records="stop"``.
+    Raises:
+        CorpusError: The file cannot be read or unpacked, lacks a column, or has changed since it was found. The message
+            names the file.
+        BadRecordError: A record is bad, and ``bad_records`` is ``"stop"``.
     """
     reading.check()
     kind, packing = _kind(file, reading)

@@ -12,7 +12,7 @@ from typing import Any
 from crayon_hf.text_readers.packed_parts import ENOUGH_PACKED, ENOUGH_UNPACKED, Ahead
 
 HEADER = 4
-"""The first bytes of a member, by which `decompressor` chooses."""
+"""The number of bytes at the start of a member by which `decompressor` chooses a library."""
 
 _BLOCK = struct.Struct("<4s6xH4sH")
 _MOST = 1 << 16
@@ -50,7 +50,7 @@ class Blocks:
     """
 
     def __init__(self, opened: Callable[[Any, bool], io.RawIOBase]) -> None:
-        """`opened` returns a reader of concatenated members; its argument says whether members came before."""
+        """`opened` returns a reader of concatenated members; its second argument says whether members came before."""
         self._opened, self._is_begun = opened, False
 
     def cut(self, ahead: Ahead) -> tuple[int, int]:
@@ -85,12 +85,12 @@ class Blocks:
 
 
 def _size(data: bytes | bytearray, begin: int) -> int:
-    """The packed size of the block that begins there; 0 if none does."""
+    """The packed size of the block that begins at `begin`; 0 if none does."""
     start, extra_size, extra, size = _BLOCK.unpack_from(data, begin)
     is_block = (start, extra_size, extra) == (b"\x1f\x8b\x08\x04", 6, b"BC\x02\x00") and size > _BLOCK.size + 8
     return int(size) + 1 if is_block else 0
 
 
 def _content(data: bytes | bytearray, end: int) -> int:
-    """The unpacked size of the block that ends there, from its trailer."""
+    """The unpacked size of the block that ends at `end`, from its trailer."""
     return int.from_bytes(data[end - 4 : end], "little")

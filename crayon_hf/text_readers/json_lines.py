@@ -21,7 +21,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
-    """The documents of `source`."""
+    """Yield the documents of a file of JSON lines."""
     lines = _Lines(source, reading)
     for block in blocks(source, b"\n", _whole, block_bytes, reading.max_document_bytes):
         if block.too_long:
@@ -83,7 +83,7 @@ class _Lines:
                     self._decide(batch, i - first, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
             low, high = int(bounds[first]), int(bounds[last])
             part = slice(first, last)
-            of_plain = plain[part]  # other lines have no span
+            of_plain = plain[part]  # only plain lines have spans
             firsts = [np.where(of_plain, column[part] - low, 0) for column in begins]
             lasts = [np.where(of_plain, column[part] - low, 0) for column in ends]
             data, from_, to = view[low:high], firsts[0], lasts[0]

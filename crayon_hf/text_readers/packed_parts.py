@@ -51,7 +51,7 @@ class Ahead(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Some bytes, or none at the end, as any file."""
+        """Return some bytes, at most `size`; none at the end of the file."""
         return self.take(size) if self.buffer else self._raw.read(size)
 
     def tell(self) -> int:
@@ -63,7 +63,10 @@ class Format(Protocol):
     """A compression format whose parts can be found without unpacking."""
 
     def cut(self, ahead: Ahead) -> tuple[int, int]:
-        """The packed size of a whole part at `ahead`, and a bound of its unpacked size. 0 if no part begins there."""
+        """Return the packed size of the part at the start of `ahead`, and an upper bound of its unpacked size.
+
+        The packed size is 0 if no whole part begins there.
+        """
 
     def unpack(self, packed: bytes, room: memoryview) -> int | None:
         """Unpack a part into the beginning of `room`; returns its size, or None if `cut` was wrong about it.
@@ -157,7 +160,7 @@ class InParts(io.RawIOBase):
                 self._rooms.remove(room)
                 return room
         del self._rooms[:1]
-        import numpy as np  # here, since it would slow down every start of the command
+        import numpy as np  # not at the top, where it would slow down every start of the command
 
         return np.empty(1 << most.bit_length(), np.uint8).data  # untouched pages take no memory
 

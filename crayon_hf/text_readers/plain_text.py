@@ -16,11 +16,11 @@ from crayon_hf.text_readers.stored import Stored
 Spans = npt.NDArray[np.int64]
 
 _WINDOW = MOST_RECORDS
-"""Bytes that are cut at once: in the worst case each of them is a document."""
+"""The number of bytes that are split at a time: in the worst case each byte is a document."""
 
 
 def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
-    """The documents of `source`."""
+    """Yield the documents of a text file."""
     splitter = _Splitter(reading.separator or b"", reading.threads)
     number = 0
     for block in blocks(source, splitter.separator, splitter.whole, block_bytes, reading.max_document_bytes):
@@ -58,14 +58,17 @@ def _parts(
 
 
 class _Splitter:
-    """Cuts each block once at a separator. Without a separator, a block is one document."""
+    """Splits each block at a separator, once: `whole` keeps the spans that `spans` returns.
+
+    Without a separator, a block is one document.
+    """
 
     def __init__(self, separator: bytes, threads: int) -> None:
         self.separator, self._threads = separator, threads
         self._spans: tuple[Spans, Spans] | None = None
 
     def whole(self, buffer: bytearray, old: int, size: int, at_end: bool) -> int:
-        """The function `whole` of `blocks`: MOST_RECORDS documents, and at most one window more."""
+        """The function `whole` of `blocks`: a block has up to MOST_RECORDS documents, and those of one more window."""
         if not self.separator:
             return size if at_end else 0
         parts: list[tuple[Spans, Spans]] = []

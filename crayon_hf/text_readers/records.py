@@ -1,4 +1,4 @@
-"""Parse a line of JSON lines with Python's ``json``, for lines that the engine does not parse itself."""
+"""Parse JSON lines with Python's ``json``, if the engine does not parse them itself."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> di
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line has no record."""
+    """Whether a line is empty or only white space, after any byte order mark."""
     return not line or line.isspace() or (line.startswith(b"\xef\xbb\xbf") and is_blank(line[3:]))
 
 
 def check_text(text: Any, column: str) -> str:
-    """Return `text`; CorpusError if it is not valid text."""
+    """Return `text`. CorpusError if it is not a str, or has a lone surrogate."""
     if not isinstance(text, str):
         raise CorpusError(f"{column!r} is {kind(text)}, expected str")
     try:

@@ -17,10 +17,10 @@ from crayon_hf.util.damage import damage_in, is_pointer
 
 
 class Stored(io.RawIOBase):
-    """A stored file. Reading unpacks a compressed one; `done` counts its bytes as stored."""
+    """An open input file. Reading unpacks a compressed file; `done` counts bytes as they are stored."""
 
     def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
-        """CorpusError if the file cannot be opened, or has changed. `threads` unpack it; 0: one for each core."""
+        """Open a file, which `threads` threads unpack (0: one per core). CorpusError if it cannot, or has changed."""
         self.file = file
         self.raw: Any = None
         self._content: Any = None
@@ -50,12 +50,12 @@ class Stored(io.RawIOBase):
 
     @property
     def done(self) -> int:
-        """The number of bytes read, as stored."""
+        """The number of stored bytes read so far."""
         with translated(self.file.address):
             return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
 
     def readinto(self, buffer: Any) -> int:
-        """The number of bytes read, 0 at the end. CorpusError if the file has changed by then."""
+        """Fill `buffer` and return the number of bytes, 0 at the end. There, CorpusError if the file has changed."""
         with translated(self.file.address):
             read = int(self._content.readinto(buffer))
         if read == 0:

@@ -49,7 +49,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
     before = 0
     for group in range(metadata.num_row_groups):
         count = metadata.row_group(group).num_rows
-        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # pyarrow may crash on a column's size
+        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # asking for a column's may crash pyarrow
         at = 0
         batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
         while True:
@@ -112,7 +112,7 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
 
 def _forget(mapped: mmap.mmap) -> None:
     """Release the pages of a map; they are read again if arrays still refer to them."""
-    with contextlib.suppress(AttributeError, OSError):  # not all systems have it
+    with contextlib.suppress(AttributeError, OSError):  # not all systems have madvise
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
@@ -132,7 +132,7 @@ def readable(address: str, kind: str) -> Iterator[None]:
         yield
     except CrayonError:
         raise
-    except (pyarrow.ArrowException, ValueError, LookupError, MemoryError) as error:  # names that are not UTF-8...
+    except (pyarrow.ArrowException, ValueError, LookupError, MemoryError) as error:  # e.g. names that are not UTF-8
         if (damage := damage_in(local_path(address)) if is_local(address) else None) is not None:
             raise CorpusError(f"{address} {damage}") from error
         raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error

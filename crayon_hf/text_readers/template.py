@@ -12,7 +12,7 @@ from crayon_hf.util import validation
 
 
 class Template:
-    """``"{title}\\n\\n{text}"``: columns by name, ``{{`` and ``}}`` for braces, and nothing else of str.format."""
+    """A text with columns by name, such as ``"{title}\\n\\n{text}"``. Double braces are braces, as in str.format."""
 
     def __init__(self, template: str) -> None:
         """ValueError for an invalid template, or one that names no column."""

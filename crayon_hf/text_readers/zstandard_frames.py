@@ -15,7 +15,7 @@ _BLOCK = 1 << 17
 
 
 class Frames:
-    """Parts of whole frames; small and skippable frames are combined. The file is streamed from a larger frame on."""
+    """Parts of whole frames; a part combines small and skippable ones. A frame over TOO_MUCH starts the streaming."""
 
     def __init__(self, pyarrow: Any, opened: Callable[[Any], io.RawIOBase]) -> None:
         """`opened` returns a reader of concatenated frames, to the end of a file."""
@@ -49,8 +49,10 @@ def _number(ahead: Ahead, begin: int, size: int) -> int:
 
 
 def _frame(ahead: Ahead, begin: int) -> tuple[int, int] | None:
-    """The end of the frame that begins there, and a bound of its unpacked size. None if the frame is damaged,
-    truncated or too large: the decompressor then reports the error."""
+    """Return the end of the frame that begins at `begin`, and an upper bound of its unpacked size.
+
+    None if the frame is too large, or damaged or truncated: then the decompressor reports the error.
+    """
     magic, size = _number(ahead, begin, 4), _number(ahead, begin + 4, 4)
     if size >= 0 and magic & ~0xF == _SKIPPABLE:
         return (begin + 8 + size, 0) if size <= TOO_MUCH else None

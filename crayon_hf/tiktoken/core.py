@@ -55,7 +55,7 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        """Make an encoding of its parts.
+        """Make an encoding from its parts.
 
         `explicit_n_vocab`, if given, must be the number of tokens, and the ids must have no hole.
         """
@@ -75,7 +75,7 @@ class Encoding:
     def _set_up(
         self, name: str, pattern: str, specials: Mapping[str, int], known: Collection[str], tokenizer: Tokenizer
     ) -> None:
-        """`known` are the special tokens that the engine can find, too."""
+        """`known` are those special tokens that the engine itself can find."""
         self.name = name
         self._pat_str = pattern
         self._special_tokens = dict(specials)
@@ -119,8 +119,8 @@ class Encoding:
     ) -> list[int]:
         """Return the ids of a text.
 
-        Special tokens in `allowed_special` are recognised. One in `disallowed_special`, by default every one that is
-        not allowed, is a ValueError. Others are ordinary text.
+        Special tokens in `allowed_special` are recognised. A text with a token of `disallowed_special` (by default all
+        tokens that are not allowed) is a ValueError. Other special tokens are ordinary text.
         """
         if disallowed_special == "all" and isinstance(text, str) and self._special_prefix not in text:
             # Without a special token in the text, all valid arguments give the same result.
@@ -136,7 +136,7 @@ class Encoding:
     def encode_to_numpy(
         self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
     ) -> npt.NDArray[np.uint32]:
-        """`encode`, into a read-only array. UnicodeEncodeError for a lone surrogate."""
+        """Return the ids of `encode` as a read-only array. UnicodeEncodeError for a lone surrogate."""
         import numpy as np
 
         allowed = self._check(text, allowed_special, disallowed_special)
@@ -205,7 +205,7 @@ class Encoding:
     # -- decoding
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """Return the bytes of some ids. KeyError for an unknown id."""
+        """Return the joined bytes of all ids. KeyError for an unknown id."""
         if isinstance(tokens, bytes):
             tokens = list(tokens)  # each byte is an id
         try:
@@ -227,7 +227,7 @@ class Encoding:
             raise KeyError(str(token)) from None
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """Return the bytes of each of some ids."""
+        """Return a list with the bytes of each id."""
         if self._native is not None and (found := self._native.tokens_bytes(tokens)) is not None:
             return found
         return [self.decode_single_token_bytes(token) for token in tokens]
@@ -371,7 +371,7 @@ class Encoding:
         return not any(content in text for content in self._missing)
 
     def _encode(self, text: str, allowed: AbstractSet[str]) -> list[int]:
-        """The ids, with the special tokens of `allowed` recognised; it has no other strings."""
+        """The ids, with the special tokens of `allowed` recognised. `allowed` has only special tokens."""
         encode_ids = self._engine.encode_ids
         if not allowed or self._special_prefix not in text:
             return encode_ids(text, False, True)

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def read_file(blobpath: str) -> bytes:
-    """Return the contents of a file, by its path or address."""
+    """Return the contents of a file, given its path or network address."""
     if "://" in blobpath:
         data: bytes = _library().read_file(blobpath)
         return data
@@ -38,7 +38,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """`read_file`, through tiktoken's cache of files. ValueError for contents with another hash."""
+    """Read a file like `read_file`, through tiktoken's cache of files. ValueError for contents with another hash."""
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     directory = os.path.join(tempfile.gettempdir(), "data-gym-cache") if chosen is None else chosen
     if not directory:
