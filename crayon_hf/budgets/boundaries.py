@@ -33,7 +33,7 @@ _KINDS = ("paragraph", "sentence", "word", "markdown", "json", "code:LANGUAGE")
 
 
 def levels(boundaries: Boundaries) -> list[Level]:
-    """The levels of boundaries, coarsest first.
+    """Return the levels of boundaries, coarsest first. Each level makes the finders of one kind of boundaries.
 
     `boundaries` is one of these:
 

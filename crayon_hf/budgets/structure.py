@@ -35,7 +35,7 @@ def markdown() -> Callable[[str], list[Finder]]:
         lines = _lines(text)
         places: dict[int, list[int]] = {}
         behind_heading = -1
-        """The line after a heading, where a cut would separate the two."""
+        """The line after a heading: a cut before it would separate the heading from its text."""
         after = False
         for token in parser.parse(text):
             if token.type == "heading_close":

@@ -70,7 +70,7 @@ def _flavor_difference(engine: _core.Engine) -> str | None:
 
 
 def _read_otherwise(engine: _core.Engine) -> str | None:
-    """A pattern that Oniguruma and Rust's regex crate read differently. A cartridge follows one of them."""
+    """A pattern that Oniguruma and Rust's regex crate read differently, or None. A cartridge follows one of them."""
     if engine.info()["flavor"] == "oniguruma":
         return None
     families = _core.family_of_pattern

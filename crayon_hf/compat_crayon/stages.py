@@ -87,7 +87,7 @@ class Stage:
             self.passed += 1
 
     def leave(self) -> bool:
-        """Count the end of a thread, which calls this. True for the last thread."""
+        """Called by a thread that ends. Returns True for the last thread of the stage."""
         with self._lock:
             self._running -= 1
             return self._running == 0
@@ -117,9 +117,9 @@ class Stages:
         self._stages = stages
         rooms = itertools.accumulate(depth + stage.workers for stage in stages)
         self._rooms = [*zip(stages, rooms, strict=True)]
-        """The limit of items that have not passed each stage."""
+        """For each stage, the most items that have not passed it."""
         self._room = self._rooms[-1][1] + depth
-        """The limit of items that have not been fetched."""
+        """The most items whose results the caller has not fetched."""
         self._count = self._fetched = self._waiting = 0
         self._unfinished: dict[int, Item] = {}
         """Items without a result, by number."""
@@ -270,7 +270,7 @@ class Stages:
     def _finish(self, item: Item) -> None:
         with self._room_or_end:
             if self._unfinished.pop(item.number, None) is None:
-                self._fetched += 1  # dropped by `forget`
+                self._fetched += 1  # `forget` has dropped the item
             else:
                 self._results.append(item.value)
                 self._result_or_end.notify_all()

@@ -129,7 +129,7 @@ class CrayonVocab:
         return profile is None or isinstance(profile.engine, _core.Engine)
 
     def get_info(self) -> dict[str, Any]:
-        """Facts about the loaded profile and the device, with the reason for the device."""
+        """Facts about the loaded profile and the device, and why that device was chosen."""
         choice, profile, hardware = self._choice, self._loaded, self.hardware
         path = None if profile is None else profile.path
         return {

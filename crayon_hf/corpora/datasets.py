@@ -223,7 +223,7 @@ class BatchTokenizer:
         if self._label is None:
             label, parcel = distribute.pack(self._tokenizer)
             try:
-                distribute.unpack(label, lambda: parcel)  # saves a cartridge that is only in memory to the cache
+                distribute.unpack(label, lambda: parcel)  # caches the cartridge if it is only in memory
             except OSError:
                 return _reopened, (self._tokenizer, self._how, self._threads)
             self._label = label

@@ -38,7 +38,7 @@ class Label(NamedTuple):
     parcel: str
     """The SHA-256 (hex) of the cartridge."""
     source: str | None
-    """The path of the tokenizer.json; "" if it is only in memory, None without one."""
+    """The path of the tokenizer.json; "" if it is only in memory, None if the tokenizer has none."""
     arguments: bytes
     """The pickled arguments for opening the tokenizer."""
 
@@ -47,7 +47,7 @@ def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
     """Pack a tokenizer for other machines.
 
     Raises:
-        UnsupportedError: A component is written in Python, or a changed cartridge cannot be made.
+        UnsupportedError: A component is written in Python, or the cartridge of a changed tokenizer cannot be made.
     """
     with state.lock:
         parts = tokenizer._state.pickled()
@@ -166,7 +166,7 @@ def _one_at_a_time(path: str) -> Iterator[None]:
     """Hold a lock among the processes of this machine, so that only the first one fetches the parcel."""
     try:
         import fcntl
-    except ImportError:  # Windows: all may write, each atomically
+    except ImportError:  # Windows: several processes may fetch and write the files, each atomically
         yield
         return
     # O_NOFOLLOW: in a directory shared by several users the name may be a link to any file.

@@ -136,8 +136,8 @@ def open_device(kind: str, index: int) -> Any:
 def capacity() -> Capacity:
     """The size of a partition of a batch, as for `_core.DeviceEncoder`. Ids do not depend on it.
 
-    ``CRAYON_DEVICE_ELEMENTS`` is the most ids of a partition (2^29), lowered to fit the device's free memory.
-    ``CRAYON_DEVICE_MARGIN`` is added to the bytes of each text (64). The defaults are those of the CRAYON paper.
+    ``CRAYON_DEVICE_ELEMENTS`` is the most ids of a partition (default 2^29), lowered to fit the device's free memory.
+    ``CRAYON_DEVICE_MARGIN`` is added to the bytes of each text (default 64). The CRAYON paper has the same defaults.
     """
     sizes = {}
     for name in ("elements", "margin"):

@@ -29,7 +29,7 @@ def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
 
 
 class DelegatedEngine:
-    """The base class for both reference libraries. Subclasses implement encoding and the vocabulary."""
+    """The base class of both reference engines. Subclasses implement encoding and the vocabulary."""
 
     cpu = "reference"
     source_digest = ""
@@ -71,7 +71,7 @@ class DelegatedEngine:
         np.cumsum([len(row) for row in rows], out=splits[1:])
         try:
             return np.fromiter((id for row in rows for id in row), np.int32, int(splits[-1])), splits
-        except OverflowError:  # a post-processor may name any id of 32 bits
+        except OverflowError:  # a post-processor may add any unsigned id of 32 bits
             number, id = next((i, id) for i, row in enumerate(rows) for id in row if id > np.iinfo(np.int32).max)
             raise ValueError(
                 f"id {id} of text {number} does not fit: the largest of this type is {np.iinfo(np.int32).max}; "

@@ -116,7 +116,7 @@ def _overlapping(keys: Collection[str]) -> list[str]:
 
 
 def precompiled(charsmap: bytes) -> Component:
-    """The component of `tokenizers` that holds the rules, and applies some of them differently."""
+    """The ``Precompiled`` component with the rules. `tokenizers` applies some of them differently."""
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
 
 

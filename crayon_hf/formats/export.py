@@ -57,7 +57,7 @@ class Ranks(NamedTuple):
 
 
 class CrayonV2(NamedTuple):
-    """A cartridge of CRAYON and the file beside it."""
+    """A cartridge of CRAYON and the ``.json`` beside it."""
 
     cartridge: bytes
     companion: bytes

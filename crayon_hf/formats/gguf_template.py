@@ -12,9 +12,9 @@ class Frame(NamedTuple):
     bos: int | None = None
     eos: int | None = None
     sep: int | None = None
-    """Between the two texts of a pair, after the end of the first."""
+    """The id between the two texts of a pair, after the end-of-text token of the first."""
     shared_begin: bool = False
-    """Whether the second text of a pair has no beginning of its own."""
+    """Whether the second text of a pair has no beginning-of-text token of its own."""
 
 
 def template(frame: Frame, texts: Sequence[str]) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ MOST_TOKENS = 1 << 21
 
 
 class Kind(IntEnum):
-    """``tokenizer.ggml.token_type``."""
+    """The kinds of tokens, with their numbers in ``tokenizer.ggml.token_type``."""
 
     UNDEFINED = 0
     NORMAL = 1
@@ -135,7 +135,7 @@ class Tokens(NamedTuple):
     texts: list[str]
     kinds: list[int]
     scores: Sequence[float] | None
-    """None when the file has none."""
+    """None if the file has no scores."""
     special: dict[str, int]
     """The ids of the tokens that have a role of `ROLES`."""
     stripping: Mapping[int, str]
@@ -233,7 +233,7 @@ def _special_ids(metadata: Metadata, default_ids: Mapping[str, int], count: int)
             continue
         if isinstance(id, bool) or not isinstance(id, int):
             raise VocabularyError(f"{PREFIX}{key}_token_id is not an integer")
-        if 0 <= id < count:  # llama.cpp ignores others, too
+        if 0 <= id < count:  # llama.cpp ignores other ids, too
             ids[role] = id
     return ids
 

@@ -30,7 +30,7 @@ def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
 
 
 def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING) -> Converted:
-    """Read ``vocab.json`` and ``merges.txt`` as the class named beside them does; by default GPT2Tokenizer."""
+    """Read ``vocab.json`` and ``merges.txt`` as GPT2Tokenizer does, or the class that a file beside them names."""
     need_components("reading vocab.json and merges.txt")
     from crayon_hf.formats.transformers_classes import byte_level
 

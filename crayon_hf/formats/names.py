@@ -80,7 +80,7 @@ def meaning_of(name: str | os.PathLike[str]) -> Meaning:
 
 
 def unknown_name(name: str) -> ProfileNotFoundError:
-    """The error for a bare name that is not a path, profile or encoding, with the name probably meant."""
+    """The error for a bare name that is not a path, profile or encoding. It suggests a similar name."""
     from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS
 
     profiles = sorted({profile for directory in search_path() for profile in profile_names(directory)})
@@ -91,7 +91,7 @@ def unknown_name(name: str) -> ProfileNotFoundError:
 
 
 def _meant(name: str, known: list[str]) -> str:
-    """``: did you mean ...?``, if a known name or a model of OpenAI resembles it."""
+    """The end of an error, ``: did you mean ...?``; empty unless `name` resembles a known name or a model of OpenAI."""
     from crayon_hf.formats.openai_models import MODEL_TO_ENCODING, encoding_of_model
 
     lower = name.lower()

@@ -28,8 +28,8 @@ _STEP = 4096
 def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Progress | None = None) -> list[Pair]:
     """Return the merges of pieces with these scores, the first one first.
 
-    UnsupportedError when a piece contains a character that is not a piece, or when it is one of `unused`, which
-    SentencePiece takes apart again after all merges. Also when no order of pieces with equal scores is right.
+    UnsupportedError if a piece contains a character that is not a piece, or if no order of pieces with equal scores is
+    right. Also if merges make a piece of `unused`: SentencePiece takes such a piece apart again after all merges.
     """
     by_score = None if unused else _core.merges_by_score(dict(scores))
     if by_score is None:
@@ -73,7 +73,7 @@ def _merges_one_by_one(
             inverted = piece
         if piece in unused:
             raise UnsupportedError(f"unused piece {piece!r}, which is joined and taken apart again")
-        # Zeros of both signs are different scores.
+        # 0.0 and -0.0 count as different scores.
         found.append((-score, -copysign(1, score), pairs))
     found.sort(key=lambda entry: entry[:2])
     merges: list[Pair] = []
@@ -92,7 +92,7 @@ def _merges_one_by_one(
 
 
 def _are_better(pairs: Iterable[Pair], score: float, scores: Mapping[str, float]) -> bool:
-    """Whether every part of several characters scores better than the piece that the pairs make, or is not a piece."""
+    """Whether the parts score better than the piece that the pairs make. Characters and non-pieces always pass."""
     for left, right in pairs:
         if (len(left) > 1 and scores.get(left, inf) <= score) or (len(right) > 1 and scores.get(right, inf) <= score):
             return False

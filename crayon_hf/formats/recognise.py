@@ -172,7 +172,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
-    """A tokenizer.json or tekken.json by the first key that only it has, a vocab.json by values that are numbers."""
+    """The kind of a JSON file: a key tells a tokenizer.json or a tekken.json, numbers as values a vocab.json."""
     data = head
     while True:
         members = numbers = 0

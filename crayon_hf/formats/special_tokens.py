@@ -34,7 +34,7 @@ class SpecialTokens(NamedTuple):
         return str(self.named[name])
 
     def as_config(self) -> dict[str, Any]:
-        """The names, in the form of a tokenizer_config.json."""
+        """The special tokens by name, as a tokenizer_config.json states them."""
         config: dict[str, Any] = {name: str(token) for name, token in self.named.items()}
         return config | ({"extra_special_tokens": [str(token) for token in self.extra]} if self.extra else {})
 
@@ -128,7 +128,7 @@ def _listed(decoder: Any) -> dict[int, AddedToken] | None:
 
 
 def _mapped(key: str, value: Any, values: Mapping[str, Any]) -> Any:
-    """An entry of special_tokens_map.json."""
+    """The value of an entry of special_tokens_map.json. Its extra special tokens are added to those in `values`."""
     if isinstance(value, dict) and key != "extra_special_tokens":
         return _added({name: value[name] for name in value if name != "special"} | {"special": True}, key)
     if key == "extra_special_tokens" and isinstance(value, list):

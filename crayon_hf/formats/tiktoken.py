@@ -180,7 +180,7 @@ def fetch_published_file(name: str) -> bytes:
         from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
     try:
         ranks: dict[bytes, int] = ENCODING_CONSTRUCTORS[name]()["mergeable_ranks"]
-    except Exception as error:  # whatever fetching over a network can raise
+    except Exception as error:  # any error of the network
         known = KNOWN_ENCODINGS[name].file
         directory = cache_directory() or "DIRECTORY, with TIKTOKEN_CACHE_DIR=DIRECTORY"
         raise VocabularyError(
@@ -241,7 +241,7 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 
 
 def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
-    """The ``tokenizer.json`` of tokens and their ids: their ranks, or any other numbers in the order of ranks.
+    """Return the ``tokenizer.json`` of tokens and their ids. The ids are ranks, or other numbers in the same order.
 
     UnsupportedError when no ``tokenizer.json`` does what tiktoken does.
     """
@@ -304,18 +304,18 @@ def _special_tokens(facts: RankFile, ranks: Mapping[bytes, int], ids: set[int]) 
         if not content or not isinstance(id, int) or id < 0:
             raise VocabularyError(f"special token {content!r} cannot have id {id!r}")
         if unspell(content) in ranks:
-            # tiktoken keeps the two apart; a tokenizer.json has one id for one string.
+            # tiktoken keeps the two tokens apart; a tokenizer.json has one id for one string.
             raise UnsupportedError(f"special token {content!r}, which is also an ordinary token")
         if id in ids:
             raise VocabularyError(f"special token {content!r} has id {id}, which another token has")
         if not _is_bracketed(content):
-            # The ordinary vocabulary has it, too, and would give it when special tokens are read as text.
+            # The model's vocabulary has special tokens, too: it would give this one when they are read as text.
             raise UnsupportedError(f"special token {content!r}, which could be a piece of ordinary text")
         yield added_token(id, content)
 
 
 def _is_bracketed(content: str) -> bool:
-    """Whether a token is letters or digits between marks, as in ``<|end|>``: every published pattern splits that."""
+    """Whether a token is letters or digits between marks, like ``<|end|>``: all published patterns split such text."""
     first, last = content[0], content[-1]
     return not (first.isalnum() or first.isspace() or last.isalnum() or last.isspace()) and any(
         char.isascii() and char.isalnum() for char in content

@@ -111,7 +111,7 @@ def _below(directory: str, format: str | None) -> list[InputFile]:
 def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]) -> Iterator[str]:
     status = os.stat(directory)
     ways = above | {(status.st_dev, status.st_ino)}
-    if ways == above:  # a link to a directory that contains it
+    if ways == above:  # a link to a directory above it
         return
     names = os.listdir(directory)
     directories = [name for name in names if os.path.isdir(os.path.join(directory, name))]

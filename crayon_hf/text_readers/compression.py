@@ -16,7 +16,7 @@ _READ = 1 << 17
 _MOST = 1 << 20
 """The most bytes unpacked at once: a few packed bytes may expand to gigabytes."""
 _MANY = 4
-"""The fewest threads that unpack .zst ahead: it takes more processor time than streaming in one thread."""
+"""The fewest threads that unpack .zst ahead. Unpacking ahead takes more processor time than streaming."""
 
 
 def unpacking(raw: IO[bytes], packing: str, address: str, threads: int = 1) -> io.RawIOBase:

@@ -34,7 +34,7 @@ def decompressor(header: bytes) -> Any:
     ISA-L is more than twice as fast as zlib. But it fails if a header with several fields, or with a checksum, arrives
     in two pieces, and it accepts reserved flags. So zlib unpacks such members, and reports data that is not gzip.
     """
-    is_usual = header[:3] == b"\x1f\x8b\x08" and header[3:4] in (b"\x00", b"\x04", b"\x08")  # no field, or one
+    is_usual = header[:3] == b"\x1f\x8b\x08" and header[3:4] in (b"\x00", b"\x04", b"\x08")  # at most one field
     return ((is_usual and _isal()) or zlib).decompressobj(wbits=31)  # with header and checksum
 
 

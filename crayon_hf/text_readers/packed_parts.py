@@ -69,7 +69,7 @@ class Format(Protocol):
         """
 
     def unpack(self, packed: bytes, room: memoryview) -> int | None:
-        """Unpack a part into the beginning of `room`; returns its size, or None if `cut` was wrong about it.
+        """Unpack a part into the beginning of `room`. Returns its unpacked size, or None if it is not one whole part.
 
         Called by threads. `room` has more bytes than the bound from `cut`.
         """

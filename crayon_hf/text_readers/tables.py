@@ -49,7 +49,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
     before = 0
     for group in range(metadata.num_row_groups):
         count = metadata.row_group(group).num_rows
-        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # asking for a column's may crash pyarrow
+        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # reading a column's size may crash pyarrow
         at = 0
         batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
         while True:

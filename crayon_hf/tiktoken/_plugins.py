@@ -37,7 +37,7 @@ _OURS = dict(ENCODING_CONSTRUCTORS)
 
 
 def is_published(name: str) -> bool:
-    """Whether a name is that of OpenAI's encoding, and no plugin has replaced it."""
+    """Whether OpenAI publishes an encoding of this name, and no plugin has replaced it."""
     return name in _OURS and ENCODING_CONSTRUCTORS.get(name) is _OURS[name]
 
 
