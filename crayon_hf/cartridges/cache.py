@@ -41,8 +41,8 @@ from crayon_hf.util.files import cache_root, read_source, write_atomic
 from crayon_hf.util.numbers import size_of
 
 BUILD = f"{_core.__version__} {_core.BUILD_ID}"
-"""Identifies the code that compiled a cartridge. Other builds do not use it, because it may have their faults. Equal
-installations share it."""
+"""Identifies the code that compiles a cartridge. A build uses only its own cartridges, because others may have the
+faults of other code. Equal installations share cartridges."""
 
 MOST_BYTES = 2 << 30
 """The default size limit of the cache, without ``CRAYON_CACHE_BYTES``. A vocabulary takes about 20 MB."""
@@ -301,7 +301,7 @@ class _Cache:
 
 
 def read_ours(directory: str, name: str) -> bytes | None:
-    """Read a file in a directory that other users cannot write to; None if it does not exist, or they can.
+    """Read a file; None if it does not exist, or if other users can write to its directory.
 
     The directory stays open from the check to the read, so renaming it does not redirect the read.
     """

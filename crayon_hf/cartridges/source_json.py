@@ -105,7 +105,7 @@ def is_inexact(engine: _core.Engine) -> bool:
 
 
 def written_of(engine: _core.Engine) -> bytes:
-    """A ``tokenizer.json`` equivalent to an engine's, valid if `_core.Engine.reads_alike`."""
+    """A ``tokenizer.json`` equivalent to an engine's. It is valid only if `_core.Engine.reads_alike` says so."""
     import json
 
     parts = json.loads(engine.components)
@@ -126,7 +126,7 @@ def reference_of(metadata: str) -> str:
 
 
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
-    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError if it has no tokens before training."""
+    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError if it has no tokens: training fills it."""
     if _has_empty_vocabulary(data) and _has_no_tokens(data):
         raise UnsupportedError(EMPTY)
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"

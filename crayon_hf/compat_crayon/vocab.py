@@ -196,7 +196,7 @@ class CrayonVocab:
 
     # -- encoding and decoding
 
-    @overload  # a str is a sequence of str, and its ids are one list all the same
+    @overload  # a str is also an iterable of str, but its ids are one list
     def tokenize(self, text_input: str) -> list[int]: ...  # type: ignore[overload-overlap]
     @overload
     def tokenize(self, text_input: Iterable[str]) -> list[list[int]]: ...

@@ -78,7 +78,7 @@ class Loaded:
         return self._exact.id_to_token(id)
 
     def id_of(self, token: str) -> int | None:
-        """The id of a token as spelled by `token`."""
+        """The id of a token in the spelling of the method `token`; None if it is not in the vocabulary."""
         try:
             data = token.encode()
         except UnicodeEncodeError:

@@ -31,7 +31,7 @@ class Parcel(NamedTuple):
 
 
 class Label(NamedTuple):
-    """The identity of a tokenizer. Its pickle has some hundred bytes, or more with changed components."""
+    """The identity of a tokenizer. The pickled label has a few hundred bytes, or more with changed components."""
 
     key: str
     """Equal for equal tokenizers, in every process."""
@@ -79,7 +79,7 @@ def _release_in_child() -> None:
     _lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):  # after `state` has: then a fork takes this lock first, as `_open` does
+if hasattr(os, "register_at_fork"):  # registered after `state`, so a fork takes this lock first, as `_open` does
     os.register_at_fork(
         before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_release_in_child
     )

@@ -86,7 +86,7 @@ def _on_ray(
     sent, parcel = Sent.of(work)
     # Without Ray's own retries, which would give no warning.
     remote = ray.remote(num_cpus=cpus_per_task, max_retries=0, scheduling_strategy="SPREAD")(_run)
-    parcels = [ray.put(parcel)]  # Ray fetches objects for workers, except those in a list: few workers need this one
+    parcels = [ray.put(parcel)]  # Ray passes an object in a list without fetching it: few workers need this one
     waiting, begun = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
     running: dict[ray.ObjectRef, Task] = {}
     try:

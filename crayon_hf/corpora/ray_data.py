@@ -58,7 +58,7 @@ def tokenize_dataset(
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
     arguments = {
         "label": label,
-        "parcel": [ray.put(parcel)],  # Ray fetches objects for actors, except those in a list: few need this one
+        "parcel": [ray.put(parcel)],  # Ray passes an object in a list without fetching it: few actors need this one
         "column": worked_on,
     }
     return dataset.map_batches(

@@ -104,7 +104,7 @@ def _read(
             return converted
         beside = files_beside(file).config
         return converted._replace(config={key: beside[key] for key in _CARRIED if key in beside} | converted.config)
-    if kind is Kind.GGUF:  # never read whole
+    if kind is Kind.GGUF:  # its file is never read whole
         from crayon_hf.formats.gguf import read_gguf
 
         _refuse(options, kind, path)

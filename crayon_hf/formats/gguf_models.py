@@ -76,7 +76,7 @@ def sentencepiece_bpe(tokens: Tokens, space_prefix: bool, progress: Progress | N
     """Model ``llama``: any two neighbours that make a token are joined, the best score first."""
     tokens.check_bytes()
     scores = tokens.scores or [0.0] * len(tokens.texts)
-    # Tokens of other kinds are found before anything is joined; but a user-defined one can be made of escaped spaces.
+    # Tokens of other kinds are found before anything is joined. User-defined ones of escaped spaces can be joined, too.
     joined = {
         text: score
         for text, score, kind in zip(tokens.texts, scores, tokens.kinds, strict=True)

@@ -165,7 +165,7 @@ class Tokens(NamedTuple):
 
 
 def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
-    """Read the tokens. `default_ids` has the roles that a file of its model may leave out."""
+    """Read the tokens. `default_ids` has the ids of the roles that a file of this model may leave out."""
     texts = strings(metadata, "tokens")
     if not texts:
         raise VocabularyError(f"the GGUF file has no {PREFIX}tokens")

@@ -25,7 +25,7 @@ def meant(name: str) -> str | None:
 
 
 def no_file(name: str) -> FileNotFoundError:
-    """The error for a missing file."""
+    """The error for a missing file, with the hint of `meant`."""
     hint = meant(name)
     said = os.strerror(errno.ENOENT) + ("" if hint is None else f" ({hint})")
     return FileNotFoundError(errno.ENOENT, said, name)

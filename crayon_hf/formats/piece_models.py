@@ -26,7 +26,7 @@ def bpe(
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     scores: dict[str, float] = {}
     if merging:
-        # A piece that contains a user-defined one is never made: that one is cut out before.
+        # Merging never makes a piece that contains a user-defined piece, which is cut out before.
         cut_out = re.compile(any_of(user_defined)) if user_defined else None
         for text, score, kind in pieces:
             joined = kind == NORMAL or (kind == UNUSED and len(text) > 1)

@@ -106,7 +106,7 @@ def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
     dropped = 1 if options.add_dummy_prefix else 0
     if options.remove_extra_whitespaces:
         dropped = _MANY
-    # A piece of two spaces loses one, a piece with a plain space none: distinguished while they are still pieces.
+    # A piece of two spaces loses one space, a piece with a plain space none. So each piece's space is marked first.
     apart = bool(dropped) and any(piece.kind == BYTE for piece in pieces) and not options.escape_whitespaces
     apart = apart or any(
         (dropped and piece.text.startswith(" ")) or (dropped == _MANY and piece.text.startswith(SPACE * 2))

@@ -117,7 +117,7 @@ def cartridge_of(converted: Converted, source: bytes | None = None) -> bytes:
 
 
 def opened_cartridge(converted: Converted) -> bytes:
-    """The cartridge that opens the source itself."""
+    """The cartridge for the source itself, which may need more than its ``tokenizer.json`` (`Converted.opened`)."""
     return cartridge_of(converted._replace(metadata={**converted.metadata, **converted.opened}))
 
 
@@ -140,7 +140,7 @@ def read_cartridge(path: str) -> Converted:
 def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
     """Return a ``tokenizer.json`` byte for byte as transformers saves it after opening it with that config.
 
-    So every way to open the two files gives the same tokenizer, and its cartridge fits. The special tokens that the
+    So every way to open the two files gives the same tokenizer, which one cartridge fits. The special tokens that the
     config names become added tokens: they are found in texts, and `decode` skips them. A missing post-processor becomes
     a template that adds nothing, as in transformers. The scores of a Unigram model are rounded to values that the
     library reads exactly: the few that it cannot read become their neighbours.

@@ -253,7 +253,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     specials = list(_special_tokens(facts, ranks, distinct))
     named = {special["content"]: special["id"] for special in specials}
     if b"" in ranks:
-        # No merge makes it, and no piece of a text equals it, unless the pattern finds empty pieces.
+        # No merge makes the empty token, and no pretoken equals it, unless the pattern matches empty text.
         if _core.family_of_pattern(facts.pattern, "rust_regex") is None:
             raise UnsupportedError(f"an empty token, beside pattern {facts.pattern!r}")
         named = dict(sorted({**named, "": ranks[b""]}.items(), key=lambda item: item[1]))

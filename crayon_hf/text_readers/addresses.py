@@ -38,7 +38,7 @@ def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = N
 
     - a file
     - a directory: its files, also in subdirectories, that are not hidden and have a known ending (with `format`: any)
-    - a pattern (``*``, ``?``, ``[...]``, ``**``); a directory that it matches is read as above, unless it has ``**``
+    - a pattern (``*``, ``?``, ``[...]``, ``**``); directories that match are read as above, unless ``**`` is in it
 
     A name that exists is never read as a pattern. A file that two inputs name is read twice.
 

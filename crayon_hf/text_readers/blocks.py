@@ -83,7 +83,7 @@ def blocks(
             following[:rest] = memoryview(buffer)[cut:size]
             memory.keep(buffer)
             yield Block(memoryview(buffer)[:cut], 0)
-            buffer, size, known = following, rest, 0  # bytes after a block of the most units may have more units
+            buffer, size, known = following, rest, 0  # whole units may follow, if a limit ended the block
         elif at_end:
             return
         elif size >= most:
