@@ -1,4 +1,4 @@
-"""The same token ids as ``tokenizers`` and ``tiktoken``, many times faster, from the first byte.
+"""The same token ids as ``tokenizers`` and ``tiktoken``, many times faster.
 
 >>> import crayon_hf
 >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")

@@ -58,7 +58,7 @@ class Encoding:
         """The number of sequences: 1, or 2 for a pair."""
     @property
     def overflowing(self) -> list[Encoding]:
-        """The encodings of the rest that truncation cut off."""
+        """The encodings of the tokens that truncation cut off."""
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The range of tokens of a word, or None."""
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
@@ -91,7 +91,7 @@ class Encoding:
     ) -> None:
         """Pad to `length` tokens, in place."""
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Truncate to `max_length` tokens, in place. The rest goes to `overflowing`, with `stride` tokens repeated."""
+        """Truncate to `max_length` tokens, in place. The others go to `overflowing`, with `stride` tokens repeated."""
     def __copy__(self) -> Encoding: ...
     def __deepcopy__(self, memo: Any) -> Encoding: ...
     def __getstate__(self) -> bytes:
@@ -192,10 +192,10 @@ class WordCounter:
         UTF-8."""
     @property
     def unique(self) -> int:
-        """Unique words after the last completed call. Safe to read at any time, as the next two."""
+        """The number of unique words after the last completed call. Safe to read any time, as `total` and `bytes`."""
     @property
     def total(self) -> int:
-        """All words."""
+        """The number of all words, repeated ones included."""
     @property
     def bytes(self) -> int:
         """Bytes of text read. Words of `add_words` count as often as they occur."""
@@ -469,9 +469,9 @@ class Engine:
         """Return the model's vocabulary as in a ``tokenizer.json``, without merges; None if tokens are bytes."""
     @property
     def reads_alike(self) -> bool:
-        """Whether Python reads the same from the ``tokenizer.json`` as the cartridge has.
+        """Whether the cartridge holds exactly the values that Python reads from the ``tokenizer.json``.
 
-        That is the vocabulary in order of ids, and each merge and added token once, with its id.
+        If so, the file lists the vocabulary in order of ids, and each merge and added token once, with its id.
         """
     @property
     def has_model_type(self) -> bool:
@@ -516,7 +516,7 @@ class DeviceEncoder:
     Args:
         engine: The engine, which is kept.
         device: A result of ``crayon_hf._cuda.open``, ``crayon_hf._hip.open`` or `host_device`, which is kept.
-        elements: Ids that a partition of a batch has room for, unless the device has less free memory.
+        elements: Ids that a partition (a part of a batch) has room for, unless the device has less free memory.
         margin: Ids reserved for each text, beyond its bytes.
         lanes: Partitions in flight at a time.
         measure: Whether to count and time the device's work for `report`, at a small cost.
@@ -598,7 +598,7 @@ class DeviceEncoder:
 class DeviceArray:
     """A vector of int32 or int64 in a device's memory, for other libraries: ``torch.from_dlpack(array)``.
 
-    Each taker has a view of the same memory. Memory and device live as long as any view.
+    Each library gets a view of the same memory. Memory and device live as long as any view.
     """
 
     def __dlpack__(
@@ -751,7 +751,7 @@ class HeldFile:
 
     @staticmethod
     def count() -> int:
-        """Return how many exist in this process."""
+        """Return the number of held files in this process."""
 
 def open_regular(path: str | bytes | os.PathLike[str], flags: int = 0) -> int:
     """Return a descriptor for reading a regular file, without blocking; an opener for `open`. OSError for other
@@ -785,10 +785,10 @@ def trim() -> None:
     """Free the memory that engines and device encoders keep between calls, except memory in use."""
 
 def working_memory() -> dict[str, int]:
-    """Return the memory that engines of this process keep between calls.
+    """Return the size of the memory that engines of this process keep between calls.
 
-    `bytes` of at most `limit`, in `scratches` scratch buffers, each for one thread at a time; `scratches_made` counts
-    those made so far.
+    Engines keep `bytes` of at most `limit`, in `scratches` scratch buffers, each for one thread at a time.
+    `scratches_made` counts the buffers made so far.
     """
 
 def property_ranges(name: str) -> list[tuple[int, int]]:
@@ -804,8 +804,7 @@ def cpu_levels() -> list[str]:
 
 # -- building blocks, exposed for tests, converters and tools
 def merges_from_ranks(tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Return (left, right, product) indices into `tokens` (in order of rank), one for each token that merging can
-    reach."""
+    """Return (left, right, product), indices into `tokens` (in order of rank), for each token that merging can make."""
 
 def build_double_array(
     keys: Sequence[tuple[bytes, int]],
@@ -945,7 +944,7 @@ class _testing:
         """Simulate another process that uses `bytes` of a `host_device`. Unless `is_told`, they count as free."""
     @staticmethod
     def device_counts(device: Any) -> dict[str, int]:
-        """Return calls of a `host_device` by name; bytes used, and pinned, now and at most; open streams."""
+        """Return the calls of a `host_device` by name; its bytes used and pinned, now and at most; its open streams."""
     @staticmethod
     def open_device_stream(device: Any) -> int:
         """Open a stream of a `host_device`, as another library would."""
@@ -995,7 +994,7 @@ class _testing:
 
     @staticmethod
     def ready_calls(engine: Engine, texts: Any, waits_long: bool) -> int:
-        """Return how often a batch would take the GIL to make objects of ids, when taking it is slow or not."""
+        """Return how often a batch would take the GIL to make objects of ids. `waits_long`: taking the GIL is slow."""
 
     @staticmethod
     def encoded_bytes(engine: Engine, first: list[str], second: list[str] | None, truncation: Any) -> int:

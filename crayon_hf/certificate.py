@@ -115,7 +115,7 @@ def certify(path: str | os.PathLike[str], report: Report) -> None:
 
 
 def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
-    """Return the engine of a cartridge that may be certified: one that matches the ``tokenizer.json`` beside it.
+    """Return the engine of a cartridge, if it may be certified: it must match the ``tokenizer.json`` beside it.
 
     Their contents are compared, because the digest in a cartridge is whatever its writer put there.
 
@@ -152,7 +152,7 @@ def _check(engine: _core.Engine, digest: str, text: str, name: str) -> None:
 def read(where: str | os.PathLike[str] | _core.Engine) -> Certificate | None:
     """Return the certificate of a cartridge; None if it has none.
 
-    A path is verified whole first. docs/parity.md has examples.
+    The whole cartridge of a path is verified first. docs/parity.md has examples.
 
     Args:
         where: The path of a cartridge, or its engine.

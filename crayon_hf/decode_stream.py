@@ -96,7 +96,7 @@ def watch() -> None:
 
 def _extend() -> None:
     home: Any = sys.modules["tokenizers"]
-    kind = home.tokenizers.decoders.DecodeStream  # of the extension: install() puts another in the package's name
+    kind = home.tokenizers.decoders.DecodeStream  # the extension's class: install() binds the package's name to another
     stock = kind.step
 
     def step(self: Any, tokenizer: Any, id: Any) -> Any:

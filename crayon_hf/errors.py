@@ -45,7 +45,7 @@ class StoreCredentialsError(StoreError):
 
 
 class FormatError(CrayonError, ValueError):
-    """A format cannot store an id or a document, or a price table is wrong."""
+    """A file format cannot store an id or a document, or a price table is wrong."""
 
 
 class TokenIdError(CrayonError, ValueError):
@@ -77,8 +77,8 @@ class MissingExtraError(CrayonError, ImportError):
 
 
 class DeviceError(CrayonError, RuntimeError):
-    """A GPU failed; the message names the device and says what to do. Subclasses apart, only one call failed, and the
-    next may succeed."""
+    """A GPU failed; the message names the device and says what to do. If the error has no subclass, only one call
+    failed, and the next may succeed."""
 
 
 class DeviceUnavailableError(DeviceError):

@@ -57,7 +57,7 @@ def encode_file(
 
 
 def stream_encoder(engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> AnyStream:
-    """An encoder of one text, window by window, of a native engine or of a delegated one."""
+    """Return an encoder that takes one text window by window, for a native or a delegated engine."""
     of = _core.StreamEncoder if isinstance(engine, _core.Engine) else DelegatedStream
     return of(engine, add_special_tokens, special_as_text, offsets)
 
@@ -66,7 +66,7 @@ AnyStream: TypeAlias = "_core.StreamEncoder | DelegatedStream"
 
 
 class DelegatedStream:
-    """`_core.StreamEncoder` of a delegated engine: a reference takes texts whole, so it uses up only a last window."""
+    """`_core.StreamEncoder` for a delegated engine. A reference takes whole texts: only the last window is consumed."""
 
     def __init__(self, engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> None:
         self._engine, self._how, self._offsets = engine, (add_special_tokens, special_as_text), offsets
@@ -74,7 +74,7 @@ class DelegatedStream:
     def encode(
         self, buffer: Any, start: int, end: int, is_last: bool
     ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int64] | None]:
-        """(bytes used up, ids, their ranges of bytes)."""
+        """Return (bytes consumed, ids, the byte range of each id)."""
         import numpy as np
 
         if not is_last:
@@ -124,7 +124,7 @@ def _mapped(encoder: AnyStream, file: io.FileIO, chunk_bytes: int) -> Iterator[F
 
 
 def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
-    """Return whole pages before `start` to the system, from `done` on. Returns their end."""
+    """Release the whole pages in [done, start) to the system. Returns their end."""
     end = start - start % mmap.PAGESIZE
     if end > done and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED, done, end - done)

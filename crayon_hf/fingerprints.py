@@ -4,7 +4,7 @@
 with its own pickler, and hashes the pickle. Our pickles hold the path of a cartridge. The fingerprint replaces it with
 everything that the ids depend on, so path, machine and earlier use do not matter.
 
-The pickler is not a public interface of ``datasets``. Without it, the pickle is hashed.
+The pickler is not a public interface of ``datasets``. If a version lacks it, ``datasets`` hashes the pickle.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The model card of a published tokenizer: its README.md.
 
-crayon-hf's part of it is between two comments, and the next `publish` replaces it. All else, metadata included, stays
-as its author wrote it; crayon-hf only adds missing metadata and tags.
+crayon-hf's part of the file is between two comments, and the next `publish` replaces that part. All other text,
+metadata included, stays as the author wrote it; crayon-hf only adds missing metadata and tags.
 
-``library_name`` is ``crayon-hf`` in a repository that holds a tokenizer alone. The Hub shows code for a library that it
-knows, and for ``transformers`` that code opens a model, so it would fail without weights. In the repository of a model
-(it has a ``config.json``) crayon-hf adds no ``library_name``: the Hub infers the library itself.
+``library_name`` is ``crayon-hf`` in a repository that holds only a tokenizer. The Hub shows sample code for each
+library that it knows. For ``transformers`` that code opens a model, which fails without weights. In the repository of
+a model (one with a ``config.json``) crayon-hf adds no ``library_name``: the Hub infers the library itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLOT_SVG, PLOT_PNG = "crayon-hf/speed.svg", "crayon-hf/speed.png"
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about the repository that the report does not have."""
+    """Facts about the repository that the parity report lacks."""
 
     repo: str
     revision: str | None = None
@@ -55,10 +55,10 @@ class Facts:
 
 
 def make_card(existing: str | None, facts: Facts, report: Report) -> str:
-    """Return the README.md: `existing`, if any, with our part added or replaced.
+    """Return the README.md: `existing`, if any, with crayon-hf's part added or replaced.
 
-    CrayonError if the change would lose something: for metadata that cannot be read, or one of our two comments without
-    the other.
+    Raises CrayonError if the change would lose text: the metadata is unreadable, or only one of crayon-hf's two
+    comments is present.
     """
     fill = {"library_name": None if facts.is_model else LIBRARY, **facts.metadata}
     ours = _our_part(facts, report)
@@ -75,7 +75,7 @@ def make_card(existing: str | None, facts: Facts, report: Report) -> str:
 
 
 def _placed(body: str, ours: str, newline: str) -> str:
-    """`body` with our part replaced, or appended."""
+    """Return `body` with crayon-hf's part replaced or appended."""
     begins, ends = list(_BEGIN.finditer(body)), list(_END.finditer(body))
     if len(begins) == len(ends) == 1 and begins[0].end() <= ends[0].start():
         return body[: begins[0].start()] + ours + body[ends[0].end() :]
@@ -234,7 +234,7 @@ def _code(value: str) -> str:
 
 
 def _block(language: str, *lines: str) -> str:
-    """A code block, none of whose lines is one of our comments."""
+    """Return a code block in which no line equals one of crayon-hf's two comments."""
     block: str = fenced("\n".join(visible(line).replace(BEGIN[:14], "<!--") for line in lines), language)
     return block
 
@@ -247,7 +247,7 @@ def _literal(value: str) -> str:
 
 
 def _argument(value: str) -> str:
-    """A word on a command line."""
+    """Return `value`, quoted as one word of a command line."""
     import shlex
 
     return shlex.quote(value)

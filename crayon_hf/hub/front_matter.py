@@ -1,8 +1,8 @@
 """The metadata of a model card: the YAML between two lines ``---`` at the beginning of a README.md.
 
-The author's text stays as it is, to the byte: missing keys are put before it, and tags into its list. The YAML is not
-parsed and rewritten, since the Hub reads another version of YAML than Python does: ``language: no`` would become
-``false``. An edit that fails is refused: the result is parsed, and must equal the old metadata with the additions.
+The author's text stays unchanged to the byte: missing keys go before it, and new tags into its list of tags. The YAML
+is not parsed and rewritten, since the Hub reads another version of YAML than Python does: ``language: no`` would become
+``false``. The result of an edit is parsed. Unless it equals the old metadata with the additions, the edit is refused.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def filled(block: str | None, missing: Mapping[str, Any], tags: Sequence[str], newline: str = "\n") -> str:
-    """The YAML of a card, with the keys of `missing` that it lacks, and with `tags` besides its own.
+    """Return the YAML of a card, with the keys of `missing` that it lacks and with `tags` added to its own tags.
 
     A key of `missing` that is None is not added. CrayonError when the block is not valid, or has a shape in which
     nothing can be added without changing the rest.

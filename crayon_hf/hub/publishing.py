@@ -106,7 +106,7 @@ def publish(
         message: The first line of the commit.
         create_pr: Open a pull request instead of committing to the branch.
         license: The license in the card's metadata; by default that of the source's card.
-        base_tokenizer: The tokenizer that this one is, for the card; for example the name of a repository.
+        base_tokenizer: The tokenizer that this one was made from, to name on the card; for example a repository.
         report: A report of ``crayon-hf parity --json``, or its path. By default the report that `repo` has, if it is
             about this tokenizer.json and this version; else the comparison is run, which takes a minute or two.
         speed: Whether to measure and show speeds.
@@ -165,7 +165,7 @@ def publish(
 
 
 def _check_directory(folder: str, staged: Staged) -> None:
-    """Refuse a directory whose files would be those of two tokenizers."""
+    """Refuse a directory that would then have the files of two tokenizers."""
     others = tokenizer_in(folder)
     if others and not has_bytes(os.path.join(folder, JSON), staged.files[JSON]):
         raise CrayonError(f"{folder} has another tokenizer ({', '.join(others)}): choose another directory")
@@ -179,7 +179,7 @@ def _account(place: client.Place, token: str | bool | None) -> rights.Account:
 
 def _look(place: client.Place, may_be_new: bool, token: str | bool | None, create_pr: bool, is_dry: bool) -> _Found:
     errors, api = client.library().errors, client.api(token)
-    if client.library().constants.HF_HUB_OFFLINE:  # a dry run
+    if client.library().constants.HF_HUB_OFFLINE:  # only a dry run gets here offline
         return _Found(place) if may_be_new else _Found(place, True, True, listing=client.listing(place, token))
 
     def info(revision: str | None) -> Any:
@@ -285,7 +285,7 @@ def _compiled(staged: Staged) -> tuple[Staged, bytes]:
 
 
 def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
-    """The files of the repository that ours depend on."""
+    """Return the existing files of the repository that the new files depend on."""
     names = [name for name in (README, CONFIG, MODEL_CONFIG, REPORT_JSON) if name in found.listing.files]
     if not names:
         return {}

@@ -78,7 +78,7 @@ def pull(
     profile = place.repo.rpartition("/")[2] if name is None else name
     check_name(profile)
     if directory is not None and not os.fspath(directory):
-        raise ValueError("the name of the directory is empty")  # it would mean the working directory
+        raise ValueError("the name of the directory is empty")  # an empty path would mean the working directory
     store = Store(default_directory() if directory is None else directory)
     store.check(profile, place.repo, force)  # before anything is downloaded
     listing = client.listing(place, token)
@@ -143,7 +143,7 @@ def _converted(place: client.Place, folder: str, name: str) -> _Content:
     from crayon_hf.formats import convert
     from crayon_hf.formats.repository import cartridge_of
 
-    # A vocab.json is recognised by its directory, any other file by itself, whatever else the client's cache has there.
+    # A vocab.json is recognised by the files beside it, any other file alone: the client's cache may have more files.
     try:
         converted = convert(os.path.join(folder, name))
         cartridge = cartridge_of(converted)

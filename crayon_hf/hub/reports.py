@@ -37,7 +37,7 @@ def report_of(
     speed: bool,
     say: Callable[[str], None],
 ) -> Report:
-    """The parity report to publish. CrayonError unless this tokenizer.json agrees fully in it.
+    """Return the parity report to publish. Raises CrayonError unless it shows full agreement for this tokenizer.json.
 
     Without `given` it is the repository's report, if a new one would say the same; else the comparison is run.
     """
@@ -106,7 +106,7 @@ def _run(staged: Staged, cartridge: bytes, place: client.Place, speed: bool, say
 
 
 def _seldom(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say` for progress that is reported many times a second: most lines are dropped."""
+    """Return `say`, limited to one line in `_PAUSE` seconds; other lines are dropped."""
     said = time.monotonic()
 
     def maybe(line: str) -> None:

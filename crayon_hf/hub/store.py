@@ -12,8 +12,8 @@ process that opens the profile between these two steps finds a cartridge of anot
 which is the new one (`sources.open_found`). Temporary files found by the holder of the lock were left by a process that
 died.
 
-A directory without a link is removed by the next pull, not by the one that replaced it: another process may have
-resolved the link without having opened the file yet.
+A directory without a link is removed by the next pull, not by the pull that replaced its link: another process may have
+resolved the old link without having opened the file yet.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Store:
         self.place = self.directory / PLACE
 
     def check(self, name: str, repo: str, force: bool = False) -> None:
-        """HubError when the name `name` is taken here, or earlier in the search path, by a profile from elsewhere.
+        """Raise HubError if a profile of another origin has the name `name`, here or earlier in the search path.
 
         A directory or special file at that path is refused with `force`, too.
         """
@@ -260,7 +260,7 @@ class Store:
 
 
 def _before(directory: Path) -> list[Path]:
-    """The directories that the search path has before this one; none if it does not have this one."""
+    """Return the directories before this one in the search path; none if this one is not in it."""
     places = search_path()
     real = [os.path.realpath(place) for place in places]
     where = os.path.realpath(directory)

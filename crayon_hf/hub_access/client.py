@@ -134,7 +134,7 @@ def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool 
 
     def ask() -> list[str]:
         if not files.is_offline:
-            download(wanted[0], place.revision)  # by the revision's name, so that the cache knows it offline
+            download(wanted[0], place.revision)  # by the revision's name, so that the cache finds it offline
         return [download(name, files.commit) for name in wanted]  # the revision may just have moved to another commit
 
     paths = call(place, "downloading", ask)
@@ -190,10 +190,10 @@ def _digest(path: str, like: str) -> str:
 
 
 def call(place: Place, what: str, function: Callable[[], _T], again: bool = True) -> _T:
-    """Return the result of `function`. Any error of the client becomes a HubError; `what` is the work, as in "reading".
+    """Return the result of `function`. Any error of the client becomes a HubError that names the work by `what`.
 
-    A temporary failure (a lost connection, a timeout, 429 and 5xx) is tried again, up to three times in 20 s. Without
-    `again` it is not, for work that must not be done twice.
+    After a temporary failure (a lost connection, a timeout, 429 and 5xx) the call is repeated, up to three times in
+    20 s. Pass `again` false for work that must not be done twice.
     """
     import tenacity
 
@@ -218,7 +218,7 @@ def _wait(state: Any) -> float:
 
 
 def _told(error: BaseException) -> BaseException:
-    """The cause behind "not in the cache" and "error while uploading": the Hub's answer, or the connection."""
+    """The Hub's answer or the connection's error behind the client's "not in the cache" or "error while uploading"."""
     seen = error
     while isinstance(seen, (library().errors.LocalEntryNotFoundError, RuntimeError)) and seen.__cause__ is not None:
         seen = seen.__cause__

@@ -27,7 +27,7 @@ _LOGIN = "(`hf auth login`, or HF_TOKEN)"
 
 class _Refusal(NamedTuple):
     why: str
-    """Continues the name of the user."""
+    """The text that follows the user's name in the message."""
     remedy: str
 
 
@@ -38,7 +38,7 @@ def account(place: Place, token: str | bool | None) -> Account:
 
 
 def check(place: Place, who: Account, token: str | bool | None, *, is_new: bool, create_pr: bool) -> None:
-    """HubError unless the account may publish to `place`, whose revision exists."""
+    """Raise HubError unless the account may publish to `place`. The revision must exist."""
     if is_new:
         refusal = _of_token(who, place) or _of_user(who, place)
         if refusal is not None:

@@ -76,7 +76,8 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
 def stage_repository(
     place: client.Place, files: client.Listing, token: str | bool | None = None, own: bool = False
 ) -> Staged:
-    """The tokenizer files of a repository at one commit. With `own`, its cartridge names the reference."""
+    """Collect the tokenizer files of a repository at one commit. With `own`, the repository's cartridge names the
+    reference."""
     wanted = files_to_read(files)
     if not wanted:
         raise HubError(f"{place}: the repository has no tokenizer: give the one to publish (--from)")
@@ -97,7 +98,7 @@ def files_to_read(files: client.Listing) -> list[str]:
 
 
 def _is_read(name: str) -> bool:
-    """Whether a file is read, though not published unchanged."""
+    """Whether publishing reads this file without publishing it unchanged."""
     return name in (README, CARTRIDGE, MODEL_CONFIG) or ("/" not in name and name.endswith(".model"))
 
 
@@ -174,7 +175,7 @@ def as_text(data: bytes, name: str = README) -> str:
 
 
 def _metadata_beside(folder: str, source: bytes) -> str | None:
-    """The metadata of the cartridge beside a tokenizer.json, if it fits: it names the reference."""
+    """The metadata of the cartridge beside a tokenizer.json, which names the reference; None if they do not match."""
     path = os.path.join(folder, CARTRIDGE)
     if not os.path.isfile(path):
         return None

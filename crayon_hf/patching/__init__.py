@@ -39,7 +39,7 @@ def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bo
 
     >>> import crayon_hf
     >>> crayon_hf.install(tiktoken=True)
-    >>> from transformers import AutoTokenizer  # gives ours
+    >>> from transformers import AutoTokenizer  # opens tokenizers of crayon_hf
     """
     wanted = {"transformers": transformers, "tokenizers": tokenizers, "tiktoken": tiktoken}
     with _lock:

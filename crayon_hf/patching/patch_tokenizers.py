@@ -1,4 +1,4 @@
-"""``tokenizers.Tokenizer.from_*`` return ours when a program calls them, but not for transformers and this package."""
+"""Replaces ``tokenizers.Tokenizer.from_*``: programs get our tokenizer; transformers and this package the library's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STOCK_FOR = ("crayon_hf", "transformers")
 
 
 class _Hidden:
-    """An attribute that seems missing; ``crayon_hf.Tokenizer.count_tokens(tokenizer, texts)`` still works."""
+    """An attribute that instances seem to lack; ``crayon_hf.Tokenizer.count_tokens(tokenizer, texts)`` still works."""
 
     def __set_name__(self, kind: type, name: str) -> None:
         self.name = name

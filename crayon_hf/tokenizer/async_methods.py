@@ -22,7 +22,7 @@ class AsyncMethods:
     def async_encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Future[_core.Encoding]:
-        """Awaitable `encode`, with offsets in characters, too."""
+        """Awaitable `encode`. Offsets are in characters, as those of `encode`."""
         return self._later("encode", sequence, pair, is_pretokenized, add_special_tokens)
 
     def async_encode_batch(

@@ -27,8 +27,8 @@ _FOR_GOOD = (DeviceLostError, DeviceOutOfMemoryError, DeviceUnavailableError)
 _PAYS_FROM = 1 << 16
 """Characters of a batch from which ``auto`` uses a GPU.
 
-A partition takes about thirty kernels and four waits, a fraction of a millisecond. The CPU encodes that many characters
-in the same time.
+A GPU runs about thirty kernels and four waits for each part of a batch: a fraction of a millisecond. The CPU encodes
+that many characters in the same time.
 """
 
 
@@ -58,7 +58,7 @@ class Placement:
 
     @property
     def is_auto(self) -> bool:
-        """Whether the device was not requested by name."""
+        """Whether ``auto`` was requested instead of a device's name."""
         return self.requested == "auto"
 
     def choice(self, engine: Any = None) -> Choice:

@@ -264,7 +264,7 @@ class MutableSettings:
         self._mark(*added_tokens.lasting_of(reference))
 
     def _marks(self) -> tuple[list[str], list[str]]:
-        """The arguments with which `_mark` gives another tokenizer of the same file this one's marks."""
+        """The arguments of `_mark` that copy this tokenizer's marks to another tokenizer of the same file."""
         with state.lock:
             added = self._state.added()
             return added.lasting_specials(), added.lasting_spellings()

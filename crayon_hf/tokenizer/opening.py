@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 _CARTRIDGE = "tokenizer.dat"
 _KEPT_FROM = 1 << 18
-"""Bytes of a ``tokenizer.json`` in memory from which compiling it takes longer than a look into the cache."""
+"""Size in bytes from which a ``tokenizer.json`` in memory is cached: compiling it takes longer than a lookup."""
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
 def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
     """Open a version 3 cartridge, whose ``tokenizer.json``, if present, is beside it."""
-    name = os.path.abspath(path)  # the working directory may change before it is needed again
+    name = os.path.abspath(path)  # the working directory may change before the path is needed again
     engine = cache.open_cartridge(name)
     return TokenizerState(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
 
@@ -212,7 +212,7 @@ def open_pickled(
 def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
     """Open a ``tokenizer.json`` with the reference, for the given reason.
 
-    If the reference has no components to open an empty vocabulary with, the state waits for training.
+    If ``tokenizers`` has no component classes (1.0), a tokenizer with an empty vocabulary waits for training.
     """
     from crayon_hf.fallback.delegated import warn_delegated
     from crayon_hf.fallback.tokenizers_engine import TokenizersEngine

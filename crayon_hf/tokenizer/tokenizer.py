@@ -38,8 +38,8 @@ class Tokenizer(MutableSettings, AsyncMethods):
     ``"exact"`` (the default) gives the reference's ids, ``"greedy"`` takes the longest token at each position.
 
     It has every method and attribute of ``tokenizers.Tokenizer``. `normalizer`, `model` and the other components are
-    objects of that library; changing one changes the tokenizer. Exception: a part of a ``Sequence`` has no effect once
-    the sequence is deleted.
+    objects of that library; changing one changes the tokenizer. Exception: changing a part of a ``Sequence`` has no
+    effect once the sequence is deleted.
 
     Any number of threads can use one tokenizer at once. If a thread changes it, calls that are running finish with the
     old state.
@@ -273,7 +273,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             add_special_tokens: Whether the post-processor adds special tokens.
             truncation: (max_length, stride, strategy, direction), or None.
             padding: (length or None for the longest, side, multiple or None, id, type id), or None.
-            columns: Names of columns. ``"special_tokens_mask"`` and ``"length"`` are possible, too.
+            columns: Names of the columns, such as ``"input_ids"``, ``"special_tokens_mask"`` and ``"length"``.
             as_arrays: Whether columns are int64 arrays of shape (texts, tokens) instead of a list for each text.
             threads: As for `encode_batch`.
 
@@ -282,7 +282,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             encodings.
 
         Raises:
-            ValueError: `as_arrays`, and rows differ in length.
+            ValueError: `as_arrays` is true, and rows differ in length.
         """
         engine, as_text = self._current_engine(), self._special_as_text
         return engine.encode_columns(
@@ -363,7 +363,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         Args:
             data: UTF-8 that is read without a copy and must not change during the call. A buffer (bytes, a mapped file,
                 an array), or a vector of uint8 or int8 with ``__dlpack__`` on the CPU or on the tokenizer's device.
-            offsets: Integers on the CPU, one more than texts.
+            offsets: Integers on the CPU: the first byte of each text, then the end of the last text.
             add_special_tokens: Whether the post-processor adds special tokens.
             threads: As for `encode_batch`.
             as_device_arrays: As for `encode_ragged`.
@@ -395,8 +395,8 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
         The ids of all chunks together are those of the whole text, with special tokens only at its beginning and end.
         Memory stays constant as long as the text can be cut without changing an id. A megabyte of one letter cannot,
-        nor can most texts with a custom pattern; chunks then grow as needed. Once its arrays are deleted, the memory of
-        a chunk is used again.
+        nor can most texts with a custom pattern; chunks then grow as needed. The memory of a chunk is reused once its
+        arrays are deleted.
 
         Args:
             file: A path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.
@@ -425,7 +425,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             add_special_tokens=add_special_tokens,
         )
 
-    # -- budgets: functions that take a tokenizer first
+    # -- budgets: functions whose first argument is a tokenizer
 
     count_tokens = calls.count_tokens
     fits = calls.fits

@@ -77,7 +77,7 @@ class AddedTokens:
     def add(self, tokens: Iterable[Token], find: Callable[[list[str]], Iterable[int | None]], size: int) -> int:
         """Add tokens in order.
 
-        New ids follow the highest id before the call. Ids of the model that tokens of this call take do not count.
+        New ids follow the highest id before the call. A token that takes an id of the model does not raise that id.
 
         Args:
             tokens: The tokens.
@@ -138,7 +138,7 @@ class AddedTokens:
         ]
 
     def lasts(self) -> bool:
-        """Whether some token differs from its flags, which is all that a tokenizer.json stores."""
+        """Whether a token counts as special or normalized against its flags. A tokenizer.json stores only the flags."""
         return bool(self.lasting_specials() or self.lasting_spellings())
 
     def for_json(self) -> list[dict[str, Any]]:

@@ -182,7 +182,7 @@ def check_options(model: dict[str, Any]) -> None:
 
 
 def changed_options(model: dict[str, Any], file: dict[str, Any]) -> str:
-    """Return the settings that a program has changed since the file, as text for a message."""
+    """Return the settings that a program has changed since the file was read, as text for a message."""
     names = [
         name
         for name in _ATTRIBUTES.get(model.get("type", ""), ())

@@ -1,7 +1,7 @@
 """Components for versions of ``tokenizers`` that have none (1.0).
 
-They are created, read, changed and pickled like those of 0.23, and hold only the values of a ``tokenizer.json``. A
-tokenizer that has one follows it. On its own a component does nothing: it has no ``normalize_str`` and no ``tokenize``.
+They are created, read, changed and pickled like those of 0.23, and hold only the values of a ``tokenizer.json``. The
+engine of a tokenizer applies them. A component alone does nothing: it has no ``normalize_str`` and no ``tokenize``.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ MODULES: dict[str, dict[str, Any]] = {
     module: {base.__name__: base} | {name: _made(base, module, name, values) for name, values in classes.items()}
     for base, module, classes in _TABLE
 }
-"""The names of the modules of ``tokenizers``."""
+"""The component classes by module of ``tokenizers`` (``"models"``), then by name."""
 MODULES["pre_tokenizers"]["ByteLevel"].alphabet = staticmethod(lambda: list(map(chr, BYTE_LEVEL.values())))
 
 _CLASSES: dict[str, dict[str, type[Described]]] = {base._kind: MODULES[module] for base, module, _ in _TABLE}

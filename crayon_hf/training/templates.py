@@ -35,7 +35,7 @@ class Start(NamedTuple):
     special_tokens: list[AddedToken]
     """The template's special tokens, which come first."""
     post_processor: dict[str, Any] | None = None
-    """The template's post-processor. It contains ids, so it waits for the new ones."""
+    """The template's post-processor. It contains ids, so it is set once the new ids are known."""
     unk_token: str | None = None
     """The unknown token of a Unigram template, whose model stores only its id."""
 
@@ -52,7 +52,7 @@ def pattern_names() -> list[str]:
 
 
 def byte_level(pattern: str | tokenizers.Regex | None, pre_tokenizer: Any = None) -> Tokenizer:
-    """Return byte-level BPE without vocabulary. `pattern` is the name of a published one, or a ``tokenizers.Regex``."""
+    """Return a byte-level BPE tokenizer without vocabulary. `pattern` is a published pattern's name or a Regex."""
     document: dict[str, Any] = {"model": {**BPE, "vocab": {}, "merges": []}}
     if pre_tokenizer is None:
         document["pre_tokenizer"] = _cuts(pattern)

@@ -1,6 +1,6 @@
 """Counts the words of a corpus, as the tokenizer's added tokens, normalizer and pre-tokenizer cut them.
 
-The engine counts. The ``tokenizers`` library cuts batches for components that are not native.
+The engine counts. For components that are not native, the ``tokenizers`` library cuts the texts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Untrained(NamedTuple):
     parts: dict[str, Any]
     """The components as JSON, and the model's settings."""
     live: dict[str, Any]
-    """Components without JSON."""
+    """Components that have no JSON, as objects of ``tokenizers``."""
     added: AddedTokens
     special_as_text: bool = False
     metadata: str = REFERENCE_METADATA

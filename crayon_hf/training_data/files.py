@@ -1,4 +1,4 @@
-"""Files to train on, mapped or unpacked while they are read. Their names tell their formats."""
+"""Files to train on, mapped or unpacked while they are read. The ending of a name tells the format."""
 
 from __future__ import annotations
 

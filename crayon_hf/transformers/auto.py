@@ -25,7 +25,7 @@ def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any,
 
 
 def _ours() -> dict[str, Any]:
-    """Return the names by which the stock function finds its classes, bound to ours."""
+    """Return the global names by which the stock function finds classes, bound to our classes."""
     names = vars(tokenization_auto)
     find = names["tokenizer_class_from_name"]
     return {
@@ -66,7 +66,7 @@ class AutoTokenizer(_Stock):  # type: ignore[misc]
         """Open a tokenizer with the arguments of `transformers.AutoTokenizer.from_pretrained`.
 
         Args:
-            pretrained_model_name_or_path: A Hub id, a directory, or additionally a cartridge (``.dat``) by its path.
+            pretrained_model_name_or_path: A Hub id, a directory, or (only here) the path of a cartridge (``.dat``).
             inputs: Passed to the tokenizer class.
             kwargs: Keyword arguments of transformers.
 

@@ -80,7 +80,8 @@ def assign(state: dict[str, Any], backend: Any) -> None:
 class Assigned:
     """The `_tokenizer` of an instance to which a program has assigned a backend of the reference.
 
-    It is converted to ours once the program no longer holds it. Until then it may change, so it encodes itself.
+    The backend is converted to ours once the program no longer holds it. Until then the program may change it, so the
+    reference encodes.
     """
 
     def __get__(self, tokenizer: Any, owner: type) -> Any:
@@ -109,7 +110,8 @@ def _references(state: dict[str, Any]) -> int:
 
 
 _ALONE = _references({"_crayon_assigned": object()})
-"""Reference count of an object that only one dictionary holds. Our own part of it depends on Python's version."""
+"""Reference count of an object that only one dictionary holds. The count includes references of the calling function,
+whose number depends on Python's version."""
 
 _settling = threading.RLock()
 
@@ -152,7 +154,7 @@ def open_source(path: str) -> Tokenizer | None:
 
 
 def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
-    """Return a tokenizer with the vocabulary of a native one, a model with these options, and no other component."""
+    """Return a tokenizer with the vocabulary of `tokenizer` (native), these options, and no other component."""
     # Adding a token asks this engine for its id. Ids of the file's added tokens must not count.
     bare = without_added_tokens(tokenizer)
     assert bare is not None
@@ -198,7 +200,7 @@ def described(backend: Tokenizer, of_file: _core.Engine | None = None) -> dict[s
 
 
 def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Tokenizer:
-    """Open a tokenizer from the facts of `described`. `base` is an open tokenizer with the same vocabulary."""
+    """Open a tokenizer from a result of `described`. `base` is an open tokenizer with the same vocabulary."""
     made = Tokenizer._of(open_json(facts["path"])) if base is None else base
     engine = made._current_engine()
     if not isinstance(engine, _core.Engine) or engine.source_digest != facts["digest"]:
@@ -218,7 +220,7 @@ def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Toke
 def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
     """Replace the backend of a newly built tokenizer with the one that a snapshot would restore.
 
-    Its pickle is then the same in each process. Returns False, without a change, if a snapshot is impossible.
+    The tokenizer's pickle is then the same in each process. Returns False, without a change, if that is impossible.
     """
     backend = vars(tokenizer).get("_tokenizer")
     facts = described(backend, of_file) if isinstance(backend, Tokenizer) else None
@@ -239,7 +241,7 @@ def note_unused(tokenizer: Any, reason: str) -> None:
 
 
 def report(backend: Any) -> dict[str, Any]:
-    """Return the `Tokenizer.engine_report` of a backend, also for one of the reference's that we cannot read."""
+    """Return the `Tokenizer.engine_report` of a backend, also of a reference's tokenizer that we cannot convert."""
     if isinstance(backend, Tokenizer):
         return backend.engine_report()
     reason = "the engine cannot read this tokenizer"

@@ -1,4 +1,4 @@
-"""Calls without Python work per token, and with hardly any per text.
+"""Calls of a tokenizer that run no Python code per token, and hardly any per text.
 
 The engine returns the finished columns. Each function here returns None for calls that it does not recognise as plain.
 Then the code of transformers runs, on the same engine, and reports wrong arguments.

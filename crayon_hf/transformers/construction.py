@@ -6,8 +6,8 @@ transformers opens a ``tokenizer.json`` in one of two ways:
 - Others read the vocabulary and merges with `json`, build a model of the library, and add their own components.
 
 While a `Construction` is active in a thread, our classes run these functions of transformers with substitutes:
-`_Library` for ``tokenizers.Tokenizer``, `_ModelClass` for its models, `_Json` for `json`. A model with another
-vocabulary than the file's is the library's own.
+`_Library` for ``tokenizers.Tokenizer``, `_ModelClass` for its models, `_Json` for `json`. A model whose vocabulary
+differs from the file's stays an object of the library.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     @classmethod
     def _from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
-        # It reads only the added tokens of a tokenizer.json.
+        # This method reads only the added tokens of a tokenizer.json.
         return over_our_engine(super()._from_pretrained, with_vocabulary=False)(*args, **kwargs)
 
     @classmethod
@@ -241,7 +241,7 @@ def open_class(from_pretrained: Any, cls: type, name: Any, inputs: tuple[Any, ..
 
 
 def adopt_new(tokenizer: Any) -> None:
-    """Convert a tokenizer that a constructor of transformers has made, unless an opening does so at its end."""
+    """Convert a tokenizer that a constructor of transformers has made, unless a running `from_pretrained` will."""
     if not is_building():
         adopt(tokenizer, keep=True)
 

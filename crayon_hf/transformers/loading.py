@@ -79,7 +79,7 @@ def _build(
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
-    """Return the local directory of a repository's files; None if finding it takes more than a look."""
+    """Return the local directory of a repository's files; None if they are not on this machine."""
     if not isinstance(name, (str, os.PathLike)):
         return None
     path = os.fspath(name)

@@ -1,7 +1,7 @@
 """Detects whether a program has replaced code of transformers that opens a tokenizer.
 
 A tokenizer opened by replaced code must not be kept for a process with the original code, nor the reverse. Replaced
-plain values, such as `padding_side`, cannot be detected; `plain_values` identifies them.
+plain values, such as `padding_side`, cannot be detected; the digest `plain_values` tells them apart.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_pristine(stock: type = PreTrainedTokenizerFast) -> bool:
 
 @functools.cache
 def _places(stock: type) -> tuple[Any, ...]:
-    """Return the classes and modules that contain this code."""
+    """Return the classes and modules that contain the code which opens a tokenizer of the class `stock`."""
     classes = [cls for cls in (*stock.__mro__, tokenization_auto.AutoTokenizer) if cls is not object]
     names = dict.fromkeys((*_MODULES, *(cls.__module__ for cls in stock.__mro__[:-1])))
     return *classes, *map(import_module, names)

@@ -1,7 +1,7 @@
 """Makes the name ``CrayonTokenizerFast`` known to transformers, without importing transformers.
 
 A `tokenizer_config.json` names a class. The stock `AutoTokenizer` looks for it among the classes of the models, then in
-the package itself. We put it there as soon as the module of `AutoTokenizer` is imported.
+the package ``transformers`` itself. `watch` adds our class to that package once `AutoTokenizer`'s module is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def watch() -> None:
 
 
 def _register() -> None:
-    """Add the class to the package, where transformers looks for classes without a model."""
+    """Add our class to the package ``transformers``, where `AutoTokenizer` finds classes that belong to no model."""
     import transformers
 
     from crayon_hf.transformers.fast import CrayonTokenizerFast

@@ -28,7 +28,7 @@ _OURS = ("__call__", "encode", "decode", "_decode", "batch_decode", *_CONVERTING
 
 REPLACED = "_crayon_replaced"
 NAMES = frozenset((*_ENCODING, *_DECODING, *_CONVERTING))
-"""Methods that disable the fast paths of an instance that has an attribute of such a name."""
+"""Names of methods. An instance with an attribute of such a name gets no fast paths."""
 
 _HARMLESS = frozenset(
     f"{name}TokenizerFast"

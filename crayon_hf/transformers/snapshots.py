@@ -2,7 +2,7 @@
 
 A snapshot is a JSON file in the cache; none of it is executed. Its name is a digest of everything that the result
 depends on: the stat of each file of the repository, the arguments, the versions of the libraries. It holds the class,
-the attributes of the instance, the path of its tokenizer.json, and the class's changes to that.
+the attributes of the instance, the path of its tokenizer.json, and the changes that the class made to that document.
 
 As in the index of the cache, a snapshot is kept only if no file has changed in the last seconds. It is used only if no
 other user can have written it. If a program has replaced code of transformers, snapshots are neither kept nor used.
@@ -43,7 +43,7 @@ _VOCABULARY = frozenset({"_vocab", "_vocab_scores", "_merges"})
 """Attributes in which classes of models keep their vocabulary. transformers never reads them through ``__dict__``."""
 
 _LARGE = 1000
-"""Such attributes with more items than this are read at their first use."""
+"""Attributes of `_VOCABULARY` with more items than this are read at their first use."""
 
 _VERSIONS = f"{_FORMAT} {transformers.__version__} {tokenizers.__version__} {cache.BUILD}"
 
@@ -295,7 +295,7 @@ class Deferred:
         values: dict[str, Any] | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        """`values` are the contents of the file `held`, if already read. It can refer to parts of the `vocabulary`."""
+        """`values` are the contents of the file `held`, if already read. That file can refer to the `vocabulary`."""
         self.names = names
         self._held = held
         self._values = values

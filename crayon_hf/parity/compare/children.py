@@ -15,7 +15,7 @@ from typing import IO
 
 __all__ = ["Child", "Ending", "child_command", "command_by_path", "last_line"]
 
-# `python -m` would put the working directory first, which may hold another crayon_hf, or half of one.
+# `python -m` would put the working directory first, which may hold another or an incomplete crayon_hf.
 _BEGIN = "import sys; sys.path[:] = filter(None, sys.path)\n"
 _MODULE = f"""{_BEGIN}
 import json
@@ -78,7 +78,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None = None) -> None:
-        """`log`, opened to append and read, gets all that the process prints besides its answers."""
+        """`log`, opened to append and read, gets the standard error of the process."""
         self._noise = log or TemporaryFile()  # noqa: SIM115 (until close)
         self._is_own, self._begin = log is None, self._noise.seek(0, os.SEEK_END)
         self.process = subprocess.Popen(
@@ -94,7 +94,7 @@ class Child:
         self.answers: IO[bytes] = self.process.stdout
 
     def send(self, data: bytes, *, is_all: bool = False) -> None:
-        """Write to its standard input, and close that if `is_all`. Does nothing if the process has ended."""
+        """Write to the process's standard input; close it if `is_all`. Does nothing if the process has ended."""
         with contextlib.suppress(OSError):  # `ending` reports why
             self._stdin.write(data)
             self._stdin.flush()

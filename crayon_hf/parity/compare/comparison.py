@@ -118,7 +118,7 @@ def _length(item: Item) -> int:
 
 
 class FastPaths:
-    """Our calls that make no Encodings, which must agree with ``encode_batch``."""
+    """Our calls that return no `Encoding`. Their results must agree with those of ``encode_batch``."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -126,7 +126,7 @@ class FastPaths:
     def differences(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], mode: Mode
     ) -> list[list[FieldDifference]]:
-        """For each single text that could be encoded: the fast paths that disagree with its outcome."""
+        """Return, for each single text that could be encoded, the fast paths whose results differ from its outcome."""
         found: list[list[FieldDifference]] = [[] for _ in items]
         chosen = [i for i, outcome in enumerate(outcomes) if not outcome.error and len(items[i]) == 1]
         if not chosen or mode.words or mode.windows:
@@ -185,7 +185,8 @@ def _plain(value: Any) -> Any:
 
 
 class ReferenceDigests:
-    """Outcomes of the reference from an earlier run: 8 bytes of the input's digest and 16 of the outcome's."""
+    """Digests of the reference's outcomes from an earlier run: for each input, 8 bytes of the input's digest and 16 of
+    the outcome's."""
 
     WIDTH = 24
 
@@ -215,7 +216,7 @@ class ReferenceDigests:
 
 @dataclass
 class Comparison:
-    """Our side against the reference's, in one mode."""
+    """A comparison of our side with the reference's, in one mode."""
 
     ours: Side
     open_reference: Callable[[], Side]
@@ -294,7 +295,7 @@ class Comparison:
                 doubtful.append(i)
         found: list[list[FieldDifference]] = [[] for _ in items]
         if doubtful:
-            # Unequal digests do not show the fields, and equal errors can have two classes: run the reference.
+            # Unequal digests do not name the differing fields, and two error classes can be equal: run the reference.
             reference = self.reference.outcomes([items[i] for i in doubtful], self.mode)
             for i, outcome in zip(doubtful, reference, strict=True):
                 found[i] = compare_outcomes(ours[i], outcome)

@@ -6,7 +6,7 @@ __all__ = ["suite_line"]
 
 
 def suite_line(name: str, inputs: int, differing: int, characters: int, seconds: float, failure: str = "") -> str:
-    """`name`, padded by the caller, then the amount compared, the seconds, and the outcome.
+    """Return one line: `name` (padded by the caller), the amount compared, the seconds and the outcome.
 
     >>> suite_line("strings", 1200, 0, 34567, 1.25)
     'strings     1,200 inputs    0.03 M characters     1.2 s  no difference'

@@ -28,7 +28,7 @@ ENCODING_FIELDS = (
     "n_sequences",
 )
 LOOKUP_LIMIT = 16
-"""Inputs of at most this many characters also have every position looked up, in both directions."""
+"""In inputs of at most this many characters, every position is also looked up: character to token, and back."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Mode:
     special_as_text: bool = False
     """Special tokens in the text are plain text (``encode_special_tokens`` of tokenizers)."""
     max_length: int | None = None
-    """Truncate to this number of tokens, the rest in overflowing windows; None keeps the tokenizer's own setting."""
+    """Truncate to this number of tokens, with the others in overflowing windows; None keeps the tokenizer's setting."""
     stride: int = 0
     strategy: str = "longest_first"
     direction: str = "right"
@@ -81,7 +81,7 @@ DEFAULT = Mode()
 
 @dataclass(frozen=True)
 class Outcome:
-    """A record, or instead an error, as the names of its class and the class's bases."""
+    """A record of fields, or an error: the names of its class and of the class's bases."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     error: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
 
 
 def outcome_of(fields: Callable[..., dict[str, Any]], *parts: Any) -> Outcome:
-    """The fields made of the parts; or the error, if a part is one or making the fields raises one."""
+    """Return the fields made of the parts; or the error, if a part is an error or making the fields raises one."""
     for part in parts:
         if isinstance(part, Outcome):
             return part
@@ -211,7 +211,7 @@ def _lookups(encoding: Any, item: Item) -> list[Any]:
 
 @contextmanager
 def using(tokenizer: Any, mode: Mode) -> Iterator[Outcome | None]:
-    """Set the tokenizer to the mode and give its error if it refuses. On exit, truncation and padding are restored."""
+    """Set the tokenizer to the mode; yield its error if it refuses. On exit, truncation and padding are restored."""
     tokenizer.encode_special_tokens = mode.special_as_text
     if not mode.windows:
         yield None

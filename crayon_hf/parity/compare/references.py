@@ -42,8 +42,8 @@ class Vocabulary:
 
     name: str
     kind: str
-    """The package whose output is right: ``tokenizers``, ``tiktoken``, ``transformers`` or ``sentencepiece``; for
-    speed also ``xerv``, the CRAYON of a version 2 cartridge."""
+    """The package whose output is right: ``tokenizers``, ``tiktoken``, ``transformers`` or ``sentencepiece``. Speed
+    measurements also have ``xerv``: CRAYON with a version 2 cartridge."""
     path: Path
     """The source that the reference opens: a ``tokenizer.json``, a rank file, a directory or a SentencePiece model."""
     encoding: str = ""
@@ -54,7 +54,7 @@ class Vocabulary:
     model: str = ""
     """The SentencePiece model that ``path`` was converted from, if any."""
     ours: str = ""
-    """The file that ours opens, if not ``path``: a cartridge, or the source that ``path`` was converted from."""
+    """The file that our side opens, if not ``path``: a cartridge, or the source that ``path`` was converted from."""
     json: str = ""
     """The ``tokenizer.json`` of the same vocabulary, where ``path`` is of another format (rank files have none)."""
 
@@ -146,7 +146,7 @@ class Vocabulary:
 
     @property
     def has_fast_paths(self) -> bool:
-        """Whether our calls without Encodings must agree with the compared fields."""
+        """Whether our calls that return no `Encoding` must agree with the compared fields."""
         return self.kind in ("tokenizers", "tiktoken")
 
     @property

@@ -12,7 +12,7 @@ from .records import Item, Mode, Outcome, each, outcome_of
 class SentencePieceSide:
     """A ``sentencepiece.SentencePieceProcessor`` with the options that it opens with: neither bos nor eos.
 
-    An unknown piece has its name in the vocabulary, not the text.
+    The piece of unknown text is the unknown piece's name in the vocabulary, not the text.
     """
 
     FIELDS = ("ids", "pieces", "decoded")

@@ -43,13 +43,13 @@ WINDOWS = (
 WINDOWS_OF_PAIRS = (*WINDOWS, Mode(max_length=16, stride=2, strategy="only_second", pad="left", pad_multiple=4))
 
 WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
-"""Longer texts are cut for these modes: the windows of a pair are the product of the windows of its sides."""
+"""In these modes texts are cut to this many characters: the numbers of windows of a pair's two texts multiply."""
 
 RECORDS_VERSION = 3
 """Part of the key of kept reference results: raise it when the record of an input changes."""
 
 VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
-"""The other ways to encode the inputs of a suite."""
+"""The names of the modes besides the default one."""
 WITH_VARIANTS = ("tokenizers", "transformers")
 """The references that have these variants."""
 WITH_BYTES = ("tokenizers", "tiktoken")
@@ -168,7 +168,8 @@ def _differing(state: TokenizerState) -> str | None:
 
 
 def run_work(work: Work, emit: Callable[[Event], None]) -> None:
-    """Run every suite; events are ``opened``, ``at``, ``suite``, ``skipped``, ``refused``, and ``trying`` with care."""
+    """Run every suite; events are ``opened``, ``at``, ``suite``, ``skipped``, ``refused``; with `careful_from` also
+    ``trying``."""
     vocabulary = work.vocabulary
     opener = work.opener()
     opened = opener()

@@ -39,7 +39,7 @@ class Subject:
     """The format of the source and its use, in words."""
     vocabulary: Vocabulary
     cartridge: Path | None = None
-    """The user's own cartridge that ours opens, into which a certificate can be written."""
+    """The user's cartridge that our side opens. A certificate can be written into it."""
     notes: tuple[str, ...] = ()
 
 
@@ -47,7 +47,7 @@ def find_target(target: str, against: str, directory: str) -> Subject:
     """Find `target`, to be compared with `against` or, if that is empty, with the vocabulary's own reference.
 
     A target is a source that `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken
-    encoding or a repository of the Hub. Files made for a reference go into `directory`. TargetError otherwise.
+    encoding or a repository of the Hub; others are a TargetError. Files made for a reference go into `directory`.
     """
     if against and against not in REFERENCES:
         raise TargetError(f"--against {against}: expected one of {', '.join(REFERENCES)}")
@@ -80,7 +80,7 @@ def _locate(target: str, directory: str) -> tuple[str, str]:
 def _check_installed(name: str, reference: str) -> None:
     try:
         is_there = find_spec(reference) is not None
-    except ValueError:  # an import that is blocked
+    except ValueError:  # a None or a module without a spec in sys.modules blocks the import
         is_there = False
     if not is_there:
         is_extra = reference in ("tiktoken", "transformers")

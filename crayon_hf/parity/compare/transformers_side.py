@@ -1,4 +1,4 @@
-"""Stock transformers in a process of its own, and our classes: the results of calling a tokenizer, and decoding."""
+"""Stock transformers in a process of its own, and our classes: the results of tokenizer calls and of decoding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReferenceDiedError(RuntimeError):
 
 
 class NotStockError(RuntimeError):
-    """The library should be stock and is not, or has nothing to compare."""
+    """The imported transformers is not stock, or its tokenizer cannot be compared."""
 
 
 def open_tokenizer(package: str, directory: str) -> Any:
@@ -152,7 +152,7 @@ class StockProcess:
     """Stock transformers, in a process that never imports crayon_hf: a ``Side``."""
 
     def __init__(self, directory: str) -> None:
-        # This file and its siblings, imported under another name than in this process.
+        # The child imports this file and its siblings under other names than this process does.
         command = command_by_path([Path(__file__).parent], "transformers_side", directory)
         self.child = Child(command, {"HF_HUB_OFFLINE": "1"})
         opened = self._receive()

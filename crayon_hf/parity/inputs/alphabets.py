@@ -46,7 +46,7 @@ SEAM_ASCII = LOWER + UPPER[:8] + DIGITS + "      \n\t'.,;(){}/-_="
 CONTRACTIONS = ("s", "t", "re", "ve", "m", "ll", "d", "r", "v", "l", "re've", "x", "")
 APOSTROPHES = _texts("2019 2018 2BC FF07 60 B4 2032 27+27 2B9 55A")
 
-# White_Space, then what one engine or another takes for it: U+001C to U+001F, U+180E, U+200B, U+2060, U+FEFF, ...
+# White_Space, then characters that some engines count as such: U+001C to U+001F, U+180E, U+200B, U+2060, U+FEFF, ...
 WHITE_SPACE = _chars(
     """
     9-D 20 85 A0 1680 2000-200A 2028 2029 202F 205F 3000 1C-1F 180E 200B-200D 2060 FEFF 2800 3164 AD

@@ -24,7 +24,7 @@ def category(function: Category) -> Category:
 
 
 def length(rng: Source, usual: int, longest: int, rare: float) -> int:
-    """Mostly up to ``usual``; with probability ``rare`` up to ``longest``."""
+    """A random length: at most ``usual``, but with probability ``rare`` at most ``longest``."""
     return rng.between(1, longest) if rng.chance(rare) else rng.between(1, usual)
 
 

@@ -276,7 +276,7 @@ def run_of_pieces(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def seam(rng: Source, specials: Sequence[str]) -> str:
-    """Exactly 15 to 129 bytes of UTF-8, or a word that ends there: the boundaries of SIMD blocks."""
+    """Texts of 15 to 129 bytes of UTF-8, or with a word that ends at such a length: boundaries of SIMD blocks."""
     size = rng.pick(SEAM_LENGTHS)
     wide = rng.pick((abc.LATIN_1_LETTERS, abc.CJK, abc.EMOJI_SINGLE, abc.COMBINING, abc.WHITE_SPACE, abc.CYRILLIC))
     density = rng.pick((0.0, 0.02, 0.1, 0.5))

@@ -73,7 +73,7 @@ def read_text(path: Path, limit: int | None = None) -> bytes:
 def _boundary(data: bytes, end: int) -> int:
     """The last position at or before ``end`` that is between characters."""
     if end >= len(data):
-        # The end of the data: is the last character whole?
+        # At the end of the data, find out whether the last character is whole.
         start = len(data) - 1
         while start >= 0 and len(data) - start < 4 and data[start] & 0xC0 == 0x80:
             start -= 1

@@ -12,7 +12,7 @@ __all__ = ["Run", "align"]
 # Numbers, words and escapes stay whole, so that 12 and 13 differ as numbers and not in their last digit.
 _PIECE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)|[^\W_]+| |.", re.DOTALL)
 _MOST = 600
-"""The number of pieces in both together beyond which only a common beginning and end are found."""
+"""If both values together have more pieces, only their common beginning and end are aligned."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Run:
 
     @property
     def width(self) -> int:
-        """In characters, of the longer part."""
+        """The length of the longer part, in characters."""
         return max(len(self.ours), len(self.reference))
 
 
@@ -47,7 +47,7 @@ def align(ours: str, reference: str) -> list[Run]:
 
 
 def _calm(codes: Sequence[tuple[str, int, int, int, int]], left: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """Merge islands of mere punctuation into the differences around them: they hide more than they show."""
+    """Merge equal runs of mere punctuation into the differences around them, which are then easier to read."""
     calm: list[tuple[str, int, int, int, int]] = []
     for place, (tag, a, b, c, d) in enumerate(codes):
         island = tag == "equal" and 0 < place < len(codes) - 1 and not any(part.isalnum() for part in left[a:b])

@@ -17,7 +17,7 @@ from .reading import UnreadableError, read
 SCHEMA = "crayon-hf/parity-report/1"
 
 _SUMMARY = ("agreed", "inputs", "differing")
-"""The summary at the head of the JSON."""
+"""The keys of the summary at the head of the JSON."""
 
 
 class ReportError(ValueError):

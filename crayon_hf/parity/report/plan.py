@@ -19,7 +19,7 @@ SHARE = 5
 """One in this number of generated strings is also compared in each of the other modes."""
 
 WINDOW_SHARE = 20
-"""One in this number is also compared as windows: some strings have hundreds of them."""
+"""One in this number of strings is also compared as windows: some strings have hundreds of windows."""
 
 
 @dataclass(frozen=True)

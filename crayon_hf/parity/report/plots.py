@@ -52,8 +52,8 @@ def speed_plot(report: Report, fmt: Literal["svg", "png"]) -> bytes:
     mark for each round, and the ratio at its end. Scales are logarithmic. Measurements without a positive value are
     left out, and so are those after the first 40. The same report gives the same bytes with the same matplotlib.
 
-    Neither pyplot nor the user's matplotlib settings are used. The settings are set aside meanwhile, so no other thread
-    should draw at the same time.
+    Neither pyplot nor the user's matplotlib settings are used. The call replaces the settings and restores them, so no
+    other thread should draw at the same time.
 
     Raises:
         ReportError: The report has no speeds to draw.

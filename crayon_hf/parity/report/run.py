@@ -72,7 +72,7 @@ def make_report(
         ours: ``module:function`` that opens our side instead of `crayon_hf.Tokenizer`.
         cartridge: The cartridge that our side must encode with, for a certificate.
         command: The command that repeats the run, for the report.
-        reference_cache: A directory for digests of the reference's results, which a later run uses instead of it.
+        reference_cache: A directory for digests of the reference's results. A later run compares with these digests.
         progress: Called with a line of text as the run advances.
 
     Raises:
@@ -130,7 +130,7 @@ class _Tally:
 
 
 class _Run:
-    """All suites, in one worker process, and in another one after each crash."""
+    """Runs all suites in a worker process. After a crash, a new worker runs the remaining ones."""
 
     def __init__(self, groups: Sequence[Group], work: Work, progress: Progress, cartridge: str | None) -> None:
         self.groups = groups
@@ -198,7 +198,7 @@ class _Run:
         return self._fail(rest, self._why(done, first, ending))
 
     def _take_opened(self, event: Event) -> None:
-        """Keep the first worker's facts; all open the same. TargetError if it does not encode with the cartridge."""
+        """Keep the first worker's facts, which hold for all. TargetError if it does not encode with the cartridge."""
         self.opened = self.opened or event
         if self.cartridge is None or event["engine"] == "delegated":  # a delegated engine fails anyway
             return

@@ -33,7 +33,7 @@ def measure_speed(
     ours: str = "",
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[tuple[Speed, ...], list[str]]:
-    """The figures, for one thread each, and notes on missing ones."""
+    """Return the figures, each for one thread, and notes on missing figures."""
     texts = [group.suites[0] for group in groups if group.kind != "generated"]
     texts = texts[: 1 if vocabulary.kind == "transformers" else TEXTS]
     if not texts:

@@ -87,7 +87,7 @@ def ratio_spread(speed: Speed) -> tuple[float, float] | None:
 
 
 def threads(number: int) -> str:
-    """``1 thread``."""
+    """A number of threads in words: ``1 thread``."""
     return plural(number, "thread")
 
 

@@ -17,7 +17,7 @@ __all__ = ["HOSTILE", "Inputs", "Sizes", "Text", "make_inputs", "text_name"]
 HOSTILE = ("one letter", "spaces", "random letters", "prose without spaces", "CJK", "Latin-1 noise")
 PROSE = "prose"
 LINE = 60
-"""The most characters of a line of the text of lines."""
+"""The most characters of a document that is one line."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Text:
-    """Documents in a file: a list in JSON (``.json``), or a plain text that the process cuts."""
+    """Documents in a file: a list in JSON (``.json``), or a plain text that the measuring process cuts."""
 
     name: str
     path: str
@@ -105,7 +105,7 @@ def make_inputs(
             add(large[-1], list(documents(content, DOCUMENT_BYTES)))
     first = next(iter(data.values()), b"")
     if "long-document" in scenarios:
-        # Text that the other documents lack, if the file has more of it.
+        # Text after that of the other documents, if the file has more.
         more = read_text(find_text(specs[0]), None if sizes.text is None else 2 * sizes.text)[len(first) :]
         add("one document", [(more if 2 * len(more) > len(first) else first).decode()])
     if "new-words" in scenarios:

@@ -21,21 +21,21 @@ from .vocabularies import prepare
 __all__ = ["BenchError", "in_turns", "measure", "rotated"]
 
 NEAR = 0.7
-"""A peer below this fraction of the best one's speed in the first round is not measured again in that cell."""
+"""A peer below this fraction of the fastest peer's speed, in all cells of a job's first round, does it only once."""
 
 HOPELESS = 0.25
-"""A peer below this fraction with one thread is not measured there with more threads."""
+"""A peer below this fraction with one thread does not do that job with more threads."""
 
 IDS_LIMIT = 120.0
 PEER_SECONDS = 0.5
-"""How long a peer encodes new words for its memory; ours encodes all of them."""
+"""How long a peer encodes new words while its memory is measured; our engine encodes all words."""
 
 Progress = Callable[[str], None]
 Item = TypeVar("Item")
 
 
 class BenchError(RuntimeError):
-    """Nothing can be measured, or no reference can be compared with."""
+    """Nothing can be measured, or no reference is available for the comparison."""
 
 
 def measure(

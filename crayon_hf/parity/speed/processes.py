@@ -41,7 +41,7 @@ def run_tasks(
     log: IO[bytes] | None = None,
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> dict[str, Result]:
-    """Do tasks by a command whose ``main`` is `child.serve.serve`; `on_result` gets each result as it arrives.
+    """Do tasks with a command whose ``main`` is `child.serve.serve`; `on_result` gets each result as it arrives.
 
     No task begins after ``job["seconds"]``; opening may take ``job["limit"]``. `log` gets all that the processes print.
     """

@@ -13,14 +13,14 @@ from .processes import Outcome
 __all__ = ["SHORT_LAPS", "STEADY", "STEADY_AFTER", "Job", "figures_of", "plan"]
 
 STEADY_AFTER, STEADY = 5, 5
-"""The number of passes over a text before its steady state, and in it."""
+"""The number of passes over a text before its steady state, and the number that measure the steady state."""
 SHORT_LAPS = 60
 STEP_LIMIT = 60.0
 HOSTILE_LIMIT = 5.0
 SLOWEST = 200_000
 """Bytes a second: a slower engine has no figure for a large text."""
 SCALE_STEADY, SCALE_SECONDS = 3, 60.0
-"""The number of passes over a text of ``scale`` after the first one. After the given seconds, no third one begins."""
+"""The number of passes over a text of ``scale`` after the first one. After the given seconds, no third pass begins."""
 MEMORY = {"before": "before the first pass", "peak": "at most", "after": "after the passes", "trimmed": "after trim()"}
 """The memory figures of a process that passes over a text of the scenario ``scale``."""
 

@@ -98,7 +98,7 @@ def _tiktoken_of_json(vocabulary: Vocabulary, directory: str) -> dict[str, Any] 
     """The arguments of a tiktoken.Encoding for a byte-level tokenizer.json, ids as ranks; or why it is impossible.
 
     The result is right if ids are in the order of merging and pieces are looked up whole first. The benchmark compares
-    ids before it uses it.
+    ids before it times the encoding.
     """
     if find_spec("tiktoken") is None:
         return "tiktoken is not installed"

@@ -15,8 +15,8 @@ _COUNT = len(_SYLLABLES)
 def new_words(seed: int = 0) -> Iterator[str]:
     """Yield words forever: half can be pronounced, half cannot. Each encodes its own number, so none repeats.
 
-    The numbers are multiplied by a constant that is coprime to their count. So the words stay distinct, and neighbours
-    are unlike.
+    The numbers are multiplied by a constant that is coprime to their count. So the words stay distinct, and successive
+    words look different.
     """
     number = seed * 7_919 + 1
     while True:

@@ -27,7 +27,7 @@ class _FirstImport:
         try:
             from crayon_hf import patching
             from crayon_hf.patching import startup
-        except ImportError as error:  # another Python that inherited the environment
+        except ImportError as error:  # a Python without crayon_hf that inherited the environment
             print(f"crayon-hf: warning: not installed in {sys.executable}: {error}", file=sys.stderr)
             return
         wanted = startup.libraries(os.environ.get("CRAYON_INSTALL"))

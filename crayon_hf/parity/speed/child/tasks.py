@@ -45,9 +45,9 @@ def _begin(job: dict[str, Any], say: Callable[..., None]) -> tuple[Result, Calla
     if not files.get("stand_in"):
         import_module(_module(distribution))
     for module in ("numpy", "awkward") if engine == "gigatoken" else ("numpy",):
-        with contextlib.suppress(ImportError):  # most import it in their first call
+        with contextlib.suppress(ImportError):  # else most engines would import it in their first call
             import_module(module)
-    if files.get("directory"):  # importing is lazy, and is not part of opening
+    if files.get("directory"):  # transformers imports lazily; importing is not part of opening
         for package in dict.fromkeys(("transformers", distribution)):
             getattr(import_module(_module(package)), "AutoTokenizer", None)
     gc.collect()
