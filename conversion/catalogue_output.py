@@ -126,7 +126,7 @@ class Output:
         return found
 
     def _check_place(self, name: str) -> None:
-        """EntryError if a file is in the way that no run over this directory has made."""
+        """Raise EntryError if the path is taken by a file that no run over this directory has made."""
         places = [f"{name}.json", f"{name}.dat"] if self.is_flat else [name]
         if self._record(name) is None and (there := [each for each in places if os.path.lexists(self.folder / each)]):
             raise EntryError(f"{name}: {self.folder / there[0]} exists, and no run over {self.folder} has made it")

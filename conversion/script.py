@@ -100,7 +100,7 @@ def find(path: str, *kinds: Kind) -> Source:
 
 
 def source_of(path: str) -> Source:
-    """The files of a vocabulary of any kind, without files that have settings alone."""
+    """The files of a vocabulary of any kind, without files that have only settings."""
     kind, file = recognise(path), path
     if kind is Kind.DIRECTORY:
         kind, file = look_into(path)

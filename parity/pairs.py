@@ -30,7 +30,7 @@ from .runner import AGREED, DIFFERED, MISUSED
 
 @dataclass
 class Row:
-    """One line of a table: a set of inputs of a target and its library; or why it was skipped."""
+    """One line of a table: the outcome for one set of inputs of a target, or why the set was skipped."""
 
     target: str
     what: str

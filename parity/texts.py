@@ -143,4 +143,4 @@ def _read(path: Path) -> bytes:
 
 
 KINDS: dict[str, Callable[[], Iterator[Piece]]] = dict(zip(CORPUS, (_english, _code, _languages), strict=True))
-"""Other sources of text on this machine, by the names of the corpus."""
+"""Other sources of text on this machine, by the names of the corpus's texts."""

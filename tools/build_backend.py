@@ -1,6 +1,6 @@
 """The build backend for pip and other frontends: setuptools, plus nvcc on demand.
 
-If CRAYON_BUILD has cuda and the machine has no nvcc, the build environment gets that of the packages in tools/nvcc.txt.
+If CRAYON_BUILD has cuda and the machine has no nvcc, pip installs the packages of tools/nvcc.txt for the build.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def folder_of(path: Path) -> str | None:
 
 
 def target_of(name: str, path: Path, cpp: Path) -> Path | None:
-    """Return the file of a quoted include, below ``cpp``: beside the including file, or named with its folder."""
+    """Return the file below ``cpp`` that a quoted include names: in the including file's folder, or by its folder."""
     for place in (path.parent, Path("src"), Path("include"), Path()):
         candidate = Path(*(place / name).parts)
         if ".." not in candidate.parts and (cpp / candidate).is_file():

@@ -44,7 +44,7 @@ NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Ar
 GENERATED = "docs/examples/"
 
 Paragraph = tuple[int, str]
-"""The line that it begins on, and its text."""
+"""The first line's number, and the text."""
 
 
 def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
@@ -73,7 +73,7 @@ def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
 
 
 def message(line: int, text: str, path: str) -> Iterator[Paragraph]:
-    """Strings of some words. Those of tests are mostly input."""
+    """Strings of several words. Strings of tests are mostly input and are left out."""
     is_prose = text.count(" ") > 2 and re.search("[a-z]{4}", text)
     return split(line, text if is_prose and not path.startswith("tests/") else "")
 

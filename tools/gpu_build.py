@@ -1,9 +1,9 @@
-"""Compiles the GPU engines: for setup.py, which makes modules of them, for `make gpu` and for the tests.
+"""Compiles the GPU engines as extension modules, for setup.py, `make gpu` and the tests.
 
     python tools/gpu_build.py [cuda] [hip]
 
-compiles them for all default architectures with warnings as errors, and prints the resources of each kernel. It skips
-unnamed engines without a compiler. It needs no GPU.
+compiles them for all default architectures with warnings as errors, and prints the resources of each kernel. Engines
+that the command does not name are skipped if their compiler is missing. It needs no GPU.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def device_command(runtime: Runtime, path: str, archs: list[str], strict: bool, 
     """Return the command without its output. `strict`: warnings are errors. `quick`: little optimization."""
     if runtime is CUDA:
         targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in archs[:-1]]
-        # The newest also as PTX, which drivers compile for later devices.
+        # The newest architecture also gets PTX, which drivers compile for later devices.
         targets += [f"-gencode=arch=compute_{number},code=[sm_{number},compute_{number}]" for number in archs[-1:]]
         host = ",".join(HIDDEN + (WARNINGS if strict else []))
         flags = [*targets, "--threads=0", f"-Xcompiler={host}", *(["-Werror=all-warnings"] if strict else [])]

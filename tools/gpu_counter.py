@@ -47,7 +47,7 @@ _LEAST = (
     "        uint32_t least = values[0];\n"
     "        for (uint32_t lane = 1; lane < kWidth; ++lane) least = values[lane] < least ? values[lane] : least;\n"
 )
-# One shuffle and one minimum for each halving.
+# Each halving of the lanes takes one shuffle and one minimum.
 _COUNTED_LEAST = (
     "        crayon_count_pause();\n" + _LEAST + "        crayon_count_resume();\n"
     "        for (uint32_t lanes = kWidth / 2; lanes > 0; lanes /= 2) crayon_count_more(2);\n"

@@ -1,14 +1,14 @@
-"""What a byte of text costs on a GPU: the instructions of its warps, and the bytes of memory traffic.
+"""The cost of a byte of text on a GPU: the instructions of its warps, and the bytes of memory traffic.
 
     python tools/gpu_instructions.py VOCABULARY TEXT... [--bytes 16000000] [--warp 64]
 
 VOCABULARY is a source that `Tokenizer.from_file` opens; texts that end in .xz are unpacked. The kernels run on the CPU,
 so it needs clang++ but no GPU. Their ids are compared with the engine's.
 
-It is a model. It counts instructions of LLVM code for the CPU, weighted as on a GPU (llvm_instructions.py), not those
-of the GPU's own code. Lanes run in lock step: a warp is as slow as its slowest lane, and executes every branch that one
-of its lanes takes (cpp/gpu_counter/lock_step.h). Bytes are those of gpu_traffic.py. Texts are cut into documents of 2
-KB.
+The figures are estimates. They count instructions of LLVM code for the CPU, weighted as on a GPU
+(llvm_instructions.py), not instructions of the GPU's own code. Lanes run in lock step: a warp is as slow as its slowest
+lane, and executes every branch that one of its lanes takes (cpp/gpu_counter/lock_step.h). Memory traffic is that of
+gpu_traffic.py. Texts are cut into documents of 2 KB.
 """
 
 from __future__ import annotations

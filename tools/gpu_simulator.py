@@ -1,4 +1,4 @@
-"""Builds the simulator of a GPU (cpp/gpu_simulator), which runs the kernels' device branches on the CPU: for tests.
+"""Builds the simulator of a GPU for tests (cpp/gpu_simulator). It runs the kernels' code for devices on the CPU.
 
     python tools/gpu_simulator.py
 

@@ -23,7 +23,7 @@ _SECONDS = 30  # a driver that hangs must not hang the installation
 
 
 def packaged_nvcc() -> str | None:
-    """Return the newest nvcc of the packages in tools/nvcc.txt, if all of them are installed.
+    """Return the newest nvcc of the packages in tools/nvcc.txt, if all these packages are installed.
 
     It looks in the environment of this build, which pip isolates, and in the environment that the build is for.
     """

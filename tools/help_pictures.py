@@ -48,7 +48,7 @@ def _blocks(terminal: int) -> Iterator[bytes]:
     while True:
         try:
             block = os.read(terminal, 1 << 16)
-        except OSError:  # Linux: the other side is closed
+        except OSError:  # Linux: the command has closed its end of the terminal
             return
         if not block:
             return

@@ -103,7 +103,7 @@ def _imports(node: ast.AST) -> Iterator[str]:
 
 
 def _reduced(graph: Graph) -> Graph:
-    """The transitive reduction: without lines that lead where others lead together."""
+    """The transitive reduction: the graph without lines that a path of other lines implies."""
     below: Graph = {}
 
     def reach(name: str) -> set[str]:

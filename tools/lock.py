@@ -3,9 +3,9 @@
     python tools/lock.py
 
 uv takes the newest versions that INPUTS and the package's own extras allow, for every supported Python and every
-system. It adds a marker to versions that only some of them take. The adapters' extras, which `make chunkers` installs,
-and `bench` are left out. The lock installs nothing by itself: with `-c tests/lock.txt`, pip takes its versions of the
-packages that it installs. It needs uv (`make lock` installs it) and the network, and takes seconds.
+system. A version for only some Pythons or systems gets a marker. The adapters' extras, which `make chunkers` installs,
+and `bench` are left out. The lock installs nothing by itself: with `-c tests/lock.txt`, pip takes the locked versions
+of the packages that it installs. This script needs uv (`make lock` installs it) and the network, and takes seconds.
 """
 
 from __future__ import annotations

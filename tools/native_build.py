@@ -103,8 +103,8 @@ def binding_sources() -> list[str]:
 def binding_units(msvc: bool = False) -> list[Unit]:
     """Return the files of the bindings in units of at most `UNIT_BYTES`.
 
-    Each unit compiles pybind11's own functions again, which takes longer than a small file's functions. Hot files have
-    their own units.
+    Each unit compiles pybind11's own functions again, which takes longer than the functions of a small file. Hot files
+    are in units of their own.
     """
     files = [path for path in binding_sources() if path != VERSIONED]
     hot = [path for path in files if _is_hot(path)]
@@ -191,8 +191,8 @@ def flags(msvc: bool) -> tuple[list[str], list[str]]:
 def pybind11_headers() -> str:
     """Return a copy of pybind11's headers.
 
-    An isolated build gets its own in a new directory each time. Commands that name another directory would make ninja
-    compile everything.
+    pip gives each isolated build a new directory with pybind11. Commands that name another directory would make ninja
+    compile everything again.
     """
     import pybind11
 
@@ -218,8 +218,8 @@ def cached(command: Sequence[str]) -> list[str]:
 def can_precompile(command: Sequence[str], msvc: bool) -> bool:
     """Whether a command can use precompiled headers.
 
-    Not with MSVC. Not for two architectures at once, which Clang refuses. Not with ccache, which needs extra settings
-    for them.
+    It cannot with MSVC, nor for two architectures at once, which Clang refuses, nor with ccache, which needs extra
+    settings for precompiled headers.
     """
     return not msvc and command.count("-arch") < 2 and cached(command) == list(command)
 

@@ -34,7 +34,7 @@ class Project(NamedTuple):
     ours: str
     folder: str  # the directory to run its tests in
     lost: dict[str, str]
-    """The tests that cannot pass with ours, by a part of their names, and why."""
+    """The reasons why tests cannot pass with our package, by a part of the tests' names."""
 
 
 PROJECTS = (

@@ -1,7 +1,7 @@
 """The pictures of README and docs, light and dark: `make pictures` writes docs/pictures.
 
-Each shows contents of the repository: a table of the documentation, what a packaged profile does to a text, or a report
-in docs/examples. Drawings are SVG; screenshots of pages are PNG and need a browser (see `screenshots`).
+Each shows contents of the repository: a table of the documentation, a text in the tokens of a packaged profile, or a
+report in docs/examples. Drawings are SVG; screenshots of pages are PNG and need a browser (see `screenshots`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks that the engine library is plain C++17: compiles every file for systems that we have no machine of.
+"""Checks that the engine library is plain C++17: compiles every file for systems other than this machine's.
 
 ``python tools/portable.py [NAME ...]`` runs the checks whose compilers are installed (Debian: clang and libc++-dev,
 g++-mingw-w64-x86-64-posix, g++-aarch64-linux-gnu) and names skipped ones. A check named on the command line fails
@@ -79,7 +79,7 @@ def compile_one(check: Check, root: Path, source: str) -> str:
 
 
 def as_msvc(directory: Path) -> Path:
-    """Copy the sources with the answers of MSVC in conditions on the compiler."""
+    """Copy the sources; conditions on the compiler are set as for MSVC."""
     for path in sorted((ROOT / "cpp").rglob("*")):
         if path.suffix in (".cpp", ".h", ".inc") and "bindings" not in path.parts:
             text = path.read_text(encoding="utf-8")

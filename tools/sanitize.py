@@ -106,7 +106,7 @@ def build(kind: str, place: Path, python: Path) -> None:
 
 
 def unseen_faults(kind: str, place: Path, python: Path, reports: Path) -> Iterator[str]:
-    """Yield the faults of faults.cpp without a report, and "none" if a program without a fault gets one."""
+    """Yield the faults of faults.cpp that get no report, and "none" if a program without a fault gets a report."""
     library = place / "faults.so"
     flags = ["-O0", "-g1", "-fPIC", "-shared", "-D_GLIBCXX_ASSERTIONS", "-fno-sanitize-recover=all"]
     command = [COMPILERS["CXX"], *flags, f"-fsanitize={SANITIZERS[kind]}", str(HERE / "faults.cpp")]
@@ -133,7 +133,7 @@ def main() -> int:
 
     signal.signal(
         signal.SIGINT, signal.default_int_handler
-    )  # shells ignore it in the background, where its tests would hang
+    )  # shells ignore this signal in background jobs, where its tests would hang
     python = make_interpreter(kind, place, reports)
     unseen = list(unseen_faults(kind, place, python, reports))
     if unseen:

@@ -39,11 +39,11 @@ class Environment(NamedTuple):
 
     wanted: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Packages that conflict with the wanted ones."""
+    """Packages that conflict with the environment's own versions."""
     unlocked: tuple[str, ...] = ()
-    """Packages that the wanted ones need in another version."""
+    """Packages that the environment's own versions need in another version than the lock's."""
     reference: str = ""
-    """The reference for the tests, if the wanted version cannot be one."""
+    """The reference for the tests, if the environment's tokenizers cannot be the reference."""
     is_newest: bool = False
     """Everything that tests need, in the newest compatible versions."""
 

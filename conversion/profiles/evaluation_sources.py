@@ -1,7 +1,7 @@
 """Texts that no profile is trained on: the packages and files that they come from, their formats, and their sizes.
 
-No package here may be a source of training text. The English kinds, the code and most of the other languages come
-from projects of another kind than the training text, too: novels, an encyclopedia, game stories, newspapers.
+No package here may be a source of training text. The English texts, the code and most other languages also come from
+other kinds of projects than the training text: novels, an encyclopedia, game stories, newspapers.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
 
 
 def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
-    """The aims of the profiles, and whether they are reached. An aim for every text is judged by the worst one."""
+    """The aims of the profiles, and whether they are reached. The worst text decides about an aim for every text."""
     lines: list[str] = []
 
     def say(claim: str, ours: str, theirs: str, texts: dict[str, Rates], least: float) -> None:

@@ -55,7 +55,7 @@ def blocks(paths: Iterator[Path]) -> Iterator[str]:
 
 
 def build(pattern: str) -> Tokenizer:
-    """An untrained byte-level BPE with all components around the model."""
+    """Return an untrained byte-level BPE tokenizer with all its components."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

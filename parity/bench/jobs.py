@@ -158,7 +158,7 @@ JOBS = {
         "serving", ("tokenizers", OURS, "fastokens", "prerelease"), 0, "\u00b5s", _server, measures_memory=False
     ),
 }
-"""Measured only when named: each is a job of its own."""
+"""The scenarios that run only if the command line names them."""
 
 
 def measure_job(
@@ -218,7 +218,7 @@ def _run(name: str, engine: Engine, job: dict[str, Any], threads: int, is_refere
         outcome = run_job(engine, None, [step], threads, more=[CHILD], on_start=watch.begin)
         seconds, after = time.perf_counter() - started, os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        result = {"wall": seconds, "cpu": cpu, **outcome.steps[name]}  # of the process, unless the step reports it
+        result = {"wall": seconds, "cpu": cpu, **outcome.steps[name]}  # the process's times, unless the step has some
         if name == "corpora" and result["status"] == "ok" and not is_reference:
             try:
                 result["digest"] = read_back(step["output"], _width(job["tokenizer"]))

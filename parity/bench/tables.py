@@ -1,4 +1,4 @@
-"""The report as Markdown, for a document with two marks around it, and as plain text."""
+"""The report as Markdown, to be put between two marks of a document, and as plain text."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _ratios(reports: Sequence[Report]) -> str:
 
 
 def _hostile(reports: Sequence[Report]) -> str:
-    """Our engine alone, compared with prose."""
+    """Return the table of our engine's speed on hostile texts, compared with prose."""
 
     def said(report: Report, cell: Cell) -> str:
         ours, prose = (

@@ -37,7 +37,7 @@ class Watch:
             tree = found
             self.peak_mb = max(self.peak_mb, sum(tree.values()))
             time.sleep(_EVERY)
-        for each in tree.keys() - {pid}:  # after a kill, the workers would keep its pipe open
+        for each in tree.keys() - {pid}:  # workers of a killed process would keep its pipe open
             with contextlib.suppress(OSError):
                 os.kill(each, signal.SIGKILL)
 

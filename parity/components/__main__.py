@@ -79,7 +79,7 @@ class AnyIdsSide(TokenizersSide):
 class TolerantComparison(Comparison):
     """A comparison that ignores panics of the reference, and results on which the reference is not steady.
 
-    (To find the sequence of a token, it iterates over a hash map if a processor made one sequence appear twice.)
+    (If a post-processor repeats a sequence, the reference finds a token's sequence by iterating over a hash map.)
     """
 
     def _compare(self, first: int, items: list[Item]) -> list[list[FieldDifference]]:
@@ -126,7 +126,7 @@ def open_ours(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed case: the engine, the opening, or a text in some mode was wrong."""
+    """A failed case: the wrong engine (native or delegated), a failed opening, or a text that differs in some mode."""
 
     case: Case
     reason: str
@@ -175,7 +175,7 @@ def _compare(ours: Any, reference: Any, mode: Mode, items: Iterable[tuple[str, I
 
 
 def _fitting(mode: Mode, case: Case, ours: Any, width: int) -> Mode:
-    """The mode, with room in its maximum for the tokens of the post-processor: the reference panics otherwise."""
+    """Return the mode with room in `max_length` for the post-processor's tokens; else the reference panics."""
     if mode.max_length is None:
         return mode
     added = attempt(open_reference(case.json).num_special_tokens_to_add, width == 2)
@@ -267,7 +267,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def quiet_panics() -> Iterator[TextIO]:
-    """Silence the standard error, except for the stream: the reference panics often here, and prints it."""
+    """Silence the standard error, where the reference prints many panics. Yields a stream that still prints there."""
     os.environ["RUST_BACKTRACE"] = "0"
     sys.stderr.flush()
     kept = os.dup(2)

@@ -57,7 +57,7 @@ class Case:
     size: int = 0
 
     is_optional: bool = False
-    """True if another case has the same at a smaller size."""
+    """Whether another case runs the same inputs at a smaller size."""
 
     @property
     def name(self) -> str:

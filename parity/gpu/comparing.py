@@ -81,7 +81,7 @@ def data_of(text: str | bytes) -> bytes:
 
 
 def differing_texts(expected: Outcome, got: Outcome, count: int, most: int) -> list[int]:
-    """The first texts of a batch whose ids differ; after an error, the first text alone."""
+    """Return the first `most` texts whose ids differ. If either side raised an error, return only text 0."""
     if expected.error or got.error:
         return [0]
     return list(islice((text for text in range(count) if expected.of(text) != got.of(text)), most)) or [0]

@@ -26,7 +26,7 @@ MOST_BATCH = 32 << 20
 MOST_IDS = 5000
 MINIMISE_SECONDS = 3.0
 MOST_SMALLEST = 20
-"""The most texts that a process minimises: if everything differs, the rest of the time is for other cases."""
+"""The most texts that a process minimises: if everything differs, time must remain for other cases."""
 
 _smallest_made = count()
 

@@ -70,7 +70,7 @@ _took: dict[tuple[str, str, bool], tuple[int, float]] = {}
 def _check_growth(case: Case, cases: Mapping[str, Case], context: Context) -> None:
     if not case.is_optional:
         return
-    if (case.kind, case.subject, case.greedy) not in _took:  # in another process
+    if (case.kind, case.subject, case.greedy) not in _took:  # another process did the smaller size
         sizes = context.sizes.runs
         smaller = replace(case, size=sizes[sizes.index(case.size) - 1])
         run(smaller.name, context)

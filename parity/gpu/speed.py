@@ -58,7 +58,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
         there = _core._testing.on_device(context.device, data)
         return partial(encoder.encode_flat, there, offsets, as_device_arrays=True)
 
-    # The text is once on the device and once in pinned memory; both are freed before the next task.
+    # One copy of the text is on the device, one in pinned memory; both are freed before the next task.
     wrong: list[str] = []
     for given in INPUTS:
         try:

@@ -18,7 +18,7 @@ _PATTERN = " pattern"
 FAMILIES = tuple(f"{name}{_PATTERN}" for name in ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"))
 """The vocabulary of the profile "lite", with each of the published patterns."""
 OTHERS = ("NFC", "added tokens")
-"""Like the families, one with a normalizer, one with added tokens of every kind."""
+"""More such vocabularies: one with a normalizer, one with added tokens of every kind."""
 _PUBLISHED = {"gpt2": "gpt2/tokenizer.json", "llama3": "llama3/tokenizer.json"}
 _PUBLISHED["o200k_base"] = "o200k_base/o200k_base.tiktoken"
 _PROFILES = ("profile:lite", "profile:standard", "profile:science")

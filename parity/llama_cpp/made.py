@@ -225,7 +225,7 @@ def _pieces(random: Random, count: int, letters: Sequence[str] = LETTERS) -> lis
 
 def _merges(random: Random, letters: Sequence[str], start: Sequence[str], count: int) -> list[tuple[str, str]]:
     known, merges, pool = set(letters), [], [text for text in start if text in letters]
-    for text in start:  # a character of several bytes is made from them
+    for text in start:  # merges make a character of several bytes from its bytes
         for at in range(1, len(text)):
             if {text[:at], text[at]} <= known and random.random() < 0.8:
                 merges.append((text[:at], text[at]))

@@ -25,7 +25,7 @@ from crayon_hf.formats.gguf_patterns import PRE_TOKENIZERS
 UNDEFINED, NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(7)
 SPACE = "\u2581"
 
-# Settings of the names of `tokenizer.ggml.pre`, besides their patterns.
+# Settings, besides the pattern, of each value of `tokenizer.ggml.pre`.
 WHOLE_FIRST = {
     *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"),
     *("minicpm5", "youtu", "glm4", "glm5", "tekken", "granite-embed-multi-97m"),

@@ -124,7 +124,7 @@ def _of_tokenizer(tokenizer: Any) -> Answers:
 
 
 def _rows_of_ids(vocabulary: Vocabulary, count: int, seed: int) -> Iterator[list[int]]:
-    """Arbitrary ids, with bytes in whole characters: for others ``tokenizers`` decodes other replacement marks."""
+    """Arbitrary ids. Their byte tokens form whole characters: for other bytes ``tokenizers`` decodes other marks."""
     random = Random(f"ids/{seed}")
     has_bytes = BYTE_TOKENS[0] in vocabulary.tokens
     whole = [id for id, kind in enumerate(vocabulary.types) if kind != BYTE]

@@ -34,7 +34,7 @@ ROOT = str(Path(__file__).parents[2])
 
 @dataclass
 class Openings:
-    """The results for one directory, by way: a row of `child` for each round."""
+    """The results for one directory: for each way of opening, a row of `child` for each round."""
 
     name: str
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {way: [] for way in WAYS})

@@ -22,7 +22,7 @@ from .compare import Answer, Finding, Train, check, difference, ours, reference,
 from .crayon_trainer import NotBuiltError, Slip, first_slip, trainer
 
 CRAYON_MERGES = 2000
-"""The number of CRAYON's merges on a text that are searched for a wrong one."""
+"""The number of CRAYON's merges on a text among which a wrong one is searched."""
 
 
 def text_of(spec: str, limit: int) -> tuple[str, bytes]:
@@ -66,7 +66,7 @@ def compare_text(case: Case, train: Train) -> str:
 
 
 def slips(train: Any, data: bytes, vocab_size: int, merges: int = CRAYON_MERGES) -> Slip | None:
-    """The first merge of CRAYON's trainer on a text that BPE would not do."""
+    """Return the first merge that CRAYON's trainer makes on a text and BPE would not."""
     tried = min(merges, vocab_size - 256)
     # The first merges do not depend on the number of later ones.
     found = train(data, 256 + min(tried, 64))
@@ -106,7 +106,7 @@ def compare_crayon(texts: dict[str, bytes], count: int, seed: int, vocab_size: i
         for number in range(count):
             data = "".join(random_case(number, seed).texts).encode()
             fit += len(data) > 1
-            # Ask for more merges than possible: it ends when it finds no pair.
+            # Ask for more merges than possible: the trainer ends when it finds no pair.
             merges = train(data, 256 + 300, 2)
             wrong += first_slip(data, merges, ended=2 if len(merges) < 300 else None) is not None
         if count:

@@ -41,7 +41,7 @@ def ours(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def of_semchunk(count: Callable[[str], int], budget: int) -> Iterator[tuple[str, Chunker]]:
-    """With a counting function, and without its cache of counts, which new texts would not hit."""
+    """semchunk with a counting function, and without its cache of counts, which new texts would not hit."""
     import semchunk
 
     chunker = semchunk.chunkerify(count, budget, memoize=False)
@@ -49,7 +49,7 @@ def of_semchunk(count: Callable[[str], int], budget: int) -> Iterator[tuple[str,
 
 
 def of_semantic_text_splitter(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """Chunker and tokenizer in Rust."""
+    """semantic-text-splitter, with its chunker and tokenizer in Rust."""
     from semantic_text_splitter import TextSplitter
 
     splitter = TextSplitter.from_huggingface_tokenizer(stock, budget, trim=False)
@@ -60,7 +60,7 @@ def of_semantic_text_splitter(stock: Any, budget: int) -> Iterator[tuple[str, Ch
 
 
 def of_chonkie(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """Its three rule-based chunkers."""
+    """chonkie's three rule-based chunkers."""
     from chonkie import RecursiveChunker, SentenceChunker, TokenChunker
 
     def chunking_by(chunker: Any) -> Chunker:
@@ -71,7 +71,7 @@ def of_chonkie(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def of_langchain(count: Callable[[str], int], budget: int) -> Iterator[tuple[str, Chunker]]:
-    """The splitter that its documentation recommends. It keeps separators by default."""
+    """The splitter that LangChain's documentation recommends. It keeps separators by default."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     splitter = RecursiveCharacterTextSplitter(chunk_size=budget, chunk_overlap=0, length_function=count)

@@ -1,7 +1,7 @@
 """Compares chunkers with ours on the same texts, tokenizer and budget. Prints a table in Markdown.
 
 Chunkers take turns, so that load on the machine affects all alike. Times are processor time, the median of the rounds.
-A chunker sees each text once, since some cache their counts. The library tokenizers counts the tokens again.
+A chunker sees each text once, since some chunkers cache counts. The library tokenizers counts the chunks' tokens.
 """
 
 from __future__ import annotations

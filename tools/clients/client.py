@@ -18,16 +18,16 @@ Tasks = Iterator[tuple[str, Callable[[], object]]]
 
 @dataclass(frozen=True)
 class Client:
-    """A library that uses tokenizers, and how it gets ours."""
+    """A library that uses tokenizers, and the way it gets ours."""
 
     packages: tuple[str, ...]
     """Requirements for pip, the library first."""
     no_deps: tuple[str, ...] = ()
-    """Requirements installed without their own: those are too large, or impossible on this machine."""
+    """Requirements installed without their dependencies, which are too large, or impossible on this machine."""
     install: tuple[str, ...] = ("transformers",)
-    """The arguments of `crayon_hf.install` that are true. Empty if the script itself uses ours."""
+    """The arguments of `crayon_hf.install` that are true. Empty if the script itself uses our tokenizer."""
     how: str = ""
-    """How the library gets ours, if not by `install` alone."""
+    """How the library gets our tokenizer, if not by `install` alone."""
     note: str = ""
     """Notes for readers of the row: stubs, and where the time goes."""
     environ: dict[str, str] = field(default_factory=dict)

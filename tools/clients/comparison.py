@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:
 
 
 def failure(error: BaseException) -> dict[str, str]:
-    """Return an exception as a plain value, without addresses of objects, which differ between runs."""
+    """Return an exception as a plain value, without objects' addresses, which differ between runs."""
     text = re.sub(r"0x[0-9a-f]+", "0x", f"{type(error).__qualname__}: {error}")
     return {"raised": text[:2000]}
 

@@ -43,7 +43,7 @@ def shared_environment(cache: Path) -> Path:
 def environment(client: Client, cache: Path) -> Path:
     """Make the client's environment if necessary, and return its Python. OSError if pip fails."""
     shared = environments.packages_of(shared_environment(cache))
-    # transformers, so that pip resolves the client's requirements together with those of transformers
+    # pip resolves the requirements of transformers together with the client's
     besides = [] if any(each.startswith("transformers") for each in client.packages) else ["transformers"]
     wanted = [*client.packages, *besides, *_constraints(cache)] if client.packages else []
     home = cache / "environments" / client.distribution

@@ -35,7 +35,7 @@ CLASSES = {
     6: r"[^\S\r\n]",
     7: r"[\r\n]",
 }
-# What the patterns ask for as a whole: each must be the union of the classes named.
+# Sets that the patterns use as a whole: each must be the union of the named classes.
 UNIONS = {r"\p{L}": (1, 2, 3), r"\s": (6, 7), r"[^\s\p{L}\p{N}]": (0, 4)}
 
 WORD_BIT = 0x08

@@ -29,7 +29,7 @@ BERT_REMOVED, BERT_SPACE, CHINESE, NONSPACING, COMBINING, NMT_REMOVED, NMT_SPACE
 SEVERAL = 255  # instead of a difference: the lower case is several characters
 
 ACUTE, ZWJ, KA, VIRAMA, L, V, T = map(chr, (0x301, 0x200D, 0x915, 0x94D, 0x1100, 0x1161, 0x11A8))
-# By size of a character: a mark that, with `a` between them, makes a cluster of six bytes or more with it, fewer alone.
+# By a character's size: a mark. A cluster of character, `a` and mark has six bytes or more; of `a` and mark, fewer.
 FILLERS = {1: "\U000e0100", 2: "\u20d0", 3: "\u0301", 4: "\u0301"}
 PROBES = {"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", L: "L", V: "V", T: "T"}
 

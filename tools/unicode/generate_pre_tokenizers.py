@@ -68,7 +68,7 @@ def script_table(cuts: Callable[[str], set[int]] = cuts) -> bytearray:
     representatives: list[str] = []  # of the scripts numbered 1, 2, ...
     current = 0
     for batch in batches():
-        # "Any" joins the script before it: Latin, and Han too. Most code points are "Any".
+        # A character of script "Any" joins the script before it, such as Latin or Han. Most code points are "Any".
         cut = cuts("".join(f"a{char}" for char in batch))
         joined = [char for i, char in enumerate(batch) if 2 * i + 1 not in cut]
         if len(cuts("漢" + "".join(joined))) > 1:

@@ -18,7 +18,7 @@ from typing import Any
 
 
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """The upper limit: texts in memory as str, ids kept in memory. Only the encoding is timed.
+    """The upper limit of speed: texts in memory as str, ids kept in memory. Only the encoding is timed.
 
     It returns the digest of the ids and of the documents' ends, which every other engine's must equal.
     """

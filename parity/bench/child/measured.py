@@ -40,6 +40,6 @@ def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) 
 
 
 def least(call: Callable[[], Any], repeats: int = 1, count: int = 1) -> dict[str, float]:
-    """The least of three times of a call, for each of the `count` things that it does: a cell without its digest."""
+    """Return a cell without its digest: the least of three times of a call, divided by `count`, its pieces of work."""
     wall, cpu = min(timed(call, repeats) for _ in range(3))
     return {"wall": wall / count, "cpu": cpu / count}

@@ -1,6 +1,6 @@
-"""A tokenizer in the role of a server's, in this process.
+"""Measures a tokenizer in this process as a model server uses it.
 
-It measures, each with a digest of the results:
+The measurements, each with a digest of the results:
 
 - prompts of some sizes
 - many streams whose ids arrive in turn, a step each

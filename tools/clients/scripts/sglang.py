@@ -28,7 +28,7 @@ STEPS, STEP, CONTEXT = 40, 4, 5
 
 
 def tasks(kit: Kit) -> Tasks:
-    import transformers.utils  # it looks for torchvision, and remembers what it found
+    import transformers.utils  # looks for torchvision, and remembers the result
 
     assert transformers.utils
     stubs.put("torchvision")

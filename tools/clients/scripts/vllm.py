@@ -41,7 +41,7 @@ ANSWER = '{"name": "déjà vu", "n": 12, "of": "wax"}'
 def tasks(kit: Kit) -> Tasks:
     if kit.ours:
         plugins.offer(kit.work)
-    from vllm.engine.arg_utils import EngineArgs  # it calls the plugins
+    from vllm.engine.arg_utils import EngineArgs  # its import calls the plugins
     from vllm.renderers import ChatParams, renderer_from_config
     from vllm.sampling_params import RequestOutputKind, SamplingParams
     from vllm.tokenizers import get_tokenizer
