@@ -66,7 +66,7 @@ def test_chunks(ours: Tokenizer, stock: tokenizers.Tokenizer, kind: str, monkeyp
     whole = KINDS[kind](TEXTS)
     expected = listed(stock, TEXTS)
     generator = random.Random(3)
-    for small in (1 << 20, 100, 0):  # join all chunks, some, none
+    for small in (1 << 20, 100, 0):  # joins all chunks, some chunks, no chunks
         monkeypatch.setattr(arrow_columns, "_SMALL", small)
         places = sorted(generator.choices(range(len(TEXTS) + 1), k=9))
         pieces = [whole[a:b] for a, b in zip([0, *places], [*places, len(TEXTS)], strict=True)]
@@ -91,7 +91,7 @@ def test_options(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 
 def test_of_transformers(llama3_like: Path) -> None:
-    """The ids of a call. An attribute of the tokenizer decides how special tokens are read."""
+    """The column has the ids of a call. An attribute of the tokenizer decides how special tokens are read."""
     from crayon_hf import CrayonTokenizerFast
 
     tokenizer = CrayonTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_file(str(llama3_like)))

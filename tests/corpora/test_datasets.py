@@ -59,7 +59,7 @@ def dataset(stored: Path, tmp_path: Path) -> datasets.Dataset:
 
 @pytest.fixture(scope="module")
 def expected(llama3_like: Path) -> list[list[int] | None]:
-    """The usual function for map: lists, by the reference, text by text where it has no batch call."""
+    """The result of the usual function for map: lists of ids by the reference."""
     stock = tokenizers.Tokenizer.from_file(str(llama3_like))
 
     def encode(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -120,7 +120,7 @@ def test_every_kind_of_dataset(dataset: datasets.Dataset, ours: Tokenizer, expec
 
 
 def test_options_that_change_no_row(dataset: datasets.Dataset, ours: Tokenizer, tmp_path: Path) -> None:
-    """They are not part of the fingerprint, and the result is the same."""
+    """These options are not part of the fingerprint, and the result is the same."""
     plain = tokenize_dataset(dataset, ours, batch_size=7)
     options = {"keep_in_memory": True, "writer_batch_size": 3, "desc": "X", "load_from_cache_file": False}
     other = tokenize_dataset(dataset, ours, batch_size=len(TEXTS) - 1, **options)
@@ -137,7 +137,7 @@ def test_options_that_change_no_row(dataset: datasets.Dataset, ours: Tokenizer, 
 
 
 def test_tokenizer_of_transformers(dataset: datasets.Dataset, llama3_like: Path) -> None:
-    """The ids of its call, and its end of text. Later changes of the tokenizer have no effect."""
+    """The column has the ids of the tokenizer's call, and its end of text. Later changes of it have no effect."""
     stock = tokenizers.Tokenizer.from_file(str(llama3_like))
     tokenizer = crayon_hf.CrayonTokenizerFast(tokenizer_object=stock, eos_token="<|end_of_text|>")
     texts = [text for text in TEXTS if text is not None]
@@ -178,7 +178,7 @@ def test_wrong_arguments(dataset: datasets.Dataset, ours: Tokenizer) -> None:
 
 
 def test_the_fingerprint_of_one_that_was_pickled(ours: Tokenizer, llama3_like: Path) -> None:
-    """With added tokens, or only in memory: everything that the digest needs is pickled."""
+    """The pickle has everything that the digest needs, with added tokens and for a tokenizer only in memory."""
     in_memory = Tokenizer.from_str(llama3_like.read_text(encoding="utf-8"))
     table = pa.table({"text": TEXTS})
     for tokenizer in (changed(ours, "add_tokens", ["<x>"]), in_memory):
@@ -246,7 +246,7 @@ print(json.dumps([hashes, mapped._fingerprint, [file["filename"] for file in map
 
 @pytest.mark.slow
 def test_the_same_in_other_processes(dataset: datasets.Dataset, gpt2_like: Path, tmp_path: Path) -> None:
-    """Another hash seed, cache, path and earlier use of the tokenizer: the same cache file."""
+    """Processes with another hash seed, cache, path and earlier use of the tokenizer find the same cache file."""
     repository = tmp_path / "repository"
     repository.mkdir()
     shutil.copy(gpt2_like, repository / "tokenizer.json")

@@ -32,7 +32,7 @@ EOS = "<|endoftext|>"
 
 
 def documents(training_text: list[str]) -> list[Document]:
-    """Ordinary, empty, long and unusual ones; some with ranges without loss."""
+    """Ordinary, empty, long and unusual documents; some have ranges that are excluded from the loss."""
     rng = random.Random(7)
     texts = [*training_text[:90], "", "", "\0", " \n", "a" * 3000, f"before {EOS} after", "🙂", "e\u0301\r\n", ""]
     rng.shuffle(texts)
@@ -87,7 +87,7 @@ def test_the_same_bytes_in_every_option(number: int, gpt2_like: Path, training_t
 
 
 def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
-    """Their own post-processors apply unless `eos_token` is given. Truncation and padding of the file apply."""
+    """Each tokenizer's post-processor applies unless `eos_token` is given; its file's truncation and padding apply."""
     docs = documents(training_text)
     tokenizer = Tokenizer.from_file(str(any_vocabulary))
     some_token = next(iter(sorted(tokenizer.get_vocab())))
@@ -108,7 +108,7 @@ def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text
 
 
 def test_an_id_that_does_not_fit(gpt2_like: Path, tmp_path: Path) -> None:
-    """A small vocabulary can have large ids: datatrove counts tokens. Both refuse to write a wrong id."""
+    """A small vocabulary can have large ids, but datatrove counts tokens. Both steps refuse to write a wrong id."""
     document = json.loads(gpt2_like.read_text(encoding="utf-8"))
     document["added_tokens"].append({**document["added_tokens"][0], "id": 70_000, "content": "<|far|>"})
     document["model"]["vocab"]["<|far|>"] = 70_000

@@ -44,7 +44,7 @@ def test_where_the_cartridge_is_nothing_is_fetched(gpt2_like: Path) -> None:
 
 
 def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With any changes of the tokenizer, and even if its sources are deleted."""
+    """A changed tokenizer arrives, too, even if its sources are deleted."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
     plain, greedy = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like, mode="greedy")
     changed = Tokenizer.from_file(gpt2_like)
@@ -93,7 +93,7 @@ def far_away(reference: Reference) -> str:
 
 
 def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its source comes with it: by its path, or in the parcel."""
+    """The source of the tokenizer comes with it: by its path, or in the parcel."""
     source = tmp_path / "tokenizer.json"
     source.write_bytes(gpt2_like.read_bytes())
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))

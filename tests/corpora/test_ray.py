@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """Each node has its own cache directory, as machines do. An actor of Ray Data may occupy one of its CPUs."""
+    """Start two nodes with a cache directory each, as machines have. An actor of Ray Data may occupy a node's CPU."""
     monkeypatch.chdir(tmp_path)  # workers import from the driver's directory first, which may be the source tree
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     small = {"num_cpus": 2, "object_store_memory": 80 << 20, "memory": 1 << 30}
@@ -200,7 +200,7 @@ def frozen(out: Path, others: list[str]) -> tuple[str, int]:
 
 
 def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
-    """Stop a process, unless it has not begun its task, or has finished it."""
+    """Stop a process that is doing a task. Returns False if it has not begun the task, or has finished it."""
     os.kill(process, signal.SIGSTOP)
     with contextlib.suppress(OSError):
         is_done = json.loads((out / "_crayon" / f"{task}.json").read_bytes())["done"]
@@ -212,7 +212,7 @@ def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
 
 @contextlib.contextmanager
 def killing(out: Path, count: int) -> Iterator[list[str]]:
-    """Kill `count` working processes, each with another task. Yields the tasks."""
+    """Kill `count` working processes, each at a different task. Yields the tasks."""
     killed: list[str] = []
 
     def kill() -> None:

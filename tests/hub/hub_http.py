@@ -62,7 +62,7 @@ def answer_json(value: Any, status: int = 200) -> Answer:
 
 
 def answer_error(status: int, message: str, code: str = "") -> Answer:
-    """An error in the service's format: in JSON, and in headers for HEAD."""
+    """An error in the service's format: JSON, and for HEAD only headers."""
     headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
     answer = answer_json({"error": message}, status)
     answer.headers |= headers
@@ -166,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(request, answer)
 
     def _read(self, fault: Fault) -> bytes:
-        """Return the request's body, whole, or a part of it followed by the end."""
+        """Return the request's body. Raises Dropped for the fault "drop request", and if the client ends too early."""
         length = int(self.headers.get("Content-Length", 0))
         if fault.name == "drop request":
             self.rfile.read(int(length * fault.fraction))

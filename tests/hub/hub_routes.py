@@ -189,7 +189,7 @@ class Routes:
 
     @route("GET", f"/{_REPO}/resolve/{_REVISION}/(?P<path>.+)")
     def resolve(self, request: Request, token: Token | None, repo: str, revision: str, path: str) -> Answer:
-        """Redirect to a file: in LFS to the other host with a signed URL, others to this host."""
+        """Redirect to a file: an LFS file to the other host with a signed URL, other files to this host."""
         commit, entry = self._entry(repo, token, revision, path)
         headers = {"X-Repo-Commit": commit.sha, "X-Linked-Etag": f'"{entry.etag}"', "X-Linked-Size": str(entry.size)}
         if entry.lfs:

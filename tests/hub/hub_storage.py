@@ -12,7 +12,7 @@ MAIN = "refs/heads/main"
 
 
 class Missing(LookupError):
-    """A repository, revision or entry is missing; `code` is the service's name for which."""
+    """A repository, revision or entry is missing; `code` is the service's name for this error."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

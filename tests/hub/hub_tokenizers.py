@@ -50,7 +50,7 @@ LIES = ("lying about its tokens", "lying about its merges")
 
 
 def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
-    """Cartridges that must not be used for `source`, each with its message; `other` is of another tokenizer."""
+    """Cartridges that must not be used for `source`, each with its message; `other` is another tokenizer's source."""
     good = compile_json(source)
     next_revision = bytearray(good)
     struct.pack_into("<I", next_revision, 20, struct.unpack_from("<I", good, 20)[0] + 1)
@@ -69,7 +69,7 @@ def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
 
 
 def pattern_of_tiktoken(source: bytes) -> dict[str, bytes]:
-    """A tokenizer whose pattern has different meanings in tokenizers and tiktoken, with a cartridge of tiktoken's."""
+    """A tokenizer whose pattern differs in meaning between tokenizers and tiktoken, with a cartridge for tiktoken."""
     only = sorted(set(_core._testing.known_patterns("rust_regex")) - set(_core._testing.known_patterns("oniguruma")))
     document = json.loads(source)
     split = {"type": "Split", "pattern": {"Regex": only[0]}, "behavior": "Isolated", "invert": False}

@@ -30,7 +30,7 @@ _NOT_PASSED_ON = re.compile(r"(HF_|HUGGING|TRANSFORMERS_|CRAYON_|XDG_|PYTEST_).*
 
 
 class LocalHub:
-    """A context manager."""
+    """Servers that a context manager starts and ends."""
 
     token = "hf_LocalHubWrites"
     """A token of `user`, who may write to names that begin with `user/`."""

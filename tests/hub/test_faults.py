@@ -1,4 +1,4 @@
-"""A pull with faults on the way: a one-line error, an unchanged profile, and then success."""
+"""A pull that meets a fault ends with a one-line error and an unchanged profile. The next pull succeeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def running(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def crayon(running: Session, shelf: LocalHub) -> Iterator[Session]:
-    """`crayon("pull", ...)` for a user without profiles; all faults are removed."""
+    """`crayon("pull", ...)` for a user without profiles. The fixture removes all faults of earlier tests."""
     for path in running.home.iterdir():
         shutil.rmtree(path)
     shelf.requests.clear()

@@ -1,4 +1,4 @@
-"""A publication with faults on the way: everything is published or nothing, and the next try succeeds."""
+"""A publication that meets a fault publishes everything or nothing, and the next try succeeds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CASES = {
     "commit answer dropped": ("commit", hub_faults.drop_answer(), UNREACHABLE),
     "commit overtaken": ("commit", OVERTAKEN, "another commit"),
 }
-"""A step, its fault, and the message."""
+"""By the name of a case: a step, its fault, and the message."""
 
 
 @pytest.fixture(scope="module")

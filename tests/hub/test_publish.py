@@ -85,7 +85,7 @@ def card_of(hub: LocalHub, revision: str = "main") -> tuple[dict[str, object], s
 
 
 def test_without_matplotlib(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is reported before any request or read."""
+    """The missing matplotlib is reported before any request or read."""
     monkeypatch.setattr("crayon_hf.hub.publishing.find_spec", lambda name: None)
     with pytest.raises(crayon_hf.MissingExtraError, match="--no-speed"):
         crayon_hf.publish(REPO, source)

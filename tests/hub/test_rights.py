@@ -81,7 +81,7 @@ def test_who_may_write_is_compared(
 ) -> None:
     done = publish(repo, *options)
     assert done.returncode == COMPARED, done
-    assert len(hub.asked("GET", "whoami")) == ("--dry-run" not in options)  # the Hub limits these strictly
+    assert len(hub.asked("GET", "whoami")) == ("--dry-run" not in options)  # the Hub limits their rate
     assert [request.path for request in hub.asked("POST")] == posts
 
 
@@ -109,7 +109,7 @@ MAY = [
     ("user", account()),
     ("user", account(name="USER")),
     ("user", account(None)),  # with OAuth
-    ("user", {}),  # nothing is known
+    ("user", {}),  # whoami tells nothing
     *(("team", account(orgs=[organization("Team", role)])) for role in ("write", "contributor", "a new role", None)),
     ("team", account(orgs=[organization("team", "read", "read", "contributor")])),  # a group of repositories
     ("team", account(None, orgs=None)),

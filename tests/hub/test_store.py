@@ -51,7 +51,7 @@ def contents(directory: Path) -> dict[str, Any]:
 
 
 def kept(directory: Path) -> list[str]:
-    """Everything besides names with a valid target: the directories, and leftovers."""
+    """Every name that is not a link with a valid target: the directories, and leftovers."""
     inside = [path.name for path in (directory / ".pulled").iterdir() if path.name != "lock"]
     return inside + [path.name for path in directory.iterdir() if path.name.startswith(".") and path.name != ".pulled"]
 
@@ -206,7 +206,7 @@ def in_a_child(function: Callable[[], Any]) -> int:
 @needs_fork
 @pytest.mark.parametrize("first", [False, True], ids=["nothing before", "one before"])
 def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], first: bool) -> None:
-    """Killed before each call that changes the disk, the profile is the whole old or the whole new one."""
+    """If an install is killed before any call that changes the disk, the profile is all old or all new."""
     calls = ("open", "replace", "rename", "mkdir", "symlink", "unlink", "fsync")
     if first:
         put(directory, versions[0])

@@ -81,9 +81,9 @@ def started() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, path: Path | str, **options: Any) -> Iterator[Any]:
-    """A page in a context of its own; at the end nothing may have been said or gone wrong.
+    """Open a page in a context of its own. At the end, check that it had no errors, console messages or dialogs.
 
-    Nothing but a file may have been asked for, or of an address that is a str nothing that is not below it.
+    The page of a file may request nothing else; that of an address (a str) only addresses below it.
     """
     address = path if isinstance(path, str) else path.as_uri()
     said: list[str] = []
@@ -116,7 +116,7 @@ def ground(page: Any) -> str:
 
 
 def is_readable(page: Any, texts: int) -> None:
-    """Check contrast in light and in dark: of at least `texts` texts, on two different backgrounds."""
+    """Check the contrast of at least `texts` texts in the light and in the dark theme, which must differ."""
     grounds = set()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

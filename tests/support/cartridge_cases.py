@@ -1,5 +1,5 @@
-"""Helpers for tests of the cartridge: texts, a vocabulary with every case, editing of files, and a judge for dangerous
-files."""
+"""Helpers for tests of the cartridge: texts, a vocabulary with every case, editing of files, and a process that judges
+dangerous files."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """The verdict on every case. A case that kills its judge, or keeps it busy for 120 s, has that as its verdict."""
+    """Return the verdict on every case. If a case kills its judge, or keeps it busy for 120 s, the verdict says so."""
     verdicts: dict[str, str] = {}
     while len(verdicts) < len(cases):
         left = {name: case for name, case in cases.items() if name not in verdicts}

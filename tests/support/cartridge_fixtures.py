@@ -51,5 +51,5 @@ def small(every_case: Path) -> bytes:
 
 @pytest.fixture(scope="session")
 def longest(longest_case: Path) -> bytes:
-    """A cartridge without merges, with the same other sections."""
+    """A cartridge for longest match: without merges, with the other sections of `small`."""
     return compiled(longest_case.read_bytes())

@@ -94,7 +94,7 @@ def trie_of(keys: dict[bytes, int]) -> bytes:
 def reachable_lies(
     data: bytes, c: plain.Cartridge, contents: dict[str, bytes]
 ) -> dict[str, tuple[str, bytes | dict[str, bytes | None]]]:
-    """Faults of the table of merges that happen: for each the section that the error names, and its contents."""
+    """Faults of the table of reachable merges: for each, the section that the error names, and its contents."""
     filled = next(i for i, slot in enumerate(c.reachable_slots) if slot != plain.EMPTY_PAIR)
     free = next(i for i, slot in enumerate(c.reachable_slots) if slot == plain.EMPTY_PAIR)
     slot = c.reachable_slots[filled]
@@ -348,7 +348,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         changes = content if isinstance(content, dict) else {section: content}
         out[name] = (rewritten(small, changes), rf"section {section}\b")
 
-    # With ignore_merges, a token missing in the table would be merged.
+    # With ignore_merges, a word that is missing in the word table would be merged.
     reader = plain.Cartridge(ignoring)
     table_words = reader.words()
     lost = next(word for word in table_words if len(reader.merge(word)) > 1)

@@ -1,4 +1,4 @@
-"""A reader of cartridges in plain Python, from docs/cartridge-format.md alone: the twin for tests of the engine.
+"""A reader of cartridges in plain Python, from docs/cartridge-format.md alone. Tests compare the engine with it.
 
 It is slow, and shares nothing with the engine.
 """
@@ -234,7 +234,7 @@ class Cartridge:
         return NO_RANK
 
     def reachable_rank(self, left: int, right: int) -> int:
-        """The rank of a merge that happens in some text."""
+        """Return the rank of a pair from the table of reachable merges."""
         pilot = self.reachable_pilots[pair_home(left, right, len(self.reachable_pilots))]
         slot = self.reachable_slots[reachable_home(left, right, pilot, len(self.reachable_slots))]
         return slot & 2**22 - 1 if slot >> 22 == (left << 21 | right) else NO_RANK

@@ -60,7 +60,7 @@ def _llama_like() -> Tokenizer:
 
 
 def _some_bytes() -> Tokenizer:
-    """byte_fallback with tokens for only some bytes, one of which is part of a merge."""
+    """byte_fallback with tokens for only some bytes; one of these tokens is part of a merge."""
     document = json.loads(_llama_like().to_str())
     vocab: dict[str, int] = document["model"]["vocab"]
     for byte in range(0xE0, 0xEA):
@@ -126,7 +126,7 @@ def _t5_like() -> Tokenizer:
 
 
 def _odd_unigram() -> Tokenizer:
-    """A handmade Unigram: a token twice, the empty one twice, bytes, equal and infinite scores."""
+    """A handmade Unigram: a repeated token, the empty token twice, byte tokens, equal and infinite scores."""
     pieces = [("<unk>", 0.0), ("a", -1.5), ("b", -1.5), ("ab", -3.0), ("a", -0.5), ("", -9.0), ("\u00e9b", -2.25)]
     pieces += [("", -8.0), (" ", -1.0), ("the", -1e300), *((f"<0x{byte:02X}>", -7.0) for byte in range(256))]
     return Tokenizer(models.Unigram(pieces, 0, True))

@@ -60,7 +60,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
     fields = read_program(cases.data)
     cases.say("n_ids one more", "token", {"program": program(cases.data, n_ids=fields["n_ids"] + 1)})
     cases.add("n_merges one more", "merge_products", {"program": program(cases.data, n_merges=fields["n_merges"] + 1)})
-    # Read as byte tables, they lack most of these.
+    # If the flag says byte tables, the file lacks most sections of byte tables.
     cases.say(
         "text_tokens not said",
         "section (byte_ids|pair_table|byte_pair_ranks) ",

@@ -1,4 +1,4 @@
-"""The rule for compiling, and documents to try it on.
+"""The rule for compiling, and documents for its tests.
 
 If ``tokenizers`` refuses a document, so do we. If it opens one, ours gives the same results, or is refused as
 unsupported, with the name of the component.
@@ -123,7 +123,7 @@ def check(text: str) -> str:
 
 
 def check_kept(text: str) -> None:
-    """Only truncation or padding is malformed, which the engine does not read but keeps for the Python package."""
+    """Check a document in which only truncation or padding is malformed. The engine keeps them, unread, for Python."""
     source = json.loads(text, parse_int=float)  # large integers become doubles
     settings = {name: source.get(name) for name in ("truncation", "padding")}
     assert opened(json.dumps(json.loads(text) | dict.fromkeys(settings))) is not None, "the reference refuses it"

@@ -1,4 +1,4 @@
-"""Vocabularies of every published type, trained once, and texts to encode with them."""
+"""Vocabularies of every published type, trained once, and texts for tests of encoding."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def plain_state(n: int, overflowing: list[State] | None = None) -> State:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """The class of a call's exception, or None. A panic of the reference, a BaseException, counts as our ValueError."""
+    """Return the class of a call's exception, or None. A panic of the reference counts as our ValueError."""
     try:
         call()
     except Exception as error:

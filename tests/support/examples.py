@@ -1,4 +1,4 @@
-"""The number of hypothesis examples: a quarter in README's command, all of them in CI and with all tests."""
+"""The number of hypothesis examples: a quarter in README's command, all in CI and in `make test-all`."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class GpuDevice:
         return "host:0" if self.has_host_memory else f"{self.name}:0"
 
     def some(self, count: int) -> int:
-        """Scale a test's `count` down for devices that are a hundred times slower."""
+        """Scale a test's `count` down on simulators, which are a hundred times slower."""
         return max(1, count // 12) if self.is_simulated else count
 
     def with_seed(self, seed: int) -> GpuDevice:

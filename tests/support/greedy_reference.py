@@ -118,7 +118,7 @@ def joined(pieces: Sequence[tuple[str, tuple[int, int]]]) -> list[str]:
 
 
 def pieces_of(text: str, normalizer: Any, pre_tokenizer: Any) -> list[str]:
-    """The joined pieces of the reference's normalizer and pre-tokenizer, or None, for a text without added tokens."""
+    """The joined pieces of a text without added tokens, by the reference's components, each of which may be None."""
     if normalizer is not None:
         text = normalizer.normalize_str(text)
     if pre_tokenizer is None:
@@ -186,7 +186,7 @@ def assert_ids(engine: _core.Engine, text: str, ids: list[int], **options: Any) 
 
 
 def byte_offsets(text: str, tokens: Sequence[tuple[int, int, int]], prefix: int) -> list[tuple[int, int]]:
-    """The characters that tokens over the bytes of `text` touch. A leading space belongs to the first."""
+    """The offsets, in characters, of tokens over the bytes of `text`. A leading space belongs to the first token."""
     starts = [i for i, char in enumerate(text) for _ in char.encode()]
     out = []
     for _, start, end in tokens:

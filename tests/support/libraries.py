@@ -16,7 +16,7 @@ import pytest
 INSTALLED = os.environ.get("CRAYON_TESTS", "")
 
 ELSEWHERE = {"langchain_text_splitters", "llama_index", "haystack", "chonkie"}
-"""`make chunkers` installs these, and runs their tests."""
+"""Libraries that `make chunkers` installs before it runs their tests."""
 if sys.version_info < (3, 11):
     ELSEWHERE |= {"tomllib", "mistral_common", "trl", "pyspark"}
 if not (3, 11) <= sys.version_info < (3, 14) or sys.platform != "linux":

@@ -1,7 +1,7 @@
-"""tokenizers 0.23 for the tests and the parity suites, in a process where all others import tokenizers 1.0.
+"""tokenizers 0.23 for the tests and the parity suites, in a process where all other modules import tokenizers 1.0.
 
-`CRAYON_REFERENCE` names a directory that has 0.23. The environment of `tools/versions.py` imports this at the start of
-each Python, so that child processes compare with it as well.
+`CRAYON_REFERENCE` names a directory that has 0.23. The environment of `tools/versions.py` imports this module at the
+start of each Python, so that child processes compare with 0.23 as well.
 """
 
 from __future__ import annotations

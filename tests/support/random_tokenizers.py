@@ -1,4 +1,4 @@
-"""Small random ``tokenizer.json`` documents over a few letters, whose components other formats can say, or nearly."""
+"""Small random ``tokenizer.json`` documents over a few letters. Other formats can express most of their components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAIN = ("<x>", "ab", "\n\n", "<|y|>", "a b")
 
 
 class RandomDocument:
-    """A document of a seed, and texts for it."""
+    """A random document that a seed determines, and texts for it."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)

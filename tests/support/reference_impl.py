@@ -95,7 +95,7 @@ def merge(document: Document, data: bytes) -> tuple[list[int], list[int]]:
 
 
 def descents(ranks: Sequence[int]) -> int:
-    """How often a merge made a pair of lower rank, which then came first."""
+    """Count the merges whose rank is below that of the merge before: the earlier merge made their pair."""
     return sum(later < earlier for earlier, later in pairwise(ranks))
 
 
@@ -146,7 +146,7 @@ def stock_with(**parts: Any) -> Tokenizer:
 def random_merges(
     rng: random.Random, letters: Sequence[bytes], count: int, *, longest: int = 12, ordered: bool = True
 ) -> list[Merge]:
-    """Merges of tokens made by earlier merges. Unless ``ordered``, some make pairs of lower rank."""
+    """Random merges of letters and of tokens that earlier merges make. Unless ``ordered``, ranks are shuffled."""
     tokens = list(dict.fromkeys(letters))
     merges: dict[Merge, None] = {}
     for _ in range(count * 4):

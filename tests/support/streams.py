@@ -33,7 +33,7 @@ def whole(engine: _core.Engine, text: str, special: bool, offsets: bool) -> tupl
 def streamed(
     engine: _core.Engine, data: bytes, window: int, special: bool, offsets: bool, grow: int = 2
 ) -> tuple[list[int], list[Any] | None]:
-    """The ids and offsets through windows of `window` bytes; a window of which nothing is consumed grows."""
+    """The ids and offsets through windows of `window` bytes. If a call consumes no byte, the window grows."""
     encoder = _core.StreamEncoder(engine, special, False, offsets)
     ids: list[int] = []
     spans: list[Any] = []

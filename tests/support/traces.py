@@ -9,7 +9,7 @@ from crayon_hf import _core
 
 
 def pieces_of(segments: Sequence[dict[str, Any]]) -> Iterator[int | bytes]:
-    """Ids of added tokens, and the pieces between them."""
+    """Yield the ids of added tokens and the pieces between these tokens, in order."""
     for segment in segments:
         if segment["added"] is not None:
             yield segment["added"]

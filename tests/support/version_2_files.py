@@ -15,7 +15,7 @@ WORDS = (
 
 
 def write_version_2(path: Path, tokens: Sequence[str], companion: bool = True) -> Path:
-    """A cartridge of tokens with their positions as ids; of equal ones the last counts, as in CRAYON."""
+    """Write a cartridge in which a token's id is its position; of equal tokens the last one counts, as in CRAYON."""
     keys = {token.encode(): id for id, token in enumerate(tokens) if token}
     path.write_bytes(_core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items()))))
     if companion:

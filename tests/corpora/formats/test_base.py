@@ -29,7 +29,7 @@ def opened(name: str, prefix: Path, vocabulary: Vocabulary = SMALL) -> ShardWrit
 
 @every_format
 def test_the_same_bytes_however_the_documents_come(name: str, tmp_path: Path) -> None:
-    """In one call or many, with empty ones between, as part of a larger batch, and from reused arrays."""
+    """Documents come in one call or many, with empty calls between, as part of a larger batch, and in reused arrays."""
     for directory in ("one", "many", "parts"):
         (tmp_path / directory).mkdir()
     write(name, tmp_path / "one" / "x", DOCUMENTS, SMALL, [])
@@ -84,7 +84,7 @@ def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> 
 
 @every_format
 def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
-    """They are converted if the files' dtype holds them. Otherwise nothing of the call is written."""
+    """Ids are converted if the files' dtype holds them. Otherwise nothing of the call is written."""
     for directory in ("a", "b"):
         (tmp_path / directory).mkdir()
     write(name, tmp_path / "a" / "x", DOCUMENTS)
@@ -103,7 +103,7 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
 
 @every_format
 def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
-    """An older shard stays until then. Without an end, or after an error, no new file appears."""
+    """An older shard stays until the writer ends. If it does not end, or fails, no new file appears."""
     write(name, tmp_path / "x", [[1, 2], [3]])
     before = tree(tmp_path)
     with opened(name, tmp_path / "x") as writer:

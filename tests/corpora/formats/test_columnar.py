@@ -74,7 +74,7 @@ def test_groups(name: str, format: Any, tmp_path: Path) -> None:
 
 
 def test_packed(tmp_path: Path) -> None:
-    """With zstd, and without statistics, which are useless for ids."""
+    """Files are compressed with zstd, and have no statistics, which are useless for ids."""
     write("parquet", tmp_path / "a", [[5] * 100_000])
     column = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0).column(0)
     assert (column.compression, column.is_stats_set) == ("ZSTD", False)

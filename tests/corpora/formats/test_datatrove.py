@@ -39,7 +39,7 @@ def test_files(name: str, size: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [256, 65499, 65500, 65535, 65536, 65537, 200_000])
 def test_dtype(size: int) -> None:
-    """The choice of `PipelineStepWithTokenizer` for a tokenizer of this size."""
+    """The dtype is that of `PipelineStepWithTokenizer` for a tokenizer of this size."""
     from datatrove.utils.tokenization import PipelineStepWithTokenizer
 
     class Step(PipelineStepWithTokenizer):

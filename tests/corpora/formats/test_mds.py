@@ -45,7 +45,7 @@ def test_files(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [300, 2000, 20_000])
 @pytest.mark.parametrize("name", ["lengths", "one long", "many", "random0", "random1", "random2", "random3"])
 def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
-    """Ends of files, also before, in and after a document that is larger than a file may be."""
+    """Files end as the library's do, also before, in and after a document that exceeds the size of a file."""
     documents = list(filter(None, document_set(name, LARGE.largest_id)))[:800]
     theirs = by_streaming(tmp_path / "theirs", documents, size_limit=limit)
     write(Mds(limit), tmp_path / "a", documents, LARGE)
@@ -57,14 +57,14 @@ def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["one empty", "empties", "lengths", "one long", "many", "random5"])
 def test_read_by_streaming(name: str, tmp_path: Path) -> None:
-    """Also texts without tokens, which its own writer refuses, and the file without samples before a long document."""
+    """Documents without tokens, which the library's writer refuses, and a file without samples are read, too."""
     documents = document_set(name, LARGE.largest_id)
     write(Mds(2000), tmp_path / "x", documents, LARGE)
     assert read(tmp_path / "x") == documents
 
 
 def test_one_index_over_all(tmp_path: Path) -> None:
-    """As `merge_index` writes it: the whole directory is then one dataset."""
+    """The index equals that of `merge_index`, and makes the whole directory one dataset."""
     sets = {f"{i:05}": document_set(name, LARGE.largest_id) for i, name in enumerate(("random4", "none", "random5"))}
     for name, documents in sets.items():
         write(Mds(2000), tmp_path / name, documents, LARGE)

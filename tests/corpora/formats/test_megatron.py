@@ -65,7 +65,7 @@ def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", VOCABULARIES)
 def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
-    """Only the lengths, without writing that many tokens."""
+    """Only lengths are written, not that many tokens."""
     lengths = [5, (1 << 31) - 1, 0, (1 << 31) - 1, 7]
     vocabulary = VOCABULARIES[size]
     with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(vocabulary)) as writer:
@@ -77,7 +77,7 @@ def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
 
 
 def test_no_end_of_document_for_no_tokens() -> None:
-    """preprocess_data.py appends it only to texts with tokens; the tools of other formats to every text."""
+    """preprocess_data.py ends only texts that have tokens; the tools of other formats end every text."""
     assert {name for name, format in FORMATS.items() if not format.suffix_empty} == {"megatron"}
 
 

@@ -15,7 +15,7 @@ from tests.corpora.job.job_cases import FORMAT_CASES
 
 @pytest.mark.parametrize("name", FORMAT_CASES)
 def test_what_opening_removes(name: str, tmp_path: Path) -> None:
-    """Leftovers of this shard, but not of others, and no file that only has a similar name."""
+    """Opening removes leftovers of this shard, but not of others, and no file that only has a similar name."""
     others = [".y.123-0123456789ab.crayon-tmp", ".x2.1-0123456789ab.crayon-tmp", "x.tmp", ".x.crayon-tmp"]
     for place in (".x.123-0123456789ab.crayon-tmp", *others):
         (tmp_path / place).mkdir()
@@ -28,7 +28,7 @@ def test_what_opening_removes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_CASES)
 def test_the_same_shard_once_more(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Readers find it at every moment. With other documents, the file that readers open is removed first."""
+    """Readers find the shard at every moment. If its documents change, the file that readers open is removed first."""
     last = str(tmp_path / "x" / "index.json") if name == "mds" else FORMATS[name].files(str(tmp_path / "x"))[-1]
     removed: list[str] = []
     for call in ("unlink", "rename"):
@@ -41,7 +41,7 @@ def test_the_same_shard_once_more(name: str, tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(os, call, noted)
     for rows, is_removed in (([[1], [2, 3]], False), ([[1], [2, 3]], False), ([[1, 2], [4]], True)):
         write(name, tmp_path / "x", rows)
-        assert (last in removed) is (is_removed and name not in ("parquet", "arrow"))  # which are one file
+        assert (last in removed) is (is_removed and name not in ("parquet", "arrow"))  # whose shards are one file
 
 
 def test_a_name_that_cannot_be_given(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Corpora for jobs, and the expected files: by the reference's tokenizers and one call of a format's writer."""
+"""Corpora for jobs, and the expected files, made by the reference and one call of a format's writer."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, th
 
 
 def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """It is read anew, and tokens of the others are kept. A finished input may not change, nor may the tasks."""
+    """The repaired input is read anew; tokens of other inputs are kept. Finished inputs and tasks may not change."""
     good = (inputs / "2.jsonl").read_bytes()
     spoil(inputs / "2.jsonl")
     with pytest.raises(BadRecordError):
@@ -125,7 +125,7 @@ def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) 
     write_jsonl(inputs / "1.jsonl", ["much " * 1000])
     with pytest.raises(JobError, match=r"1\.jsonl has changed"):
         job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000)
-    write_jsonl(inputs / "1.jsonl", ["more " * 10])  # still in one task with the third
+    write_jsonl(inputs / "1.jsonl", ["more " * 10])  # still in one task with the third file
     assert job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000).tokenized.documents == 2
 
 
@@ -186,7 +186,8 @@ def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
 
 def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Files beside ours, or in a directory of ours. A file in the way is refused before anything is removed."""
+    """Files of others stay, beside our files and in our directories. A file at an output's path is refused before
+    anything is removed."""
     out = tmp_path / "out"
     job(inputs, out, gpt2_like, "mds")
     (out / "00000" / "precious").write_text("x")
@@ -210,7 +211,7 @@ def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tm
 
 
 def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Also files of later numbers, and two outputs with common names."""
+    """A file with the name of a later shard is refused, and an output whose name is that of another output's shard."""
     options: dict[str, Any] = {"tokenizer": str(gpt2_like), "max_tokens_per_shard": 20}
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a_00001.bin").write_text("precious")
@@ -227,7 +228,7 @@ def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path:
 
 
 def test_other_spellings(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other spellings of paths and of equal options: the same job, with its original names."""
+    """Other spellings of paths, or of equal options, mean the same job, which keeps its original names."""
     good = (inputs / "2.jsonl").read_bytes()
     shutil.copy(gpt2_like, tmp_path / "tk.json")
     monkeypatch.chdir(tmp_path)

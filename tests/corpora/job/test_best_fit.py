@@ -13,7 +13,7 @@ from crayon_hf.corpora.job.packing import _pieces
 
 
 def by_hand(lengths: list[int], room: int) -> list[list[int]]:
-    """Sequences as lists of numbers of pieces. Each piece tries every sequence."""
+    """Return each sequence as a list of its pieces' numbers. Each piece tries every sequence."""
     sequences: list[list[int]] = []
     left: list[int] = []
     since: list[int] = []

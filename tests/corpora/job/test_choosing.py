@@ -1,4 +1,4 @@
-"""Documents that are left out, duplicates and held-out ones, with any number of processes and interruptions."""
+"""A job leaves out duplicates and held-out documents, for any number of processes and interruptions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_duplicates(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_p
 
 
 def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compared in any number of parts."""
+    """The result does not depend on the number of parts in which hashes are compared."""
     job(inputs, tmp_path / "1", gpt2_like, deduplicate=True)
     monkeypatch.setattr(choosing, "_PART", 17)
     job(inputs, tmp_path / "2", gpt2_like, deduplicate=True)
@@ -69,7 +69,7 @@ def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monk
 
 @pytest.mark.slow
 def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """By the text alone: the two directories together have all documents, and no text is in both."""
+    """The text alone decides: the two directories together have all documents, and no text is in both."""
     summary = job(inputs, tmp_path / "1", gpt2_like, held_out=0.3)
     everything = [text for of_file in texts for text in of_file]
     aside = [text for text in everything if is_held_out(text, 0.3)]
@@ -92,8 +92,8 @@ def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_pat
 
 
 def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """The documents that other files lose depend on it. Before the first shard the job starts over; after it nothing
-    does."""
+    """Duplicates in other files depend on the changed input. Before the first shard the job starts over; later it does
+    not."""
     for i in range(3):
         write_jsonl(tmp_path / "in" / f"{i}.jsonl", ["one", "two", f"{i}"])
     (tmp_path / "in" / "1.jsonl").open("a").write("{oops\n")

@@ -1,5 +1,5 @@
-"""`tokenize_corpus`: the same bytes however it is run, resumed or refused. Errors are reported, and end only the work
-that depends on them."""
+"""`tokenize_corpus` writes the same bytes however it is run, resumed or refused. It reports errors, which end only the
+work that depends on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crayon_hf.corpora.job.shard import run_shard
 from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
 
 GROUP = 4000
-"""Bytes of a group. With this size each file of a corpus is a task, or two share one."""
+"""Bytes of a group. With this size, each file of a corpus is one task, or two files share a task."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def texts_of(inputs: Path) -> list[str]:
 
 
 def test_processes_make_no_difference(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """One process, three, or a Tokenizer that is pickled for them: the same bytes, from the reference's ids."""
+    """One process, three processes, or a Tokenizer pickled for them give the same bytes, from the reference's ids."""
     summary = job(inputs, tmp_path / "1", gpt2_like)
     expected = tree(tmp_path / "1")
     opened = crayon_hf.Tokenizer.from_file(gpt2_like)
@@ -146,7 +146,7 @@ def test_an_output_within_the_inputs(inputs: Path, gpt2_like: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_one_bad_file(inputs: Path, gpt2_like: Path, tmp_path: Path, workers: int) -> None:
-    """A file that cannot be read: the others are encoded, and only this one is left for the next call."""
+    """If one file cannot be read, the others are encoded, and only this file remains for the next call."""
     shutil.copytree(inputs, tmp_path / "in")
     job(tmp_path / "in", tmp_path / "whole", gpt2_like, group_bytes=1)
     path, away = tmp_path / "in" / "1.jsonl", tmp_path / "away"
@@ -177,8 +177,8 @@ def open_files_of(process: int) -> list[str]:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Its task is begun again once, and its finished work is kept. A task whose workers always die is reported, and the
-    rest is finished."""
+    """The worker's task is begun again once, and its finished work is kept. A task whose workers always die is
+    reported, and the other tasks are finished."""
     job(inputs, tmp_path / "whole", gpt2_like, group_bytes=1)
     killed: list[int] = []
     lock = threading.Lock()
@@ -199,7 +199,7 @@ def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """It is begun twice, then reported with the signal. The other task is finished."""
+    """The task is begun twice, then reported with the signal. The other task is finished."""
     write_jsonl(tmp_path / "in" / "0.jsonl", ["some words of a text"] * 100_000)  # takes seconds
     write_jsonl(tmp_path / "in" / "1.jsonl", ["short"])
 
@@ -220,7 +220,7 @@ def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: p
 
 @pytest.mark.parametrize("options", [{}, {"deduplicate": True, "held_out": 0.3}, {"shuffle": True}])
 def test_two_at_once(inputs: Path, gpt2_like: Path, tmp_path: Path, options: dict[str, Any]) -> None:
-    """The second does all tasks while the first runs, and both end with the same files."""
+    """The second job does all tasks while the first runs, and both end with the same files."""
     summaries: list[Any] = []
 
     def second(progress: JobProgress) -> None:
@@ -235,7 +235,7 @@ def test_two_at_once(inputs: Path, gpt2_like: Path, tmp_path: Path, options: dic
 
 
 def test_another_job_begins_at_once(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """With `overwrite`, while the first runs. The first reports that and writes nothing more."""
+    """A job with `overwrite` begins while another runs. The first job reports that and writes nothing more."""
     said: list[str] = []
 
     def second(progress: JobProgress) -> None:

@@ -21,7 +21,7 @@ from tests.corpora.job.job_cases import corpus, tree, write_jsonl
 
 ROOT = Path(__file__).parents[3]
 
-# Jobs run in forks of a process that has all imports, and the tokenizer's pages.
+# Jobs run in forks of a process that has imported everything and mapped the tokenizer.
 FORKING = (
     f"import sys; sys.path.append({str(ROOT)!r})"
     + """
@@ -122,7 +122,7 @@ whole = tree(home / "whole")
 
 
 def fork(home: Path, tokenizer: Path, options: dict[str, Any], code: str) -> Any:
-    """Run code that can use the functions above in a forked process. Returns its value of `said`."""
+    """Run code in a forked process, where it can use the functions of FORKING. Returns its value of `said`."""
     done = subprocess.run(
         [sys.executable, "-c", FORKING + code + "\nprint(json.dumps(said))\n", home, json.dumps(options), tokenizer],
         capture_output=True,
@@ -254,8 +254,8 @@ said = order
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
 @pytest.mark.parametrize("case", ["megatron", "limited", "shuffled"])
 def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case: str) -> None:
-    """A file is synced before it is renamed, and the names of its files before a task's state is replaced. Two tasks
-    run at once."""
+    """A file is synced before its rename. The renames of a task's files are synced before its state is replaced. Two
+    tasks run at once."""
     small_corpus(tmp_path)
     order = fork(tmp_path, gpt2_like, {"bad_records": "skip", **CASES[case]}, SYNCED)
     synced: set[str] = set()
@@ -302,7 +302,7 @@ ENDINGS = (("SIGKILL", True), ("SIGKILL", False), ("SIGINT", True), ("SIGTERM", 
 
 
 def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
-    """Whether it ended in order. It may have finished before, or not have begun."""
+    """End the job; return whether it ended in order. It may have finished before, or not have begun."""
     number = getattr(signal, name)
     if is_for_all:
         os.killpg(job.pid, number)
@@ -323,7 +323,7 @@ def temporaries(out: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ended_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path, workers: int) -> None:
-    """By SIGKILL and by signals that end it in order."""
+    """The job is ended by SIGKILL, and by signals that end it in order."""
     corpus(tmp_path / "in", 6, 250)
     with open(tmp_path / "in" / "3.jsonl", "ab") as file:
         file.write(b"{oops\n")

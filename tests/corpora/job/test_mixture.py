@@ -47,7 +47,7 @@ def tasks_of(directory: Path) -> list[list[list[int]]]:
 
 
 def test_repeats(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path) -> None:
-    """Each document as often as its source is read, some once more; every task has all sources."""
+    """Each document occurs as often as its source is read, some once more; every task has all sources."""
     given = mixture(sources, web={"repeat": 1}, code={"repeat": 2.5}, books={"repeat": 0.5})
     summary = job(given, tmp_path / "1", gpt2_like)
     names = {
@@ -83,7 +83,7 @@ def test_repeats(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path)
 
 
 def test_proportions(sources: dict[str, list[str]]) -> None:
-    """These shares of the total bytes of all sources."""
+    """Proportions become shares of the total bytes of all sources."""
     given = mixture(sources, web={"proportion": 2}, code={"proportion": 6})
     found, repeats = sources_of(given, find_inputs)
     sizes = [sum(file.size for file in found[:8]), sum(file.size for file in found[8:])]

@@ -1,5 +1,5 @@
-"""Packed files in the libraries that train from them: every document is found again, with the positions of its tokens
-as that reader gives them."""
+"""Packed files in the libraries that train from them: their readers find every document again, and the positions of its
+tokens."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pieces_of(ids: list[int], positions: list[int]) -> Iterator[list[int]]:
 
 
 def check(pieces: list[list[int]], texts: Path, tokenizer: Path, packing: str, eos: int) -> None:
-    """All documents are there, whole where they fit. The rest is padding, which is the end of text here."""
+    """Check that all documents are there, whole where they fit. The other tokens are padding, here the end of text."""
     paths = sorted(texts.glob("*.jsonl"))
     lines = [json.loads(line)["text"] for path in paths for line in path.read_text("utf-8").splitlines()]
     documents = reference_ids(tokenizer, lines, eos=eos)
@@ -103,7 +103,7 @@ def pieces_by_length(rows: Any) -> list[list[int]]:
 @pytest.mark.slow
 @packings
 def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Rows, and the lengths of their pieces, from which TRL's padding-free collator makes positions."""
+    """Rows come with the lengths of their pieces. TRL's padding-free collator makes positions from them."""
     datasets = pytest.importorskip("datasets")
     trl = pytest.importorskip("trl.trainer.sft_trainer")
     for format in ("arrow", "parquet"):
@@ -123,7 +123,7 @@ def test_datasets_and_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: 
 @pytest.mark.slow
 @packings
 def test_datatrove(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """It reads one token more than `seq_len`, and finds the starts of documents by the index. nanotron uses it."""
+    """datatrove's dataset (nanotron uses it) reads one token more than `seq_len`, and finds documents by the index."""
     dataset = pytest.importorskip("datatrove.utils.dataset")
     eos = packed(texts, tmp_path, gpt2_like, "datatrove", packing)
     folder = dataset.DatatroveFolderDataset(

@@ -101,7 +101,7 @@ def fitted(rows: list[list[int]], window: int) -> tuple[list[list[int]], list[li
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("kind", [Concatenated, BestFit])
 def test_as_by_hand(kind: type[BestFit | Concatenated], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With any split of the documents into calls."""
+    """The sequences do not depend on how the documents are split into calls."""
     monkeypatch.setattr(packing, "WINDOW", 32 * LENGTH)
     monkeypatch.setattr(packing, "_AT_ONCE", 5 * LENGTH)
     rows, chance = documents(seed), random.Random(seed)

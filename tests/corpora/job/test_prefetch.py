@@ -57,4 +57,4 @@ def test_an_error(where: str) -> None:
     assert threading.active_count() == before
     assert written == list(range(len(written)))
     assert len(written) <= 5
-    assert where == "encode" or written == [0, 1, 2, 3, 4]  # everything read before the error is written
+    assert where == "encode" or written == [0, 1, 2, 3, 4]  # everything read before the error has been written

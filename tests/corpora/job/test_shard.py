@@ -71,7 +71,7 @@ def test_every_format_has_the_reference_ids(
 def test_other_tokenizers(
     inputs: Path, texts: list[str], tmp_path: Path, vocabulary: str, request: pytest.FixtureRequest
 ) -> None:
-    """Special tokens that a template puts around a text; WordPiece by its name or as an object."""
+    """A template puts special tokens around a text; WordPiece is given by its name or as an object."""
     path: Path = request.getfixturevalue(vocabulary)
     for special in (False, True):
         rows = reference_ids(path, texts, special)
@@ -185,7 +185,7 @@ def stopping(after: int) -> Callable[[Counts], None]:
 
 
 def test_a_call_goes_on_where_the_last_one_was(gpt2_like: Path, tmp_path: Path) -> None:
-    """It reads all input again, and keeps the finished shards."""
+    """The second call reads all input again, and keeps the finished shards."""
     write_jsonl(tmp_path / "in.jsonl", documents_of(200, 2))
     options: dict[str, Any] = {"max_tokens_per_shard": 500, "batch_bytes": 1000}
     with pytest.raises(Interrupted):

@@ -69,7 +69,7 @@ def patch_ending(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -
 
 
 def goes_on(inputs: Path, tmp_path: Path, tokenizer: Path, **options: Any) -> None:
-    """The same call again."""
+    """Make the same call again, and check that it ends with the files of an undisturbed job."""
     assert crayon_threads() == []
     assert temporary(tmp_path / "out") == []
     job(inputs, tmp_path / "out", tokenizer, **options)
@@ -90,7 +90,7 @@ CASES: dict[str, dict[str, Any]] = {
 def test_a_disk_that_is_full(
     inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    """The next task is abandoned, and its files are removed."""
+    """The task that is being read is abandoned, and its files are removed."""
 
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a disk")
@@ -150,7 +150,7 @@ def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, mon
 
 @pytest.mark.parametrize(("case", "format"), [*((case, "megatron") for case in CASES), ("two passes", "mds")])
 def test_a_store_in_memory(inputs: Path, gpt2_like: Path, tmp_path: Path, case: str, format: str) -> None:
-    """Two tasks use its drivers at once."""
+    """Two tasks use the store's drivers at once."""
     memory = fsspec.filesystem("memory")
     job(inputs, tmp_path / "out", gpt2_like, format, **CASES[case])
     try:

@@ -123,7 +123,7 @@ def test_scripts_are_unicodes() -> None:
 
 
 def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path, tmp_path: Path) -> None:
-    """Counts are the same, without sample texts. Another tokenizer is refused."""
+    """Counts are the same without the tokenizer; sample texts are missing. Another tokenizer is refused."""
     mine = tmp_path / "mine.json"
     mine.write_bytes(gpt2_like.read_bytes())
     out = job(inputs, tmp_path / "out", mine, "npy")

@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-os.environ["S3_UPLOAD_PART_MIN_SIZE"] = "256"  # read at moto's import
+os.environ["S3_UPLOAD_PART_MIN_SIZE"] = "256"  # moto reads it when it is imported
 os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read at gcsfs' import: its emulator knows no gRPC
 
 

@@ -28,12 +28,12 @@ class Request(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether it changes the store."""
+        """Whether the request changes the store."""
         return self.method in ("PUT", "POST", "DELETE")
 
     @property
     def lists(self) -> bool:
-        """Whether it lists objects."""
+        """Whether the request lists objects."""
         return self.method == "GET" and "list-type=2" in self.target
 
 
@@ -52,7 +52,7 @@ Fault = Answer | str | None
 
 
 class Proxy:
-    """A store that receives the requests that `fault` lets through. It serves as a context manager."""
+    """A proxy and its store, which receives the requests that `fault` lets through. A context manager runs both."""
 
     def __init__(self) -> None:
         from moto import server as moto

@@ -53,7 +53,7 @@ class Failing:
 
 
 def test_what_is_not_there() -> None:
-    """A reader gets the error. A writer asks again: the object may be missing because its upload has just ended."""
+    """A reader of a missing object gets the error. A writer asks again, because the upload may have just ended."""
     for error in (FileNotFoundError("gone"), *(make() for make in (lambda: s3("NoSuchKey", 404), lambda: azure(404)))):
         call = Failing(error, 1)
         with pytest.raises(FileNotFoundError):

@@ -89,7 +89,8 @@ tokenize_corpus(sys.argv[1], sys.argv[2], tokenizer=sys.argv[3], workers=1, grou
 
 @pytest.mark.slow
 def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
-    """Before its third file appears, and again before the third of the remaining ones; then it continues."""
+    """The job is killed before its third file appears, and again before the third of the other files; then it
+    continues."""
     command = [sys.executable, "-c", KILLED, str(inputs), output, str(gpt2_like)]
     tokenize_corpus(
         inputs, tmp_path / "out", tokenizer=str(gpt2_like), workers=1, group_bytes=2000, max_tokens_per_shard=400

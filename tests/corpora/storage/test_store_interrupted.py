@@ -51,7 +51,7 @@ def local_files(tmp_path: Path) -> list[str]:
 
 
 class Holding:
-    """Hold uploads of tokens until `tasks` tasks have begun; then something happens once, and they continue."""
+    """Holds uploads of tokens until `tasks` tasks have begun; then `happens` is called once, and uploads continue."""
 
     def __init__(self, tasks: int, happens: Callable[[], None], fault: Fault = None) -> None:
         self._tasks, self._happens, self._fault = tasks, happens, fault
@@ -129,7 +129,7 @@ def command_of(process: int) -> bytes:
 def test_a_worker_that_is_killed(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It has two tasks, never three. Another worker begins both again."""
+    """The killed worker has two tasks, never three. Another worker begins both again."""
     job(inputs, tmp_path / "whole", gpt2_like)
 
     def kill() -> None:

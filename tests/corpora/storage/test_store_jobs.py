@@ -175,7 +175,7 @@ def test_credentials_that_expire(
     job(inputs, tmp_path / "out", gpt2_like, max_tokens_per_shard=900)
 
     def fault(request: Request) -> Fault:
-        """From the second index on, which no state lists yet."""
+        """Fail from the second index on, which no state lists yet."""
         indexes = {one.target for one in proxy.requests if one.method == "PUT" and one.target.endswith(".idx")}
         return faults.EXPIRED if request.changes and len(indexes) > 1 else None
 
@@ -211,7 +211,7 @@ def test_a_store_that_refuses(inputs: Path, gpt2_like: Path, proxy: Proxy, bucke
 def test_two_commands_at_once(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, has_conditions: bool
 ) -> None:
-    """Both succeed, and the objects are those of one, also on a store that ignores If-None-Match."""
+    """Both commands succeed, and leave the objects of one, also on a store that ignores If-None-Match."""
     job(inputs, tmp_path / "whole", gpt2_like, max_tokens_per_shard=2000)
     command = [sys.executable, "-m", "crayon_hf", "tokenize", str(inputs), "-o", "s3://bkt/out", "-t", str(gpt2_like),
                "--group-bytes", "3000", "--max-tokens-per-shard", "2000", "--bad-records", "skip",

@@ -135,7 +135,7 @@ def small_corpus(home: Path) -> None:
 
 
 class KilledOnceEach:
-    """Kill at each change that was not killed at before, in one half of them: before some, after others."""
+    """Kills at each change where no earlier call was killed, in one half of the changes: before some, after others."""
 
     def __init__(self, half: int) -> None:
         self.process = 0
@@ -182,7 +182,7 @@ def until_done(zygote: Zygote, proxy: Proxy, half: int, **options: Any) -> list[
 def test_killed_at_every_change(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str, half: int
 ) -> None:
-    """Each call continues the work, until it makes no change that was not killed at before."""
+    """Each call continues the work, until all of its changes are ones where an earlier call was killed."""
     small_corpus(tmp_path)
     options = options_of(tmp_path, case)
     assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
