@@ -14,9 +14,9 @@ BUILD_ID: str
 TRACE_PIECE_BYTES: int
 
 def type_version(type: type, /) -> int:
-    """Return a number that changes whenever the class or one of its bases changes, or -1 if it has none yet.
+    """Return a number that changes whenever the class or one of its bases changes, or -1 if the class has none yet.
 
-    It is the version that CPython's own method caches use.
+    The number is the version that CPython's method caches use.
     """
 
 Truncation: TypeAlias = tuple[int, int, str, str]

@@ -117,7 +117,7 @@ def certify(path: str | os.PathLike[str], report: Report) -> None:
 def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
     """Return the engine of a cartridge, if it may be certified: it must match the ``tokenizer.json`` beside it.
 
-    Their contents are compared, because the digest in a cartridge is whatever its writer put there.
+    The contents of both files are compared, because the digest in a cartridge is whatever its writer put there.
 
     Args:
         path: The cartridge.

@@ -57,11 +57,11 @@ class ProfileNotFoundError(CrayonError, FileNotFoundError):
 
 
 class SourceMissingError(CrayonError, FileNotFoundError):
-    """A call needs the ``tokenizer.json`` of a cartridge, which is not beside it or has changed."""
+    """A call needs the ``tokenizer.json`` of a cartridge, but the file is not beside the cartridge or has changed."""
 
 
 class ProfileNotLoadedError(CrayonError, RuntimeError):
-    """A `CrayonVocab` has no profile: none was loaded, or it was closed."""
+    """A `CrayonVocab` has no profile: none was loaded, or the vocabulary was closed."""
 
 
 class PipelineClosedError(CrayonError, RuntimeError):

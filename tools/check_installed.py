@@ -76,7 +76,7 @@ def check(directory: Path) -> list[str]:
 
 
 def kernels_that_agree(source: Path, ids: list[int]) -> list[str]:
-    """Check every instruction set of this CPU, each in its own process: it is chosen once per process."""
+    """Check every instruction set of this CPU, each in its own process, because a process chooses only one."""
     from crayon_hf import _core
 
     program = (

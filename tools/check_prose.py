@@ -115,7 +115,7 @@ def faults(paragraph: str) -> Iterator[tuple[str, str]]:
 
 
 def unexcused(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """Line, rule and sentence of each fault without an exception beside it."""
+    """Yield line, rule and sentence of each fault that no comment ``prose: RULE`` allows."""
     rows = text.splitlines()
     for line, paragraph in paragraphs(path, text):
         excuses = "\n".join(rows[max(line - 2, 0) : line + paragraph.count("\n")])

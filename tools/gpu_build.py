@@ -120,7 +120,8 @@ def invocation(runtime: Runtime, compiler: str) -> list[str]:
 def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> list[str]:
     """Return the architectures to compile for, as far as the compiler knows them. Raises BuildError if none is left.
 
-    The variable names them; else, with `for_here`, they are the best of this machine's devices; else the defaults.
+    The runtime's variable names them. Without it they are, with `for_here`, those of this machine's devices; else the
+    defaults.
     """
     if named := [word.strip() for word in os.environ.get(runtime.variable, "").split(",") if word.strip()]:
         return named

@@ -1,6 +1,6 @@
 """The build's record of its GPU engines: crayon_hf/device/engines.json, which crayon_hf/device/engines.py reads.
 
-pip hides the output of a build, so this is how a package knows why it lacks an engine.
+pip hides the output of a build. The record tells an installed package why it lacks an engine.
 """
 
 from __future__ import annotations

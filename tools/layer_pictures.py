@@ -115,7 +115,7 @@ def _reduced(graph: Graph) -> Graph:
 
 
 def _rows(graph: Graph) -> list[list[str]]:
-    """Boxes by the length of their longest way down, users first; each box near the boxes above it."""
+    """Return rows of boxes by their longest path of lines downwards, users first; boxes are near those above them."""
     height: dict[str, int] = {}
 
     def high(name: str) -> int:

@@ -141,7 +141,7 @@ def main() -> int:
         return 2
     build(kind, place, python)
     command: list[str | Path] = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", CHOSEN[kind]]
-    # This test starts bash, which would run with the sanitizer's library.
+    # This test starts bash, which would load the sanitizer's library.
     command += ["--deselect", "tests/corpora/test_slurm.py"]
     command += arguments or ["-n", "auto", "--dist", "worksteal"]
     # The reference is built without the sanitizer, so its threads would cause false reports of races.

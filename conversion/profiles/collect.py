@@ -1,4 +1,4 @@
-"""Download the Debian packages of the lists, and make the training text of a profile from them.
+"""Download the Debian packages that the lists name, and make the training text of a profile from their files.
 
 The output is one file for each source, and a manifest.json with package versions, sizes and the SHA-256 of all text.
 The same package versions give the same bytes, whatever the number of processes.

@@ -52,7 +52,7 @@ def medians(times: Sequence[Times]) -> Times:
 
 
 def in_processes(source: Path, target: Path, rounds: int) -> tuple[Times, Times]:
-    """The times of a whole process, and of the call in it."""
+    """The times of a whole process, and of the compiler's call in that process."""
     assert _core.__file__ is not None
     command = [
         sys.executable,

@@ -11,7 +11,7 @@ KINDS = {"prose": "English prose", "code": "code", "maths": "mathematics", "lang
 
 
 def table(manifest: dict[str, Any]) -> str:
-    """The megabytes and share of each kind, and of each language in it."""
+    """The megabytes and share of each kind of text, and of each language within a kind."""
     rows = ["| kind | MB | share | content |", "|---|---:|---:|---|"]
     for kind, name in KINDS.items():
         groups = manifest["groups"].get(kind, {})

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from crayon_hf.errors import CrayonError
 
-# Delimited as the Hub and its client do.
+# The Hub and its client delimit the metadata like this.
 _BLOCK = re.compile(r"\A(\s*---(?:\r\n|\r|\n))(.*?)((?:\r\n|\r|\n)---[ \t]*(?:\r\n|\n|\Z))", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r|\n|\Z")
 
@@ -42,15 +42,15 @@ def line_end(text: str) -> str:
 
 
 def read(text: str) -> dict[str, Any]:
-    """The metadata of a README.md; empty if it has none. CrayonError when it is not valid."""
+    """Return the metadata of a README.md; empty if the file has none. CrayonError if the metadata is not valid."""
     return _parsed(split(text.removeprefix("\ufeff")).block)
 
 
 def filled(block: str | None, missing: Mapping[str, Any], tags: Sequence[str], newline: str = "\n") -> str:
     """Return the YAML of a card, with the keys of `missing` that it lacks and with `tags` added to its own tags.
 
-    A key of `missing` that is None is not added. CrayonError when the block is not valid, or has a shape in which
-    nothing can be added without changing the rest.
+    A key of `missing` that is None is not added. CrayonError if the block is not valid, or if nothing can be added
+    without changing its other lines.
     """
     has = _parsed(block)
     fill = {key: value for key, value in missing.items() if key not in has and value is not None}

@@ -29,7 +29,7 @@ class Pulled(NamedTuple):
     origin: str
     """``"repository"``: the repository's own cartridge; ``"compiled"``: compiled on this machine."""
     reason: str | None
-    """Why it was compiled on this machine."""
+    """Why the tokenizer was compiled on this machine."""
     changed: bool = True
     """False if the profile already existed, with the same content."""
 

@@ -33,7 +33,7 @@ class Staged(NamedTuple):
     base: str | None
     """The name of the tokenizer at its origin; None if only the user knows it."""
     hub_id: str | None
-    """The repository that it comes from, if any."""
+    """The repository that the tokenizer comes from, if any."""
     revision: str = "main"
     """The revision of that repository."""
 

@@ -1,4 +1,4 @@
-"""`repr` and `str` of a tokenizer as the ``tokenizers`` library writes them, without loading the vocabulary into it."""
+"""`repr` and `str` of a tokenizer as the ``tokenizers`` library writes them, without giving it the vocabulary."""
 
 from __future__ import annotations
 

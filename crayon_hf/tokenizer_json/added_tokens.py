@@ -153,7 +153,7 @@ class AddedTokens:
         """Return the dict of `Tokenizer.get_added_tokens_decoder`."""
         made = self._decoder
         if made is None:
-            # The library makes its objects in a third of the time that Python takes.
+            # The library makes its AddedToken objects in a third of the time that Python code takes.
             has_components = hasattr(reference_class(), "get_added_tokens_decoder")
             made = self._decoder = self.holder().get_added_tokens_decoder if has_components else self._own
         return made()

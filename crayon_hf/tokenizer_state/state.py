@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
 
 lock = threading.RLock()
-"""Held while a tokenizer is changed or gets its engine after a change. Encoding takes it in the second case only.
+"""Held while a tokenizer is changed, or gets a new engine after a change. Encoding takes the lock only for the latter.
 
 One lock serves all tokenizers, so that a fork can wait for it. Otherwise a child could inherit a lock that a thread of
 its parent holds.

@@ -142,7 +142,7 @@ def open_source(path: str) -> Tokenizer | None:
     The cartridge beside the file opens it. Without a cartridge a copy of the file in the cache is opened, because the
     original may be deleted while the tokenizer is used.
     """
-    path = os.path.abspath(path)  # the working directory may change before it is needed again
+    path = os.path.abspath(path)  # the working directory may change before the path is needed again
     try:
         state, refused = open_by_cartridge(path)
         if state is None:
@@ -234,7 +234,7 @@ def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
 
 
 def note_unused(tokenizer: Any, reason: str) -> None:
-    """Make the report say why the cartridge beside the files is not used, unless it is."""
+    """Make the report name `reason` if the cartridge beside the files is not used."""
     backend = vars(tokenizer).get("_tokenizer")
     if isinstance(backend, Tokenizer) and not backend._state.came_along:
         backend._state.refused = backend._state.refused or reason

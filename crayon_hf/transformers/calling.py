@@ -56,7 +56,7 @@ _new = object.__new__
 _new_tuple = tuple.__new__
 
 REFUSALS = (TypeError, ValueError, OverflowError)
-"""Errors of the engine for bad input. Any other exception is a defect of ours, and is raised."""
+"""Errors of the engine for bad input. Any other exception is a bug in crayon-hf, and is raised."""
 
 
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:

@@ -1,9 +1,9 @@
 """Our class for each tokenizer class of transformers.
 
 `class_for(BertTokenizer)` derives from `BertTokenizer` and `CrayonTokenizerFast`, in this order. So overrides of the
-class stay in effect, and only methods of the common base are replaced. It has the name and module of its stock class,
-because transformers writes names into files and compares them. If the stock class derives from another tokenizer class,
-ours derives from our class for that one.
+class stay in effect, and only methods of the common base are replaced. Our class has the name and module of its stock
+class, because transformers writes names into files and compares them. If the stock class derives from another tokenizer
+class, our class derives from ours for that base.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Construction:
 
     @property
     def has_cartridge(self) -> bool:
-        """Whether a cartridge beside a file opened it."""
+        """Whether a file was opened with the cartridge beside it."""
         return any(source.tokenizer._state.came_along for source in self._sources())
 
     def vocabulary(self) -> Vocabulary | None:

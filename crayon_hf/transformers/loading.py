@@ -101,8 +101,8 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
 def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
     """Download the cartridge of a Hub repository beside its ``tokenizer.json`` in the client's cache, if it has one.
 
-    It is requested at the same commit. For a repository without one this costs one request: the client remembers the
-    answer for the commit.
+    The cartridge is requested at the same commit. If the repository has none, this costs one request: the client
+    remembers the answer for the commit.
     """
     directory = os.path.dirname(path)
     found = _COMMIT.search(os.path.join(directory, "").replace(os.sep, "/"))

@@ -55,7 +55,7 @@ def _places(stock: type) -> tuple[Any, ...]:
 
 
 def plain_values(stock: type) -> str:
-    """Return a digest of the numbers, texts and lists of them in the class `stock` and its bases."""
+    """Return a digest of all numbers, texts, and lists of numbers or texts in the class `stock` and its bases."""
     digest = sha256()
     for cls in (place for place in _places(stock) if isinstance(place, type)):
         for name, value in vars(cls).items():

@@ -63,7 +63,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) -> Fingerprint | None:
-    """Return the fingerprint of a call; None if the result depends on something that it does not cover."""
+    """Return the fingerprint of a call; None if the result depends on something outside the fingerprint."""
     if any(key.endswith("_file") for key in kwargs):
         return None
     try:

@@ -16,7 +16,7 @@ _stock: Any = _home.DecodeStream
 
 
 class DecodeStream(OurStream):
-    """Our stream for our tokenizers, the reference's for its own."""
+    """A stream that decodes our tokenizers with our engine, and others with the reference's stream."""
 
     __slots__ = ("_stock", "_stock_begun")
 

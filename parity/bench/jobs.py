@@ -65,7 +65,7 @@ class JobScenario:
 
 
 def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """The text once: repeating it would not add to a training."""
+    """Write the text once, since repeated text would not add to a training."""
     data = read_text(find_text(spec), size)
     path = Path(directory) / "text.txt"
     path.write_bytes(data)

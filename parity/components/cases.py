@@ -162,7 +162,7 @@ def _kind(name: str) -> str:
 
 
 def _pick(rng: Source, section: str) -> Document:
-    """A random component: first the kind, then its options, so that a kind with many options is not more frequent."""
+    """Pick a random kind, then random options: so a kind with many options is not more frequent."""
     catalogue = _catalogue(section)
     kind = rng.pick(sorted({_kind(name) for name, _ in catalogue}))
     return rng.pick([part for name, part in catalogue if _kind(name) == kind])

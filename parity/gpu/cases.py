@@ -109,7 +109,7 @@ def strings(count: int, specials: Sequence[str] = ()) -> list[str]:
 
 
 def short_runs(longest: int) -> list[str]:
-    """Runs that cross chunks of 64 bytes and the sizes at which merging changes, with other text around them."""
+    """Runs of one character that cross chunks of 64 bytes and the sizes at which merging changes, inside other text."""
     runs = [run * count for run in SHORT_RUNS for count in _LENGTHS if count <= longest]
     return [start + run + end for run in runs for start, end in (("", ""), ("x", "?"), ("", "1"))]
 

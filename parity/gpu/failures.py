@@ -38,7 +38,7 @@ def write_difference(
     engine = context.engine(case.subject, case.greedy)
 
     def differs(text: str | bytes) -> dict[str, Any] | None:
-        """Both results of a text alone, if they differ."""
+        """Return both sides' results for a text without its batch, if they differ."""
         one = replace(batch, texts=[text])
         pair = by_cpu(engine, one), by_device(encoder, context.device, one)
         return None if pair[0].same_as(pair[1]) else _both(*pair, 0)
@@ -90,7 +90,7 @@ def _head(case: Case, batch: Batch) -> dict[str, Any]:
 
 
 def _both(expected: Outcome, got: Outcome, text: int) -> dict[str, Any]:
-    """Each side's error, or its ids: if they are too many, those around the first difference."""
+    """Return each side's error or ids. Of many ids, only those around the first difference are returned."""
     ids, others = expected.of(text), got.of(text)
     pairs = enumerate(zip(ids, others, strict=False))
     first = next((i for i, pair in pairs if pair[0] != pair[1]), min(len(ids), len(others)))
@@ -108,7 +108,7 @@ def _both(expected: Outcome, got: Outcome, text: int) -> dict[str, Any]:
 def _write_texts(directory: Path, name: str, batch: Batch) -> dict[str, Any]:
     texts = list(map(data_of, batch.texts))
     if sum(map(len, texts)) > MOST_BATCH:
-        return {"batch_file": None, "batch_bytes": sum(map(len, texts))}  # the case's name tells how to make it
+        return {"batch_file": None, "batch_bytes": sum(map(len, texts))}  # the case's name tells how to make the batch
     (directory / f"{name}.batch").write_bytes(b"".join(texts))
     return {"batch_file": f"{name}.batch", "batch_sizes": list(map(len, texts))}
 

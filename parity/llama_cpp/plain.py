@@ -1,6 +1,6 @@
 """A plain and slow model of llama.cpp's tokenizers for GGUF files.
 
-It follows llama.cpp's src/llama-vocab.cpp (October 2026), with the differences of ours that docs/sources.md lists:
+The model follows llama.cpp's src/llama-vocab.cpp (October 2026), except for our differences (docs/sources.md):
 
 - Patterns and Unicode tables are those of the models' own tokenizers.
 - Special tokens are found from the left.

@@ -76,7 +76,7 @@ def compare_file(counts: Counts, vocabulary: Vocabulary, seed: int, texts: int, 
         for name, side in (("ours", tokenizer), ("tokenizers", stock)):
             _compare(counts, f"seed {seed}, {name}", _of_plain(plain), _of_tokenizer(side), text)
     if vocabulary.model == "bert":
-        return  # its decoder removes spaces by other rules than llama.cpp
+        return  # the converted file's decoder removes spaces by other rules than llama.cpp
     for ids in _rows_of_ids(vocabulary, texts // 4, seed):
         for name, side in (("ours", tokenizer), ("tokenizers", stock)):
             decode = partial(side.decode, skip_special_tokens=False)

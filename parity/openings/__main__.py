@@ -1,7 +1,7 @@
 """Open each directory with stock transformers and with ours in turn, in a fresh process and with an empty cache.
 
-Ours opens it in three ways: with a cartridge beside the tokenizer.json, without one, and without one and with a cache
-that cannot be written. The exit status is 1 when ids differ or the cartridge is not used.
+Ours opens a directory in three ways: with a cartridge beside the tokenizer.json, without a cartridge, and without a
+cartridge and with a read-only cache. The exit status is 1 when ids differ or the cartridge is not used.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class RandomModel:
 
     @property
     def described(self) -> str:
-        """Its type and options."""
+        """The model's type and options."""
         spec, trainer = self.proto.normalizer_spec, self.proto.trainer_spec
         flags = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
         given = [name for name in flags if getattr(spec, name)]
@@ -62,7 +62,7 @@ class RandomModel:
         return ", ".join([kind, spec.name or "no rules", *given])
 
     def texts(self, count: int) -> list[str]:
-        """Texts made of its pieces, its letters and spaces."""
+        """Return texts made of the model's pieces and letters, and of spaces."""
         rng = self.rng
         pieces = [piece.piece for piece in self.proto.pieces if piece.type != BYTE]
         odd = [*_SYMBOLS, *_SPACED_SYMBOLS, *_CONTROL, "<0x41>", "<s>", "<unk>", "\u2047", "z", "Ω", "\r\n"]
@@ -76,7 +76,7 @@ class RandomModel:
         return texts
 
     def rows(self, count: int) -> list[list[int]]:
-        """Rows of arbitrary ids, without those of bytes, which might not be UTF-8."""
+        """Return rows of arbitrary ids without byte pieces, whose bytes might not be UTF-8."""
         ids = [id for id, piece in enumerate(self.proto.pieces) if piece.type != BYTE]
         chosen = [self.rng.sample(ids, min(len(ids), size)) for size in (3, 10, len(ids))]
         return [self.rng.choices(self.rng.choice(chosen), k=self.rng.randint(1, 6)) for _ in range(count)]

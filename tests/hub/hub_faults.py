@@ -48,12 +48,12 @@ def cut_body(fraction: float = 0.5) -> Fault:
 
 
 def alter_body(fraction: float = 0.5) -> Fault:
-    """Change one byte of the file, at this part of it. The ETag stays."""
+    """Change one byte of the file, at this fraction of its length. The ETag stays."""
     return Fault("alter body", fraction=fraction, needs_body=True)
 
 
 def stall_body(fraction: float = 0.5, seconds: float = 60.0) -> Fault:
-    """After this part of the file, wait some seconds before the rest."""
+    """Send this part of the file, wait some seconds, then send the other part."""
     return Fault("stall body", fraction=fraction, seconds=seconds, needs_body=True)
 
 
@@ -71,7 +71,7 @@ class Rule:
     path: re.Pattern[str]
     times: int
     made: int = 0
-    """How often it was made."""
+    """How often the fault was made."""
     reached: threading.Event = field(default_factory=threading.Event)
     """Set when an answer reaches the fault: a test that kills a client in the middle waits for it."""
 

@@ -109,7 +109,7 @@ class Server(ThreadingHTTPServer):
 
 
 def hang_up(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # the other side may have closed it first
+    with contextlib.suppress(OSError):  # the client may have closed the connection first
         connection.shutdown(socket.SHUT_RDWR)
 
 

@@ -1,7 +1,7 @@
 """The rule for compiling, and documents for its tests.
 
-If ``tokenizers`` refuses a document, so do we. If it opens one, ours gives the same results, or is refused as
-unsupported, with the name of the component.
+If ``tokenizers`` refuses a document, so does crayon_hf. If ``tokenizers`` opens it, crayon_hf gives the same results,
+or refuses it as unsupported and names the component.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def replace_by(value: Any) -> Callable[[Any, Any], None]:
 
 
 def check_unsupported(source: reference_impl.Document, *named: str) -> None:
-    """The reference opens it, and our error names the component that is not native."""
+    """Check that the reference opens the document, and that our error names the component that is not native."""
     text = json.dumps(source)
     Tokenizer.from_str(text)
     error = refusal(text)

@@ -90,7 +90,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def assert_same_outcome(call: Callable[[], Any], reference_call: Callable[[], Any], what: str) -> bool:
-    """Both must raise errors of one kind, or neither. Returns True if neither raises."""
+    """Check that both calls raise errors of one kind, or that neither raises. Returns True if neither raises."""
     wanted = outcome(reference_call)
     if wanted is None:
         call()

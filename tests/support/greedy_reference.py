@@ -148,7 +148,7 @@ def component(part: Any) -> Any:
 
 
 def word_piece(tokens: Sequence[bytes], pre_tokenizer: Any = PLAIN, **parts: Any) -> reference_impl.Document:
-    """Longest match as ``tokenizers`` supports it: WordPiece over byte-level tokens, without limits."""
+    """A document with which ``tokenizers`` matches longest tokens: WordPiece over byte-level tokens, without limits."""
     spelled = dict.fromkeys([*reference_impl.BYTE_CHARS, *map(reference_impl.spell, tokens)])
     model = {
         "type": "WordPiece",

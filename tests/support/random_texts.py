@@ -32,7 +32,7 @@ def random_text(drawn: random.Random, pieces: int) -> str:
 
 
 def hostile_texts(size: int = 1500) -> list[str]:
-    """One difficulty each, about `size` characters long."""
+    """Return texts with one difficulty each, about `size` characters long."""
     return [
         "",
         "a" * size,

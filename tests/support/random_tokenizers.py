@@ -28,7 +28,7 @@ class RandomDocument:
         self.document: dict[str, Any] = getattr(self, f"_{self.kind}")()
 
     def texts(self, count: int) -> list[str]:
-        """Texts of its letters, tokens, white space, and characters that it does not know."""
+        """Return texts of the tokenizer's letters and tokens, white space, and unknown characters."""
         rng = self.rng
         tokens = [token["content"] for token in self.document["added_tokens"]]
         words = [
@@ -56,7 +56,7 @@ class RandomDocument:
         return texts
 
     def special(self) -> list[str]:
-        """The texts of its special tokens."""
+        """The texts of the document's special tokens."""
         return [token["content"] for token in self.document["added_tokens"] if token["special"]]
 
     def _chance(self, share: float) -> bool:

@@ -1,8 +1,8 @@
 """Runs a client's script in its own process, with stock or with ours: `python -m clients.child SCRIPT SIDE CACHE`.
 
-It makes the tasks, runs them once, writes their results to ``SIDE.json`` in its working directory, and prints that it
-is ready. Then each line of input is a round: it runs all tasks and answers with the processor seconds of each, of all
-threads and of finished children.
+The process makes the tasks, runs them once, writes their results to ``SIDE.json`` in its working directory, and prints
+that it is ready. Then each line of input is a round: the process runs all tasks, and answers with the processor seconds
+of each task, over all threads and finished children.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _seconds() -> float:
 
 
 def _engines() -> dict[str, int]:
-    """Return the number of open tokenizers of ours, by engine. None means that ours was not used."""
+    """Return the number of open tokenizers of crayon_hf, by engine. Empty if the script opened none."""
     from crayon_hf import Tokenizer
 
     found: dict[str, int] = {}

@@ -127,7 +127,7 @@ class _Child:
 
 
 class ChildError(Exception):
-    """The process of a script ended before it answered."""
+    """The process of a script ended before its answer."""
 
 
 def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:

@@ -1,4 +1,4 @@
-"""Empty modules for imports at a wheel's top that its tokenizers do not need."""
+"""Empty modules for imports that a wheel's modules make and its tokenizers do not need."""
 
 from __future__ import annotations
 

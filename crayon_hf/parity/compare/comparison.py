@@ -52,7 +52,7 @@ class Difference:
         return lines + [f"  {line}" for each in self.fields for line in describe(each)]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values, for ``--json``."""
+        """The difference as plain values, for ``--json``."""
         shown = [(each, *around(each.ours, each.reference)[1:]) for each in self.fields]
         return {
             "category": self.category,

@@ -1,6 +1,6 @@
 """Suites of inputs, each in one mode, and the worker that compares them in a process of its own.
 
-The worker speaks JSON lines, so its parent knows how far it came even when it crashes.
+The worker writes JSON lines as it advances, so its parent knows the last step even if the worker crashes.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ MARKUP = (
     "<div class='x'>", '{"k": [1, 2.5e-3, null]}', "\x1b[31m", "\u2014",
 )
 # fmt: on
-# For vocabularies without special tokens: text that looks like one must stay text.
+# For vocabularies without special tokens: text that looks like a special token must stay text.
 LIKE_SPECIALS = ("<|endoftext|>", "<s>", "</s>", "<pad>", "<mask>", "[CLS]")
 
 

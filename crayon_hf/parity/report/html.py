@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page: no network, no script but its own, light and dark."""
+"""A report as one self-contained HTML page with a light and a dark theme, without requests or foreign scripts."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class SuiteResult:
 
     name: str
     kind: str
-    """``generated``, ``text`` (of ours) or ``file`` (the user's own)."""
+    """``generated``, ``text`` (one of crayon-hf's texts) or ``file`` (the user's own)."""
     about: str
     """The inputs, described in one line."""
     inputs: int
@@ -102,7 +102,7 @@ class DifferenceShown:
     found: tuple[str, ...]
     fields: tuple[FieldValues, ...]
     alone: bool = True
-    """False when it differs only within its batch."""
+    """False if the input differs only within its batch."""
 
 
 @dataclass(frozen=True)

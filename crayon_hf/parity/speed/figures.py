@@ -71,7 +71,7 @@ class Trial:
     engine: str
     opened: dict[str, float] = field(default_factory=dict)
     after: list[dict[str, float]] = field(default_factory=list)
-    """After ``bytes`` of entirely new words."""
+    """The memory after ``bytes`` of entirely new words."""
     extra: dict[str, float] = field(default_factory=dict)
     """The memory of a second process after a megabyte, while the first one is open."""
 

@@ -130,7 +130,7 @@ def _judge(
     standing.cannot_open, standing.missing = outcome.cannot_open, outcome.missing
     for name, right in expected.items():
         if name in found:
-            # With another number of documents, at least the surplus ones are wrong.
+            # If the numbers of documents differ, at least the surplus documents are wrong.
             wrong = abs(len(right) - len(found[name])) // 8
             wrong += sum(a != b for a, b in zip(_eights(right), _eights(found[name]), strict=False))
             if wrong:
@@ -204,7 +204,7 @@ def _rounds(
                 hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, report, HOPELESS)}
         if not done:
             far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, report, NEAR)}
-        # Without the slow engines, later rounds are shorter by at least this factor.
+        # Later rounds lack the slow engines, and are shorter by at least this factor.
         needed = (time.monotonic() - begun) * (0.6 if not done and far else 1)
         if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
             report.notes.append(f"{done + 1} of {rounds} rounds: no time was left for more")

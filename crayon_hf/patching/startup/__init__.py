@@ -29,7 +29,7 @@ def libraries(said: str | None) -> list[str]:
 
 
 def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """The two environment variables that install in these libraries, for a process started with them."""
+    """The two environment variables that make a new process install in the libraries that `said` names."""
     inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", DIRECTORY)]
     return {
         "PYTHONPATH": os.pathsep.join([DIRECTORY, *inherited]),

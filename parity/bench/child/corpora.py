@@ -77,7 +77,7 @@ def _run_datatrove(writer: Any, files: Sequence[str], output: str, tokenizer: st
 
 
 def gigatoken(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """gigatoken's own jsonl reader, file by file since it holds all ids; output as plain NumPy arrays."""
+    """gigatoken's own jsonl reader. It holds all ids of a call, so each file is a call. Output: plain NumPy arrays."""
     package, awkward, numpy = import_module("gigatoken"), import_module("awkward"), import_module("numpy")
     opened = package.Tokenizer(tokenizer)
     dtype = "<u2" if opened.vocab_size <= 1 << 16 else "<u4"

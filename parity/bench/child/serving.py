@@ -146,7 +146,7 @@ def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, di
     try:
         for _ in range(step["workers"]):
             running.append(_child(step, job, "worker"))
-            if len(running) % 4 == 0:  # a few at a time: the memory needed to start them is not measured
+            if len(running) % 4 == 0:  # a few at a time: the memory that starting takes is not measured
                 made |= {_line(child)["digest"] for child in running[-4:]}
         made |= {_line(child)["digest"] for child in running[len(running) // 4 * 4 :]}
         shares = sum(_smaps(child.pid, "Pss") for child in running)

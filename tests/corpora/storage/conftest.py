@@ -47,7 +47,7 @@ def serve(command: Callable[[int], list[str]]) -> Generator[str, None, None]:
 
 
 def is_serving(server: subprocess.Popen[bytes], port: int) -> bool:
-    """Wait until the server, or a child of it, listens at the port. False if it ended: another process has the port."""
+    """Wait until the server, or its child, listens at the port. False if the server ended: the port was taken."""
     import psutil
 
     deadline = time.monotonic() + 60
@@ -115,7 +115,7 @@ def bucket(serving_proxy: Proxy) -> Bucket:
 
 @pytest.fixture
 def proxy(serving_proxy: Proxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Proxy]:
-    """S3 without faults at first, and settings that make clients use it, here and in child processes."""
+    """A proxy of S3, at first without faults, and settings that make clients use it, here and in child processes."""
     for name, value in client_environment(serving_proxy.url).items():
         monkeypatch.setenv(name, value)
     temporary = tmp_path / "temporary"

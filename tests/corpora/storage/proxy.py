@@ -20,7 +20,7 @@ class Request(NamedTuple):
     """A client's request."""
 
     number: int
-    """Its number, from 1."""
+    """The request's number, from 1."""
     method: str
     target: str
     """Path and query."""

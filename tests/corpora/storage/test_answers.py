@@ -1,4 +1,4 @@
-"""Which requests are repeated, and which errors are reported at once, by the drivers' own errors."""
+"""The drivers' errors decide which requests are repeated, and which fail at once."""
 
 from __future__ import annotations
 

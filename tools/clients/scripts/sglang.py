@@ -36,7 +36,7 @@ def tasks(kit: Kit) -> Tasks:
         plugins.offer(kit.work)
     from sglang.srt.plugins import load_plugins
 
-    load_plugins()  # as each of its processes does first
+    load_plugins()  # each process of SGLang does this first
     import asyncio
 
     from sglang.srt.constrained.base_grammar_backend import create_grammar_backend

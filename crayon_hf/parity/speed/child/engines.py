@@ -54,7 +54,7 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _argument(engine: str, files: dict[str, Any]) -> Any:
-    """The argument of a substitute: a Vocabulary for ours, as in every comparison; the path for a peer."""
+    """Return the argument of a substitute: for our engine a Vocabulary, as in every comparison; for a peer the path."""
     if engine != "crayon":
         return files["json"]
     from pathlib import Path

@@ -29,7 +29,7 @@ def occupied() -> dict[str, float] | None:
 
 
 def forget_peak() -> None:
-    """Reset `peak`: it then measures from now on."""
+    """Reset `peak`, which then gives the most memory from now on."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
         stream.write("5")
 

@@ -39,7 +39,7 @@ def _begin(job: dict[str, Any], say: Callable[..., None]) -> tuple[Result, Calla
     if job["cpus"] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job["cpus"])
     engine, files, threads = job["engine"], job["files"], job["threads"]
-    if files is None:  # the step opens what it needs
+    if files is None:  # each step opens its own files
         return {}, lambda step: import_module(f".{step['kind']}", __package__).run(step, job)
     distribution = ENGINES[engine][0] if engine in ENGINES else ""
     if not files.get("stand_in"):
