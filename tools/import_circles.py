@@ -11,8 +11,8 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class NoCircles(Contract):
-    """Kept if the graph of imports has no circle. ``from PACKAGE import EXTENSION`` does not count as importing the
-    package."""
+    """A contract that is kept if the graph of imports has no circle. ``from PACKAGE import EXTENSION`` is no import of
+    the package."""
 
     type_name = "no_circles"
 

@@ -1,8 +1,8 @@
 """`publish`: upload a tokenizer, its cartridge and a model card to a repository of the Hub, in one commit.
 
 First the Hub is asked whether the account may write there. Then all files are made and checked on this machine. The
-commit names its parent, so it cannot overwrite a commit that was pushed meanwhile. Before the commit, nothing in the
-repository changes, except that it is created if missing.
+commit names its parent, so it cannot overwrite a commit that was pushed meanwhile. A missing repository is created
+before the commit; an existing one does not change before it.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def publish(
     return _commit(files, found, private, token, message or MESSAGE, create_pr, tuple(notes), say)
 
 
-# -- the repository before
+# -- the repository before publishing
 
 
 def _check_directory(folder: str, staged: Staged) -> None:
@@ -228,7 +228,7 @@ def _build(
     token: str | bool | None,
     say: Callable[[str], None],
 ) -> tuple[dict[str, bytes], list[str]]:
-    """All files by their names in the repository, and remarks on them."""
+    """Return all files by their names in the repository, and remarks for the user."""
     from crayon_hf import certificate
     from crayon_hf.parity.report.html import to_html
     from crayon_hf.parity.report.plots import speed_plot

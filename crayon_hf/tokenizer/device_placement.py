@@ -62,7 +62,7 @@ class Placement:
         return self.requested == "auto"
 
     def choice(self, engine: Any = None) -> Choice:
-        """Return the device that encodes, and why; for `engine` if given."""
+        """Return the device that encodes, and why; if `engine` is given, the device for that engine."""
         choice = self._choice
         if choice is None:
             choice = self._choice = devices.choose(self.requested)

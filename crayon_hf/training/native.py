@@ -64,25 +64,43 @@ def train_bpe(
 ) -> Tokenizer:
     """Train a BPE tokenizer: the merges and ids of ``tokenizers.trainers.BpeTrainer``, with its options and defaults.
 
-    `source` is an iterable of texts, of lists of texts or of `os.PathLike`; or the path of one file (a str alone is a
-    path, too); or a binary file. A text file gives its lines, each with its ending, as in ``Tokenizer.train``;
-    JSON lines, parquet and Arrow files give the strings in `column`. Files may be packed (.gz, .bz2, .xz, .zst).
-    `format` (``text``, ``jsonl``, ``parquet``, ``arrow``) overrules the ending of a name. `length` is how many items
-    an iterable has, for the progress bar.
+    The tokenizer is byte-level, or has the components of `tokenizer`.
 
-    The tokenizer is byte-level, with the `pattern` of the profile ``lite``, another published one by its name
-    (``gpt2``, ``llama3``, ``o200k``, ...), a ``tokenizers.Regex``, or a `pre_tokenizer`. Or it copies another
-    `tokenizer`: its components, its special tokens (before `special_tokens`), its prefix and suffix. The default of
-    `initial_alphabet` is the whole byte alphabet for a byte-level pre-tokenizer, so every text can be encoded, and
-    empty for others.
+    Args:
+        source: The path of one file, a binary file, or an iterable of texts, of lists of texts or of `os.PathLike`. A
+            text file gives its lines, each with its ending, as in ``Tokenizer.train``. JSON lines, CSV, parquet and
+            Arrow files give the strings in `column`. Files may be packed (.gz, .bz2, .xz, .zst).
+        vocab_size: The most tokens, special tokens and alphabet included.
+        min_frequency: The least count of a pair that is merged.
+        special_tokens: Tokens that get the first ids.
+        limit_alphabet: The most characters in the alphabet; None for all.
+        initial_alphabet: Characters that the alphabet always has. By default all byte characters for a byte-level
+            pre-tokenizer, so every text can be encoded, and none for others.
+        continuing_subword_prefix: The prefix of tokens inside a word.
+        end_of_word_suffix: The suffix of tokens that end a word.
+        max_token_length: The most characters of a merged token; None for no limit.
+        show_progress: Whether to draw a bar on standard error, if that is a terminal; or a function to call with
+            (stage, done, total).
+        tokenizer: A template. Its components, its special tokens (before `special_tokens`), its prefix and its suffix
+            are copied.
+        pattern: The pattern of a byte-level tokenizer: the name of a published one (``gpt2``, ``llama3``, ``o200k``,
+            ...), or a ``tokenizers.Regex``. By default that of the profile ``lite``.
+        pre_tokenizer: A pre-tokenizer to use instead of a `pattern`.
+        column: The name of the column or member that has the texts.
+        format: ``text``, ``jsonl``, ``csv``, ``tsv``, ``parquet`` or ``arrow``; by default the ending of a file's name
+            decides.
+        length: The number of items in an iterable, for the progress bar.
+        threads: Number of threads; 0 means one for each core.
+        output: Where to save the result: ``NAME.json`` and the cartridge ``NAME.dat`` for a name with one of these
+            endings, else a directory that transformers opens.
+        overwrite: Whether to replace an existing tokenizer at `output`, with all its files.
 
-    `threads` 0 means one for each core. `show_progress` draws a bar on standard error if that is a terminal; a
-    function instead is called with (stage, done, total). With `output` the result is saved: ``NAME.json`` and the
-    cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens. `overwrite`
-    replaces an existing tokenizer, with all its files.
+    Returns:
+        The trained tokenizer.
 
-    CorpusError and InvalidUtf8Error name file and line. OSError for a file that cannot be read, or an `output` that
-    cannot be written or has a tokenizer (checked before counting).
+    Raises:
+        CorpusError, InvalidUtf8Error: A file is damaged. The message names file and line.
+        OSError: A file cannot be read, or `output` cannot be written or has a tokenizer (checked before counting).
 
     >>> texts = ["low lower lowest"] * 9
     >>> crayon_hf.train_bpe(texts, vocab_size=262, show_progress=False).encode("lowest").tokens

@@ -220,7 +220,7 @@ def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Toke
 def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
     """Replace the backend of a newly built tokenizer with the one that a snapshot would restore.
 
-    The tokenizer's pickle is then the same in each process. Returns False, without a change, if that is impossible.
+    The tokenizer's pickle is then the same in each process. If no snapshot is possible, returns False without a change.
     """
     backend = vars(tokenizer).get("_tokenizer")
     facts = described(backend, of_file) if isinstance(backend, Tokenizer) else None

@@ -253,7 +253,7 @@ def _calls(reports: Sequence[Report]) -> str:
 
 
 def put_between_marks(path: str | os.PathLike[str], tables: str, first: str = BEGIN, last: str = END) -> None:
-    """Replace the text between the two marks of a document; a new document has the tables alone."""
+    """Replace the text between the two marks of a document; a new document has only the tables and the marks."""
     if not Path(path).exists():
         Path(path).write_text(f"{first}\n{tables}{last}\n", encoding="utf-8")
         return

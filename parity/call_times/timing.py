@@ -14,7 +14,7 @@ __all__ = ["Timed", "beside"]
 SAMPLE_NS = 4_000_000
 """The duration of a sample: a quick call is repeated to reach it."""
 LONG_NS = 200_000_000
-"""A longer call has fewer rounds."""
+"""A call that takes longer than this has fewer rounds."""
 
 
 @dataclass(frozen=True)

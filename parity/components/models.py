@@ -20,7 +20,7 @@ SPECIALS = ("<unk>", "<s>", "</s>", "[CLS]", "[SEP]", "<pad>", "<mask>")
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 TRAINING_CATEGORIES = ("prose", "contractions", "mixed_scripts", "cjk", "rtl", "combining", "code", "digits", "latin_1")
 LETTERS = 120
-"""The number of characters that the models know; others are left out of the text."""
+"""The number of characters that the models know; other characters are left out of the text."""
 LEARNED = 260
 """The number of tokens of more than one character."""
 

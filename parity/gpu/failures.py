@@ -34,7 +34,7 @@ _smallest_made = count()
 def write_difference(
     context: Context, encoder: _core.DeviceEncoder, case: Case, batch: Batch, expected: Outcome, got: Outcome
 ) -> list[str]:
-    """Write the differences of a batch; return the names of the files below the output."""
+    """Write the differences of a batch; return the names of the files, relative to the output directory."""
     engine = context.engine(case.subject, case.greedy)
 
     def differs(text: str | bytes) -> dict[str, Any] | None:

@@ -30,7 +30,7 @@ def plan(sizes: Sizes, named: Sequence[str]) -> list[str]:
 
 
 def run(name: str, context: Context) -> dict[str, Any]:
-    """Measure one vocabulary, kind of text and size: all inputs, and the CPU."""
+    """Measure one vocabulary, kind of text and size: the device with each of `INPUTS`, and the CPU."""
     sizes = context.sizes
     subject, kind, size = next(
         (subject, kind, size)

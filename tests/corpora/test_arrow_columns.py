@@ -1,4 +1,4 @@
-"""Columns of texts to columns of ids: every Arrow layout, sliced and damaged."""
+"""Columns of texts become columns of ids, for every Arrow layout, also sliced and damaged."""
 
 from __future__ import annotations
 

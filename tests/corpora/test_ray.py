@@ -107,7 +107,7 @@ def a_column(vocabulary: Path, training_text: list[str], tmp_path: Path) -> None
     assert rows["text"].to_pylist() == texts
     assert rows["ids"].to_pylist() == expected
     shipped = [path for node in ("cache-0", "cache-1") for path in (tmp_path / node / "shipped").glob("*.dat")]
-    assert len(shipped) == len({path.parent for path in shipped}) > 0  # an actor may have come too late
+    assert len(shipped) == len({path.parent for path in shipped}) > 0  # an actor may have started after the last batch
 
     made = tokenize_dataset(dataset, str(vocabulary), column="nothing")
     with pytest.raises(Exception, match="no column 'nothing': the columns are id, text"):

@@ -87,7 +87,8 @@ class Routes:
         return token
 
     def see(self, repo: str, token: Token | None) -> Repository:
-        """Check that the user can see the repository, its file names and its card. Others get 404 for a private one."""
+        """Check that the user can see the repository, its file names and its card. Other users get 404 for a
+        private one."""
         try:
             repository = self.storage.repository(repo)
         except Missing:

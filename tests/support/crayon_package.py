@@ -31,5 +31,5 @@ def why_not() -> str:
 
 
 needs_crayon = pytest.mark.skipif(not INSTALLED and bool(why_not()), reason=why_not() or "it is here")
-"""Skip a test without CRAYON 5.3.8 and its compiled engine, and say which release is installed. In CI it fails
+"""Skip a test without CRAYON 5.3.8 and its compiled engine, and say which release is installed. In CI the test fails
 instead."""

@@ -86,7 +86,7 @@ def as_class(points: Ranges) -> str:
 
 
 def verify(measured: dict[str, Ranges]) -> None:
-    """Check every measured set against its pattern on all code points: their differences must be empty."""
+    """Check on all code points that every measured set has exactly the characters that its pattern matches."""
     pieces = []
     for pattern, points in measured.items():
         if pattern in ODD:

@@ -49,7 +49,7 @@ class Mode:
     pad: str = ""
     """The side that is padded, ``left`` or ``right``; empty keeps the tokenizer's own setting."""
     pad_length: int | None = None
-    """None pads to the longest of the batch."""
+    """The padded length in tokens; None pads to the longest encoding of the batch."""
     pad_multiple: int | None = None
     pad_id: int = 0
 

@@ -186,7 +186,7 @@ def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
     if isinstance(tokenizer, Outcome):
         answer(f"{tokenizer.error[0]}: {tokenizer.message}")
         return
-    if "crayon_hf" in sys.modules:  # imported by a plugin or a sitecustomize, which may have replaced the classes
+    if "crayon_hf" in sys.modules:  # a plugin or a sitecustomize imported it, and may have replaced classes
         answer("crayon_hf was imported there")
         return
     side = TransformersSide(tokenizer)

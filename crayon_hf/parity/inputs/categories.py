@@ -12,7 +12,7 @@ from . import alphabets as abc
 from .randomness import Source
 
 Category = Callable[[Source, Sequence[str]], str]
-"""Makes a string of a random source and the vocabulary's special tokens."""
+"""A function that makes a string from a random source and the vocabulary's special tokens."""
 
 CATEGORIES: dict[str, Category] = {}
 

@@ -98,7 +98,7 @@ class DifferenceShown:
     suite: str
     category: str
     smallest: tuple[str, ...]
-    """One text, or the two of a pair."""
+    """The minimised input: one text, or the two texts of a pair."""
     found: tuple[str, ...]
     fields: tuple[FieldValues, ...]
     alone: bool = True

@@ -85,7 +85,7 @@ def _generated(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> 
 
 
 def _variants(seed: int, singles: list[Suite], of_windows: list[Suite]) -> list[Group]:
-    """The suites in all other modes."""
+    """Return the groups of suites in all modes besides the default."""
     if not singles:
         return []
 

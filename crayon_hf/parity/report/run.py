@@ -1,4 +1,4 @@
-"""The run that makes a report: suites in worker processes, then speeds, then one `Report` of it all."""
+"""The run that makes a `Report`: suites in worker processes, then measurements of speed."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
 def _child(step: dict[str, Any], job: dict[str, Any], role: str) -> subprocess.Popen[str]:
     child = subprocess.Popen(job["command"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None
-    # The child's job has the first prompt alone: reading a longer one would count.
+    # The child's job has only the first prompt: the time to read a longer prompt would count.
     prompts = {name: of_size[:1] for name, of_size in list(step["prompts"].items())[:1]}
     small = {**step, "prompts": prompts, "streams": []}
     tasks = [{**small, "name": each, "role": each} for each in ("first", "worker")[: 1 + (role == "worker")]]

@@ -92,8 +92,7 @@ def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_pat
 
 
 def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
-    """Duplicates in other files depend on the changed input. Before the first shard the job starts over; later it does
-    not."""
+    """The changed input decides which duplicates other files lose, so the job starts over if it has no shard yet."""
     for i in range(3):
         write_jsonl(tmp_path / "in" / f"{i}.jsonl", ["one", "two", f"{i}"])
     (tmp_path / "in" / "1.jsonl").open("a").write("{oops\n")

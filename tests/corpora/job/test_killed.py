@@ -298,7 +298,7 @@ def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subproc
 
 
 ENDINGS = (("SIGKILL", True), ("SIGKILL", False), ("SIGINT", True), ("SIGTERM", False))
-"""Signals, and whether the whole process group gets them. If only the job does, its workers have to notice and end."""
+"""Signals, and whether the whole process group gets them. If only the job's process does, its workers must notice."""
 
 
 def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
@@ -336,7 +336,7 @@ def test_ended_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path, workers
     assert len(expected) > 20
     kills = 0
     for seed in range(1000):
-        out = tmp_path / f"out{kills % 4}"  # five of each kind, then it may finish
+        out = tmp_path / f"out{kills % 4}"  # five kills for each output, then its job may finish
         before = temporaries(out)  # left by a killed job
         chance = random.Random(seed)
         job = start(tmp_path, out, gpt2_like, workers)
