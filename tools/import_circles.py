@@ -11,8 +11,8 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class NoCircles(Contract):
-    """A contract that is kept if the graph of imports has no circle. ``from PACKAGE import EXTENSION`` is no import of
-    the package."""
+    """A contract that is kept if the graph of imports has no circle. ``from PACKAGE import EXTENSION`` imports only the
+    extension."""
 
     type_name = "no_circles"
 
