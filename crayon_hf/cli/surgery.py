@@ -1,4 +1,4 @@
-"""The commands ``extend`` and ``shrink``: a BPE vocabulary with more tokens, or with fewer."""
+"""The commands ``extend`` and ``shrink``: add tokens to a BPE vocabulary, or remove tokens from it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SAVED = (
         *("-o", "--output"),
         required=True,
         metavar="OUT",
-        help="a directory, or OUT.json or OUT.dat for files alone; id_map.json has the new id of each old one",
+        help="a directory, or OUT.json or OUT.dat for files alone; id_map.json maps old ids to new ones",
     ),
-    option("--overwrite", is_flag=True, help="replace the tokenizer that is in OUT, all its files"),
+    option("--overwrite", is_flag=True, help="replace all files of the tokenizer in OUT"),
 )
 
 
@@ -41,24 +41,28 @@ def _name(metavar: str) -> Decorator:
     "extend",
     alternatives=("vocab_size", "new_tokens"),
     examples=(
-        ("crayon-hf extend lite book.txt -o longer/ --new-tokens 100", "the merges of a file"),
-        ("crayon-hf extend lite data/ -o larger/ --vocab-size 51k --min-frequency 9", "a directory"),
+        ("crayon-hf extend lite book.txt -o longer/ --new-tokens 100", "learn from a file"),
+        ("crayon-hf extend lite data/ -o larger/ --vocab-size 51k --min-frequency 9", "learn from a directory"),
     ),
 )
 @_name("NAME")
 @argument("file", nargs=-1, required=True, help='a file, a directory, a pattern ("**/*.txt"), or "-" alone')
 @together(*_SAVED)
-@option("--vocab-size", type=NUMBER, help="ids in all, so one more than the highest: 32000, 32k")
-@option("--new-tokens", type=NUMBER, help="how many ids more, instead of --vocab-size")
-@option("--min-frequency", type=NUMBER, help="leave out pairs and new characters that are rarer")
-@option("--special-token", multiple=True, metavar="TOKEN", help="a new token that text never becomes; may be repeated")
+@option("--vocab-size", type=NUMBER, help="the highest new id plus one: 32000, 32k")
+@option("--new-tokens", type=NUMBER, help="the number of new tokens, instead of --vocab-size")
+@option("--min-frequency", type=NUMBER, help="ignore pairs and new characters that are rarer")
+@option("--special-token", multiple=True, metavar="TOKEN", help="a special token to add; may be repeated")
 @option("--limit-alphabet", type=NUMBER, help="at most N new characters, the most frequent (default: all that fit)")
-@option("--max-token-length", type=NUMBER, help="new tokens have fewer characters (or bytes, over bytes)")
+@option(
+    "--max-token-length",
+    type=NUMBER,
+    help="new merges make tokens of fewer characters (of fewer bytes in byte-level BPE)",
+)
 @READING
 def extend(arguments: Arguments) -> int:
     """Trains a BPE vocabulary further on files. Old ids and merges stay; new ids follow the highest one.
 
-    It reads the same files as train.
+    It reads the same kinds of files as train.
     """
     from crayon_hf.training import extend as extend_vocabulary
 
@@ -74,7 +78,7 @@ def extend(arguments: Arguments) -> int:
     )
     wanted = values.get("new_tokens", values.get("vocab_size", 0) - len(change.id_map))
     print_line(f"wrote {joined(change.files)}: {plural(len(change.id_map) + change.new_tokens, 'id')}")
-    few = "" if change.new_tokens == wanted else f", {wanted:,} wanted: the text has no more pairs that may merge"
+    few = "" if change.new_tokens == wanted else f", {wanted:,} requested: the text has no other pairs to merge"
     print_line(f"new tokens: {change.new_tokens:,}{few}")
     print_line(f"time: {time.monotonic() - begun:.1f} s")
     return 0
@@ -83,27 +87,27 @@ def extend(arguments: Arguments) -> int:
 @command(
     "shrink",
     examples=(
-        ("crayon-hf shrink lite -o small/ --vocab-size 8k", "the tokens that merges make first"),
-        ("crayon-hf shrink lite -o used/ --used-by data/", "the tokens that files use"),
-        ("crayon-hf shrink lite -o book/ --used-by book.txt --vocab-size 8k", "the most used ones"),
+        ("crayon-hf shrink lite -o small/ --vocab-size 8k", "keep the first merges"),
+        ("crayon-hf shrink lite -o used/ --used-by data/", "keep tokens in use"),
+        ("crayon-hf shrink lite -o book/ --used-by book.txt --vocab-size 8k", "keep the most used"),
     ),
 )
 @_name("NAME")
 @together(*_SAVED)
-@option("--vocab-size", type=NUMBER, help="tokens in all: 8000, 8k")
+@option("--vocab-size", type=NUMBER, help="the number of tokens to keep: 8000, 8k")
 @option(
     *("--used-by", "file"),
     multiple=True,
     metavar="FILE",
     help="keep the tokens that these files use; with --vocab-size the most used ones first",
 )
-@option("--min-frequency", type=NUMBER, default=1, show_default=True, help="how often a token must be used")
-@option("--keep", multiple=True, metavar="TOKEN", help="keep this token, as the vocabulary spells it; may be repeated")
+@option("--min-frequency", type=NUMBER, default=1, show_default=True, help="uses from which on a token counts as used")
+@option("--keep", multiple=True, metavar="TOKEN", help="keep this token, spelled as in the vocabulary; may be repeated")
 @READING
 def shrink(arguments: Arguments) -> int:
-    """Makes a BPE vocabulary smaller. Texts without lost tokens get the same ids, mapped.
+    """Removes tokens from a BPE vocabulary. Text that used no lost token gets the same tokens, with new ids.
 
-    Added tokens, the alphabet, and the tokens that the merges of others need stay. It reads the same files as train.
+    Added tokens, the alphabet and the tokens that other merges need stay. It reads the same kinds of files as train.
     """
     from crayon_hf.training import shrink as shrink_vocabulary
 

@@ -62,7 +62,7 @@ READING = together(
     "--special-token", multiple=True, metavar="TOKEN", help="a special token, not learned from text; may be repeated"
 )
 @option("--limit-alphabet", type=NUMBER, help="keep only the N most frequent characters")
-@option("--max-token-length", type=NUMBER, help="the most characters of a token")
+@option("--max-token-length", type=NUMBER, help="merges make tokens of fewer characters")
 @option("--no-byte-alphabet", is_flag=True, help="omit bytes that do not occur: some texts cannot be encoded then")
 @option("--pattern", metavar="NAME", help="the published pre-tokenizer pattern (default: llama3)")
 @option("--regex", metavar="REGEX", help="a pattern of your own instead")
@@ -114,7 +114,7 @@ def _bpe(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
 
         try:
             values["pattern"] = Regex(arguments.regex)
-        except Exception as error:  # the library raises Exception itself
+        except Exception as error:  # the library raises plain Exception
             raise CrayonError(f"--regex is not a regular expression: {error}") from error
     elif arguments.pattern is not None:
         values["pattern"] = arguments.pattern
@@ -134,7 +134,7 @@ def _other(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
 
 
 def corpus_source(names: Sequence[str], format: str | None, output: str) -> Any:
-    """The files that a command learns from, or standard input."""
+    """Return the files from which a command learns, or standard input."""
     if names == ("-",):
         return standard_input()
     if "-" in names:
@@ -143,7 +143,7 @@ def corpus_source(names: Sequence[str], format: str | None, output: str) -> Any:
 
 
 def _found(names: Iterable[str], format: str | None, output: str) -> Iterable[str]:
-    """The names, with directories and patterns expanded, in order. Files of an earlier run's output are left out."""
+    """Expand directories and patterns, in order. Skip files in a directory that are below `output`."""
     written = os.path.join(os.path.realpath(output), "")
     for name in names:
         if os.path.isdir(name):

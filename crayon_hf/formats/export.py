@@ -1,6 +1,6 @@
 """Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON.
 
-`export_sentencepiece` and `export_gguf` write SentencePiece models and GGUF files.
+`export_sentencepiece` writes SentencePiece models, and `export_gguf` writes GGUF files.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class Ranks(NamedTuple):
     data: bytes
     """The rank file."""
     pattern: str | None
-    """The pattern that splits text; None if one pattern cannot replace all steps before the model."""
+    """The pattern that splits text; None if tiktoken needs more than a pattern to split it as the vocabulary does."""
     special_tokens: dict[str, int]
 
 
 class CrayonV2(NamedTuple):
-    """A cartridge of CRAYON and the ``.json`` beside it."""
+    """A version 2 cartridge of CRAYON and the ``.json`` file beside it."""
 
     cartridge: bytes
     companion: bytes
-    """The ``.json`` beside it: strings in order of id. Bytes that are not UTF-8 are lone surrogates in them."""
+    """The ``.json`` file: the tokens' strings in order of id. Bytes that are not UTF-8 are lone surrogates."""
     keys: int
-    """The number of tokens that CRAYON can give."""
+    """The number of tokens into which CRAYON can encode text."""
 
 
 def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
@@ -75,10 +75,10 @@ def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
 
 
 def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
-    """Return the ranks of a byte-level BPE vocabulary that tiktoken encodes alike.
+    """Return the ranks with which tiktoken gives the ids of a byte-level BPE vocabulary.
 
-    tiktoken joins the pair of lowest rank first, and looks up a whole pretoken before it merges. UnsupportedError if
-    the vocabulary's merges give other tokens.
+    tiktoken looks a whole pretoken up before it merges, and then joins the pair of lowest rank first. UnsupportedError
+    if the vocabulary's merges give other ids.
     """
     from crayon_hf.formats.tiktoken import write_ranks
 
@@ -100,7 +100,7 @@ def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
     """Return the model's tokens as a longest-match cartridge over bytes.
 
     Tokens are spelled as the model sees text: with ``▁`` where a normalizer or a pre-tokenizer writes it for a space.
-    Added tokens are only in the ``.json`` beside the cartridge, since CRAYON has no special tokens.
+    Added tokens are only in the ``.json`` file, since CRAYON has no special tokens.
     """
     converted = converted_of(vocabulary)
     document = document_of(converted)
@@ -115,13 +115,13 @@ def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
 
 
 def count_tokens(converted: Converted) -> int:
-    """The number of tokens, added ones included."""
+    """Return the number of tokens, added ones included."""
     document = document_of(converted)
     return len({**ids_of(document["model"]), **added_tokens(document)})
 
 
 def _is_byte_level(document: Mapping[str, Any]) -> bool:
-    """Whether the last step before the model writes bytes in the byte-level alphabet."""
+    """Whether the last step before the model spells bytes."""
     return bool(pre_tokenizers(document)) and pre_tokenizers(document)[-1].get("type") == "ByteLevel"
 
 
@@ -129,18 +129,18 @@ def _from_byte_level(token: str) -> bytes:
     try:
         return bytes([_BYTES[char] for char in token])
     except KeyError as error:
-        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} stands for no byte") from None
+        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} represents no byte") from None
 
 
 # -- tiktoken
 
 
 def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
-    """Prove that the merges give the tokens that the ranks give.
+    """Prove that the merges give the same tokens as the ranks, or raise an UnsupportedError.
 
-    By the argument in ``rank_merges.h`` tiktoken makes a token by one pair alone, whatever the text. If the merges have
-    that pair for every token, in the order of the tokens' ranks, they pick the same pair at every step. Other pairs for
-    a token, as in lists of all ways to split each token, never have the lowest rank.
+    ``rank_merges.h`` proves that tiktoken makes each token from the same pair in every text. If the merges contain the
+    pair of every token, in the order of the tokens' ranks, then both pick the same pair at every step. The merges may
+    contain other pairs for a token, such as all ways to split it. These pairs never have the lowest rank.
     """
     try:
         joined = _core.merges_from_ranks(order)
@@ -152,7 +152,7 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
     for left, right in merges:
         made = rank.get(left + right, -1)
         if made < highest:
-            after = f"which {order[highest]!r} is before, though its id is higher" if made >= 0 else "which has no id"
+            after = f"after {order[highest]!r}, whose id is higher" if made >= 0 else "which has no id"
             raise UnsupportedError(f"the merges are not in the order of the ids: one makes {left + right!r}, {after}")
         highest = made
     known = set(merges)
@@ -173,7 +173,7 @@ def _pair(merge: Any) -> tuple[bytes, bytes]:
 
 
 def _pattern(document: Mapping[str, Any]) -> str | None:
-    """A pattern that tiktoken reads as the vocabulary's own library reads its pattern; None if no pattern does."""
+    """Return a pattern with which tiktoken splits text as the vocabulary's pre-tokenizer does, or None."""
     *steps, last = pre_tokenizers(document)
     if document.get("normalizer") or last.get("add_prefix_space", True):
         return None

@@ -1,4 +1,4 @@
-"""A vocabulary as a GGUF file with the tokenizer alone."""
+"""Writes a vocabulary as a GGUF file that contains only the tokenizer."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from crayon_hf.util.byte_level import BYTE_LEVEL
 _TARGET = "llama.cpp"
 _OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback")
 _FILL = "[unused id {}]"
-"""The text of an id that no token has: no byte-level token has a space."""
+"""The text for an unused id. It contains spaces, which no byte-level token does."""
 _ASCII_MARKS = re.compile(r"[^\w\x7f-\U0010ffff]|_", re.ASCII)
-"""At these BERT cuts words, or they are spaces."""
+"""ASCII characters at which BERT cuts words: punctuation, symbols, spaces and controls."""
 Keys = dict[str, Any]
 
 
@@ -65,31 +65,35 @@ class GgufFile(NamedTuple):
     model: str
     """``tokenizer.ggml.model``: gpt2, llama, t5 or bert."""
     pre: str | None
-    """``tokenizer.ggml.pre``, the name of the pattern that splits text; None for other models than gpt2."""
+    """``tokenizer.ggml.pre``, the name of the pattern that splits text; None unless the model is gpt2."""
     tokens: int
-    """How many tokens the file has; their ids are those of the vocabulary."""
+    """The number of tokens; their ids are those of the vocabulary."""
     differences: tuple[str, ...]
-    """The cases in which llama.cpp gives other ids; empty unless `inexact` was given."""
+    """The cases in which llama.cpp gives other ids; empty unless `inexact` is true."""
 
 
 def to_gguf(vocabulary: Converted | Opened, *, inexact: bool = False) -> GgufFile:
-    """The GGUF file with which llama.cpp gives the ids of a vocabulary.
+    """Write a vocabulary as a GGUF file with which llama.cpp gives the same ids.
 
-    The file is compared as our reader of GGUF files understands it, so that the differences between it and llama.cpp in
-    docs/sources.md remain. Truncation and padding are not in such a file.
+    The function checks the file with crayon-hf's own reader of GGUF files. docs/sources.md lists the cases in which
+    llama.cpp and this reader differ. The file does not contain truncation or padding.
 
     Args:
         vocabulary: An open `Tokenizer`, or the result of `crayon_hf.formats.convert`.
-        inexact: Also write a file that is known to give other ids in some cases, which the result lists.
+        inexact: Write the file even if llama.cpp gives other ids in some cases that are known. The result lists these
+            cases.
 
     Returns:
-        The bytes of the file, what it says of the model, and the cases in which it differs.
+        The bytes of the file, the names of its model and pattern, the number of tokens, and the cases in which the ids
+        differ.
 
     Raises:
-        UnsupportedError: A component of the tokenizer cannot be said in such a file; the message names it.
+        UnsupportedError: A GGUF file cannot express a component of the tokenizer; the message names it.
         VocabularyError: The ``tokenizer.json`` is malformed.
 
-    docs/sources.md has an example.
+    >>> made = to_gguf(crayon_hf.formats.convert("lite"))
+    >>> made.model, made.pre, made.tokens
+    ('gpt2', 'llama3', 50000)
     """
     converted, document = opened_document(vocabulary)
     if "sentencepiece" in converted.metadata:
@@ -133,22 +137,22 @@ def _byte_level(document: Document, exactness: Exactness) -> Keys:
     refuse_options(model, _OPTIONS, _TARGET)
     vocab = ids_of(model)
     if model.get("unk_token") is not None and any(letter not in vocab for letter in map(chr, BYTE_LEVEL.values())):
-        raise UnsupportedError("unk_token, and bytes without a token: llama.cpp leaves such bytes out")
+        raise UnsupportedError("unk_token, and bytes without a token: llama.cpp drops such bytes")
     texts = texts_by_id(document, _FILL)
     kinds = dict.fromkeys(vocab, NORMAL) | added_kinds(document)
     pairs = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
     if odd := next((pair for pair in pairs if pair.count(" ") != 1), None):
-        raise UnsupportedError(f"the merge {odd!r}: a GGUF file has one space in it, between the two tokens")
+        raise UnsupportedError(f"the merge {odd!r}: a GGUF file has one space between the two tokens, and no other")
     pre = _name_of_pattern(document, [text for text in vocab if text not in added])
     return {"pre": pre, **_listed(texts, [kinds.get(text, UNUSED) for text in texts]), "merges": pairs}
 
 
 def _name_of_pattern(document: Document, tokens: Sequence[str]) -> str:
-    """The name of the pattern that splits text. UnsupportedError where llama.cpp has none for it."""
+    """Return llama.cpp's name of the pattern that splits text. UnsupportedError if llama.cpp has no name for it."""
     patterns = _patterns(document)
     strips = {token["content"] for token in document["added_tokens"] if token.get("lstrip")}
     named = [name for name, pre in PRE_TOKENIZERS.items() if not pre.spaces_escaped and _alike(pre, patterns)]
-    if strips:  # only by its name
+    if strips:  # llama.cpp applies lstrip only with these patterns
         named = [name for name in named if name.startswith("jina-v2-")]
     ignores = bool(document["model"].get("ignore_merges"))
     whole = unmerged(document["model"], tokens)
@@ -178,7 +182,7 @@ def _patterns(document: Document) -> list[str]:
         pattern = step.get("pattern")
         text = pattern.get("Regex") if isinstance(pattern, dict) else None
         if step.get("type") != "Split" or not text or step.get("behavior") != "Isolated" or step.get("invert"):
-            raise UnsupportedError(f"the pre-tokenizer {step.get('type')}: llama.cpp has patterns that cut text alone")
+            raise UnsupportedError(f"the pre-tokenizer {step.get('type')}: llama.cpp cuts text only by patterns")
         patterns.append(text)
     return [*patterns, GPT2] if last.get("use_regex", True) else patterns or [""]
 
@@ -196,19 +200,21 @@ def _merged(converted: Converted, document: Document, exactness: Exactness) -> K
     document, kinds, cut_out = without_cuts(document, texts, kinds)
     if cut_out:
         exactness.differs(
-            f"the user-defined piece {cut_out[0]!r}: llama.cpp looks for it before all else, and begins the text "
-            "behind it like a new one"
+            f"the user-defined piece {cut_out[0]!r}: llama.cpp cuts it out of the text first, and treats the "
+            "text after it like a new text"
         )
     if not document["model"].get("byte_fallback"):
-        raise UnsupportedError("a BPE vocabulary over text without byte_fallback: llama.cpp spells unknown characters")
+        raise UnsupportedError(
+            "a BPE vocabulary over text without byte_fallback: llama.cpp spells unknown characters as bytes"
+        )
     spelling = spelling_of(document, _TARGET, exactness, collapses=False)
     plain = PieceOptions(add_dummy_prefix=spelling.options.add_dummy_prefix, remove_extra_whitespaces=False)
     if spelling.options != plain:
-        raise UnsupportedError("the normalizer: llama.cpp writes ▁ for a space, and one before a text, and that is all")
+        raise UnsupportedError("the normalizer: llama.cpp only writes ▁ for each space and before a text")
     check_bpe(document, texts, kinds, _TARGET)
     check_words(spelling, texts, kinds, _TARGET)
     if joined := next((t for t, kind in zip(texts, kinds, strict=True) if kind == USER_DEFINED and SPACE in t), None):
-        raise UnsupportedError(f"the added token {joined!r} has a space: llama.cpp would join it from others")
+        raise UnsupportedError(f"the added token {joined!r} has a space: llama.cpp would make it by joining pieces")
     scores = merged_scores(document["model"], texts, kinds, (NORMAL, UNUSED), _TARGET)
     return {
         **_listed(texts, kinds),
@@ -238,7 +244,7 @@ def _unigram(converted: Converted, document: Document, exactness: Exactness) -> 
 
 def _unigram_normalizers(options: PieceOptions) -> list[Component]:
     if not options.escape_whitespaces or options.treat_whitespace_as_suffix:
-        raise UnsupportedError("spaces that are not written before words as ▁")
+        raise UnsupportedError("the normalizer: llama.cpp writes ▁ for each space, before words")
     rules = rules_as_components(options.charsmap) if options.charsmap else []
     return [*rules, *unigram_spaces(options.add_dummy_prefix, options.remove_extra_whitespaces)]
 
@@ -248,18 +254,18 @@ def _wordpiece(document: Document, exactness: Exactness) -> Keys:
     normal = [dict(step) for step in normalizers(document)]
     if [step.get("type") for step in normal] != ["BertNormalizer"]:
         names = ", ".join(str(step.get("type")) for step in normal) or "(none)"
-        raise UnsupportedError(f"the normalizer {names}: llama.cpp has BertNormalizer for WordPiece")
+        raise UnsupportedError(f"the normalizer {names}: llama.cpp has only BertNormalizer for WordPiece")
     options = normal[0]
     for option in ("clean_text", "handle_chinese_chars"):
         if not options.get(option, True):
-            raise UnsupportedError(f"the normalizer BertNormalizer without {option}, which llama.cpp always does")
+            raise UnsupportedError(f"the normalizer BertNormalizer without {option}, which llama.cpp always applies")
     cuts = [step.get("type") for step in pre_tokenizers(document)]
     if cuts != ["BertPreTokenizer"]:
         raise UnsupportedError(
-            f"the pre-tokenizer {', '.join(map(str, cuts)) or '(none)'}: llama.cpp has BertPreTokenizer"
+            f"the pre-tokenizer {', '.join(map(str, cuts)) or '(none)'}: llama.cpp has only BertPreTokenizer"
         )
     if model.get("continuing_subword_prefix", "##") != "##":
-        raise UnsupportedError("continuing_subword_prefix other than ##, which our reader of GGUF files gives")
+        raise UnsupportedError("continuing_subword_prefix other than ##: our reader of GGUF files always sets ##")
     inside = next((text for text in added_tokens(document) if not _ASCII_MARKS.search(text)), None)
     if inside is not None:
         raise UnsupportedError(f"the added token {inside!r}: llama.cpp also finds it in words after normalization")
@@ -284,11 +290,11 @@ def _listed(texts: list[str], kinds: Sequence[int]) -> Keys:
     return {"tokens": texts, "token_type": np.array(kinds, np.int32)}
 
 
-# -- what the file says besides
+# -- the other keys
 
 
 def _around(model: str, converted: Converted, document: Document) -> Keys:
-    """The special tokens by their roles, and which of them are put around a text."""
+    """Return the keys of the special tokens: the id of each role, and which of them llama.cpp puts around a text."""
     before, after = frame_of(document)
     roles = roles_of(converted, document)
     own = document["model"]
@@ -315,7 +321,7 @@ def _around(model: str, converted: Converted, document: Document) -> Keys:
 
 
 def _from_config(model: str, config: Mapping[str, Any]) -> Keys:
-    """The keys of a ``tokenizer_config.json`` about chats and the longest text."""
+    """Return the keys that a ``tokenizer_config.json`` gives: chat templates and the length of the longest text."""
     found: Keys = {}
     length, chat = config.get("model_max_length"), config.get("chat_template")
     if isinstance(length, int) and 0 < length < 2**32:
@@ -331,11 +337,11 @@ def _chats(chat: Any) -> Iterator[tuple[str, str]]:
             yield str(entry.get("name", "default")), entry["template"]
 
 
-# -- what the file is read as
+# -- the check of the file
 
 
 def _check_read_again(metadata: Metadata, converted: Converted, document: Document, exactness: Exactness) -> None:
-    """UnsupportedError where the file has other special tokens than the vocabulary, or other ids or merges."""
+    """Raise an UnsupportedError if our reader finds other special tokens or ids in the file than the vocabulary has."""
     try:
         again = json.loads(from_metadata(metadata).tokenizer_json)
     except UnsupportedError:
@@ -353,34 +359,36 @@ def _check_read_again(metadata: Metadata, converted: Converted, document: Docume
         if id in given and (id not in found or any(found[id][flag] != token.get(flag, False) for flag in _STRIPS)):
             flag = next((flag for flag in _STRIPS if token.get(flag)), "")
             raise UnsupportedError(
-                f"the added token {token['content']!r}{f' has {flag}' if flag else ''}: llama.cpp finds none like it"
+                f"the added token {token['content']!r}{f' has {flag}' if flag else ''}: llama.cpp finds it differently"
             )
     if frame_of(again) != frame_of(document):
         raise UnsupportedError("the post-processor: llama.cpp puts other tokens around a text")
     read = ids_of(again["model"])
     if any(read.get(text) != id for text, id in ids.items() if id not in given):
-        raise UnsupportedError("tokens that no GGUF file has, since llama.cpp reads them as others")
+        raise UnsupportedError("the tokens: llama.cpp reads some of them from a GGUF file as other tokens")
 
 
 _STRIPS = ("lstrip", "rstrip")
 
 
 def _check_found(document: Document, exactness: Exactness) -> None:
-    """UnsupportedError for added tokens that are found in a text otherwise than llama.cpp finds them."""
+    """Raise an UnsupportedError if llama.cpp finds an added token at other places in a text than the tokenizer does."""
     tokens = document["added_tokens"]
     if alone := next((token["content"] for token in tokens if token.get("single_word")), None):
         raise UnsupportedError(f"the added token {alone!r} has single_word, which llama.cpp does not have")
     late = [token["content"] for token in tokens if token.get("normalized", not token.get("special"))]
     if late and normalizers(document):
         exactness.differs(
-            f"the added token {late[0]!r} is found in the normalized text (normalized), and by llama.cpp in the text "
-            "as it is"
+            f"the added token {late[0]!r} is found in the normalized text (normalized), and by llama.cpp in the "
+            "original text"
         )
         return
     early = [token["content"] for token in tokens if token["content"] not in set(late)]
     both = next(((a, b) for a in late for b in early if _overlap(a, b)), None)
     if both is not None:
-        raise UnsupportedError(f"the added tokens {both[0]!r} (normalized) and {both[1]!r} (not), which overlap")
+        raise UnsupportedError(
+            f"the added tokens {both[0]!r} (normalized) and {both[1]!r} (not normalized), which overlap"
+        )
 
 
 def _overlap(a: str, b: str) -> bool:

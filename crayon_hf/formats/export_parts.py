@@ -1,4 +1,4 @@
-"""The parts of a ``tokenizer.json`` that every form of `export` asks about."""
+"""Reads the parts of a ``tokenizer.json`` that more than one exporter needs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from crayon_hf.tokenizer_json.document import ids_of
 
 Document = dict[str, Any]
 FLAGS = ("lstrip", "rstrip", "single_word")
-"""Of an added token: which white space it takes, and beside which characters it is found."""
+"""The flags of an added token that say which white space it includes, and whether it must be a whole word."""
 
 
 class Opened(Protocol):
-    """An open `crayon_hf.Tokenizer`: this folder is below that one."""
+    """The interface of an open `crayon_hf.Tokenizer`, which this folder may not import."""
 
     def to_str(self, pretty: bool = False) -> str: ...
 
@@ -29,22 +29,22 @@ class Opened(Protocol):
 
 
 class Exactness:
-    """Whether a form may be written that gives other ids in known cases."""
+    """Collects the cases in which an exported file gives other ids, or refuses them."""
 
     def __init__(self, inexact: bool) -> None:
         self._inexact = inexact
         self.differences: list[str] = []
-        """The cases, in the order in which they were found."""
+        """The cases, in the order in which the exporter found them."""
 
     def differs(self, case: str) -> None:
-        """Note a case. UnsupportedError unless such a form is wanted."""
+        """Note a case. UnsupportedError unless the caller asked for inexact files."""
         if not self._inexact:
-            raise UnsupportedError(f"{case} (--inexact, inexact=True, writes it all the same)")
+            raise UnsupportedError(f"{case} (--inexact or inexact=True writes the file nevertheless)")
         self.differences.append(case)
 
 
 def converted_of(vocabulary: Converted | Opened) -> Converted:
-    """An open tokenizer as the readers give it."""
+    """Return a vocabulary in the form that `convert` returns."""
     if isinstance(vocabulary, Converted):
         return vocabulary
     metadata = json.loads(vocabulary._current_engine().metadata)
@@ -53,10 +53,10 @@ def converted_of(vocabulary: Converted | Opened) -> Converted:
 
 
 def document_of(converted: Converted) -> Document:
-    """The ``tokenizer.json``, whose ids are whole numbers. VocabularyError for a malformed one."""
+    """Parse the ``tokenizer.json``. VocabularyError if it is malformed."""
     try:
         document = json.loads(converted.tokenizer_json)
-        if "type" not in document["model"]:  # an old file: the library knows what it is
+        if "type" not in document["model"]:  # in an old file; the library adds the type
             document = json.loads(as_the_library_writes(converted.tokenizer_json))
         if "vocab" not in document["model"]:
             raise KeyError("vocab")
@@ -71,7 +71,7 @@ def document_of(converted: Converted) -> Document:
 
 
 def _settled(document: Document) -> list[dict[str, Any]]:
-    """The added tokens with the ids that the library gives them, which need not be those of the file."""
+    """Return the added tokens with the ids that the library gives them. The file may have other ids."""
     vocab, known = ids_of(document["model"]), dict[str, int]()
     tokens = []
     for token in document.get("added_tokens") or []:
@@ -83,7 +83,10 @@ def _settled(document: Document) -> list[dict[str, Any]]:
 
 
 def opened_document(vocabulary: Converted | Opened) -> tuple[Converted, Document]:
-    """A vocabulary, and its ``tokenizer.json`` as the library writes it. VocabularyError where it cannot open that."""
+    """Return a vocabulary, and its ``tokenizer.json`` as the library writes it.
+
+    VocabularyError if the library cannot open the ``tokenizer.json``.
+    """
     converted = converted_of(vocabulary)
     if vocabulary is converted:
         with reading():
@@ -103,17 +106,17 @@ def reading() -> Iterator[None]:
 
 
 def added_tokens(document: Mapping[str, Any]) -> dict[str, int]:
-    """The ids of the added tokens by their texts."""
+    """Return the ids of the added tokens by their texts."""
     return {token["content"]: token["id"] for token in document.get("added_tokens") or []}
 
 
 def added_kinds(document: Mapping[str, Any]) -> dict[str, int]:
-    """The kinds of pieces that added tokens are: CONTROL the special ones, USER_DEFINED the others."""
+    """Return the kinds of the added tokens: CONTROL for special tokens, USER_DEFINED for others."""
     return {token["content"]: CONTROL if token.get("special") else USER_DEFINED for token in document["added_tokens"]}
 
 
 def check_ids(ids: Mapping[Any, int]) -> None:
-    """UnsupportedError for two tokens with the same id."""
+    """Raise an UnsupportedError if two tokens have the same id."""
     seen: dict[int, Any] = {}
     for token, id in ids.items():
         if seen.setdefault(id, token) != token:
@@ -121,10 +124,10 @@ def check_ids(ids: Mapping[Any, int]) -> None:
 
 
 def texts_by_id(document: Mapping[str, Any], fill: str = "") -> list[str]:
-    """The text of every id, of the model or of an added token.
+    """Return the texts of all tokens in the order of their ids.
 
-    `fill` is the text of an id that no token has, with a place for the id. UnsupportedError for such an id without
-    `fill`, and for two ids of one text.
+    `fill` is the text for an unused id; ``{}`` in it becomes the id. UnsupportedError if an id is unused and `fill` is
+    empty, or if one text has two ids.
     """
     added = added_tokens(document)
     texts = {id: text for text, id in ids_of(document["model"]).items() if added.get(text) != id}
@@ -134,7 +137,7 @@ def texts_by_id(document: Mapping[str, Any], fill: str = "") -> list[str]:
     result: list[str] = []
     for id in range(max(texts, default=-1) + 1):
         if id not in texts and not fill:
-            raise UnsupportedError(f"no token has the id {id}, and a file of pieces has all ids up to the last")
+            raise UnsupportedError(f"no token has the id {id}, and a file of pieces needs every id up to the last")
         text = texts.get(id, fill.format(id))
         if not text or "\0" in text:
             raise UnsupportedError(f"token {text!r}: no piece is empty or has a NUL character")
@@ -145,7 +148,7 @@ def texts_by_id(document: Mapping[str, Any], fill: str = "") -> list[str]:
 
 
 def steps(document: Mapping[str, Any], component: str, list_name: str) -> list[dict[str, Any]]:
-    """The normalizers or the pre-tokenizers, or the post-processors, one by one."""
+    """Return the steps of a component. Sequences are replaced by their members."""
     found, waiting = [], [document.get(component)]
     while waiting:
         part = waiting.pop()
@@ -157,31 +160,31 @@ def steps(document: Mapping[str, Any], component: str, list_name: str) -> list[d
 
 
 def pre_tokenizers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The pre-tokenizers one by one."""
+    """Return the pre-tokenizers, without sequences around them."""
     return steps(document, "pre_tokenizer", "pretokenizers")
 
 
 def normalizers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The normalizers one by one."""
+    """Return the normalizers, without sequences around them."""
     return steps(document, "normalizer", "normalizers")
 
 
 def refuse_options(model: Mapping[str, Any], options: Sequence[str], target: str) -> None:
-    """UnsupportedError for an option of a BPE model that the target does not have."""
+    """Raise an UnsupportedError if a BPE model uses one of these options, which the target does not have."""
     for option in options:
         if model.get(option):
             raise UnsupportedError(f"the vocabulary has {option}, which {target} does not have")
 
 
 class Frame(NamedTuple):
-    """The ids that a post-processor puts before a text and after it."""
+    """The ids that a post-processor puts before and after a text."""
 
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
 
 
 def frame_of(document: Mapping[str, Any]) -> Frame:
-    """The ids around a single text."""
+    """Return the ids that the post-processor puts around a single text."""
     frame = Frame()
     for step in steps(document, "post_processor", "processors"):
         if step["type"] == "TemplateProcessing":
@@ -208,7 +211,7 @@ _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 
 def roles_of(converted: Converted, document: Mapping[str, Any]) -> dict[str, int]:
-    """The ids of the special tokens that a ``tokenizer_config.json`` names, by their roles."""
+    """Return the ids of the special tokens that a ``tokenizer_config.json`` names, by role."""
     ids = ids_of(document["model"]) | added_tokens(document)
     return {role: ids[text] for role, text in _named(converted.config) if text in ids}
 
@@ -222,6 +225,6 @@ def _named(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def unmerged(model: Mapping[str, Any], tokens: Sequence[str]) -> str | None:
-    """One of these tokens of a BPE model that its merges do not make; None without one."""
+    """Return the first of these tokens that the merges of a BPE model do not make, or None."""
     merging = _core.TextModel(json.dumps({**model, "ignore_merges": False}))
     return next((token for token in tokens if merging.count(token) != 1), None)

@@ -1,6 +1,6 @@
-"""A ``tokenizer.json`` as pieces with scores, which SentencePiece models and GGUF files hold.
+"""Turns a ``tokenizer.json`` into pieces with scores, as SentencePiece models and GGUF files contain them.
 
-This is the inverse of `piece_texts` and `pieces`, which make components of pieces. An UnsupportedError names a
+The modules `piece_texts` and `pieces` do the inverse: they turn pieces into components. An UnsupportedError names a
 component that pieces cannot express.
 """
 
@@ -55,7 +55,7 @@ _ESCAPED = replace(" ", SPACE)
 
 
 def kinds_of(converted: Converted, document: Document) -> tuple[list[str], list[int]]:
-    """The texts of all ids and their kinds: of added tokens, special ones are CONTROL and others USER_DEFINED."""
+    """Return the texts of all tokens in the order of their ids, and the kinds of their pieces."""
     model = document["model"]
     texts = texts_by_id(document)
     added = added_kinds(document)
@@ -82,21 +82,21 @@ def _unknown_of(model: Mapping[str, Any]) -> str | None:
 
 
 def check_bytes(model: Mapping[str, Any], texts: Collection[str], target: str) -> None:
-    """UnsupportedError where unknown characters become bytes, and some byte has no token."""
+    """Raise an UnsupportedError if the model has byte fallback, and a byte has no token."""
     if model.get("byte_fallback") and not _BYTES.issubset(texts):
         missing = min(_BYTES - set(texts))
         raise UnsupportedError(f"byte_fallback without the token {missing}: {target} needs one for each byte")
 
 
-# -- what is done to a text
+# -- normalizers and pre-tokenizers
 
 
 class Spelling(NamedTuple):
-    """The steps between a text and the model."""
+    """How a text is normalized and cut before the model sees it."""
 
     options: PieceOptions
     splits: bool = False
-    """Whether the words of a text are cut apart before each ``▁``."""
+    """Whether a pre-tokenizer cuts the text before each ``▁``."""
 
 
 def spelling_of(
@@ -107,9 +107,10 @@ def spelling_of(
     *,
     collapses: bool = True,
 ) -> Spelling:
-    """The options with which a reader makes these normalizers and pre-tokenizers. UnsupportedError if none do.
+    """Find the options that stand for these normalizers and pre-tokenizers in the target's file.
 
-    `normalizers_of` is what the reader of the target makes of options; `collapses` says whether it drops extra spaces.
+    `normalizers_of` returns the normalizers that our reader of such files makes from options. `collapses` says whether
+    the target drops extra spaces. UnsupportedError if no options give the same normalizers.
     """
     normal, cuts = normalizers(document), pre_tokenizers(document)
     splits = False
@@ -118,18 +119,18 @@ def spelling_of(
         normal = normal if normal[-1:] == [_ESCAPED] else [*normal, _ESCAPED]
         cuts = cuts[:-1]
     elif len(cuts) == 1 and normal[-1:] == [_ESCAPED] and _is_split_at_spaces(cuts[0]):
-        cuts = []  # no text has any by then
+        cuts = []  # the normalizer has replaced all spaces
     charsmap = charsmap_of(normal)
     if not cuts:
         for suffixed, prefixed, removing, escaping in product((False, True), repeat=4):
             options = PieceOptions(prefixed, removing, escaping, suffixed, charsmap)
-            with suppress(UnsupportedError):  # rules that no components have
+            with suppress(UnsupportedError):  # no components can express these rules
                 if (not charsmap or len(normal) > 1) and list(normalizers_of(options)) == normal:
                     return Spelling(options, splits)
     elif collapses and (near := _as_transformers_converts(normal, cuts, charsmap, exactness, target)) is not None:
         return Spelling(near, True)
     component = f"the pre-tokenizer {_name_of(cuts)}" if cuts else f"the normalizer {_name_of(normal)}"
-    raise UnsupportedError(f"{component}: {target} treats no text like that")
+    raise UnsupportedError(f"{component}: {target} cannot treat text like that")
 
 
 def _is_split_at_spaces(component: Component) -> bool:
@@ -142,7 +143,7 @@ def _name_of(components: Sequence[Component]) -> str:
 
 
 def _prefix_of(component: Component) -> str | None:
-    """Where a Metaspace puts a prefix: "always", "first" or "never"; None for another component."""
+    """Return where a Metaspace puts a prefix: "always", "first" or "never". None for another component."""
     if component.get("type") != "Metaspace" or component.get("replacement") != SPACE:
         return None
     scheme = component.get("prepend_scheme")
@@ -150,7 +151,7 @@ def _prefix_of(component: Component) -> str | None:
 
 
 def charsmap_of(normal: Sequence[Component]) -> bytes:
-    """The rules of the Precompiled among the normalizers; none without one."""
+    """Return the rules of the normalizer Precompiled; empty if the tokenizer has none."""
     rules = [step.get("precompiled_charsmap") for step in normal if step.get("type") == "Precompiled"]
     if not rules or not rules[0]:
         return b""
@@ -163,7 +164,10 @@ def charsmap_of(normal: Sequence[Component]) -> bytes:
 def _as_transformers_converts(
     normal: Sequence[Component], cuts: Sequence[Component], charsmap: bytes, exactness: Exactness, target: str
 ) -> PieceOptions | None:
-    """The options of a model as transformers converts it, whose components only approximate the model's own."""
+    """Return the options of a SentencePiece model if these are the components that transformers makes of it, or None.
+
+    These components only approximate the model's own behaviour, so the result is inexact.
+    """
     *before, last = cuts
     words = [step["type"] for step in before] == ["WhitespaceSplit"]
     spaces = [step for step in normal if step.get("type") == "Replace"]
@@ -174,8 +178,8 @@ def _as_transformers_converts(
     if not all(step.get("type") in known for step in normal) or not last.get("split", True):
         return None
     exactness.differs(
-        f"the pre-tokenizer Metaspace: {target} begins a text with ▁ also where it has one, drops spaces at its ends, "
-        "and knows no other white space"
+        f"the pre-tokenizer Metaspace: {target} adds ▁ even before a text that begins with one, drops spaces at the "
+        "ends of a text, and has no other white space"
     )
     if charsmap:
         exactness.differs(
@@ -191,14 +195,15 @@ def _as_transformers_converts(
 def merged_scores(
     model: Mapping[str, Any], texts: Sequence[str], kinds: Sequence[int], joined: Collection[int], target: str
 ) -> list[float]:
-    """Scores that make the target do the same as the merges. It joins neighbours that form a piece, the best one first.
+    """Return scores with which the target joins the same neighbours as the merges do.
 
-    `joined` are the kinds of pieces that the target joins. The score of a piece is the place of its merges, which
-    follow each other, so that both sides take the same piece first. A piece is always made of the same two parts, as
-    ``rank_merges.h`` proves for ranks, so the steps inside it are the same in every text. Both sides therefore differ
-    only if the merges leave two parts of a piece alone, which the target joins.
+    The target repeatedly joins the two neighbours whose joined text is the piece of the best score. `joined` has the
+    kinds of pieces that it makes in this way. The score of a piece is the position of its merges in the list, so the
+    target and the merges make the same piece first. Both make a piece from the same two parts in every text, as
+    ``rank_merges.h`` proves for ranks. They differ only if the target joins two parts of a piece that no merge joins.
 
-    Pieces whose merges are mixed share one score. Their merges must then equal the result of `merges_of` for it.
+    If the merges of several pieces alternate in the list, these pieces share one score. The merges must then equal the
+    result of `merges_of` for the scores.
     """
     pieces = dict(zip(texts, kinds, strict=True))
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
@@ -213,9 +218,9 @@ def merged_scores(
     if len(set(rank.values())) < len(rank):
         own = {text: score for text, score, kind in zip(texts, scores, kinds, strict=True) if kind in joined}
         if not _are_merges_of(merges, own, [text for text, kind in pieces.items() if kind == UNUSED]):
-            raise UnsupportedError(f"the order of the merges: {target} knows only an order of pieces")
+            raise UnsupportedError(f"the order of the merges: {target} can only order pieces")
         return scores
-    # The target sees all characters, even if they are not pieces.
+    # The target also joins characters that are not pieces.
     vocab = {text: id for id, text in enumerate(dict.fromkeys([*texts, *"".join(texts)]))}
     plain = {"unk_token": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocab}
     merging = _core.TextModel(json.dumps({**model, **plain}))
@@ -233,7 +238,7 @@ def _are_merges_of(merges: list[tuple[str, ...]], scores: Mapping[str, float], u
 
 
 def _places(made: Sequence[str]) -> dict[str, int]:
-    """The place of each merged piece, in the order of merges; pieces whose merges are mixed share one place."""
+    """Return the position of each merged piece. Pieces whose merges alternate in the list share one position."""
     last = {text: number for number, text in enumerate(made)}
     places: dict[str, int] = {}
     place, end = -1, -1
@@ -246,7 +251,7 @@ def _places(made: Sequence[str]) -> dict[str, int]:
 
 
 def check_bpe(document: Document, texts: Sequence[str], kinds: Sequence[int], target: str) -> None:
-    """UnsupportedError for an option of a BPE model over text that pieces cannot express."""
+    """Raise an UnsupportedError if pieces cannot express an option of a BPE model over text."""
     model = document["model"]
     refuse_options(model, ("dropout", "continuing_subword_prefix", "end_of_word_suffix"), target)
     check_bytes(model, texts, target)
@@ -256,9 +261,11 @@ def check_bpe(document: Document, texts: Sequence[str], kinds: Sequence[int], ta
         added = added_tokens(document)
         whole = unmerged(model, [text for text in texts if text not in added])
         if whole is not None:
-            raise UnsupportedError(f"ignore_merges: no merges make {whole!r}, and {target} finds no token without them")
+            raise UnsupportedError(
+                f"ignore_merges: no merges make {whole!r}, and {target} gives only tokens that merges make"
+            )
     if single := next((t for t, kind in zip(texts, kinds, strict=True) if len(t) == 1 and kind != NORMAL), None):
-        raise UnsupportedError(f"token {single!r}, one character that {target} would find in every text")
+        raise UnsupportedError(f"token {single!r}: {target} would find this single character in every text")
 
 
 # -- Unigram
@@ -267,7 +274,7 @@ def check_bpe(document: Document, texts: Sequence[str], kinds: Sequence[int], ta
 def check_unigram(
     document: Document, texts: Sequence[str], kinds: Sequence[int], exactness: Exactness, target: str
 ) -> list[float]:
-    """The scores of a Unigram model. UnsupportedError where pieces with them are found in other texts."""
+    """Return the scores of a Unigram model. UnsupportedError if the target would segment text differently."""
     model = document["model"]
     if _unknown_of(model) is None:
         raise UnsupportedError(f"a Unigram model without unk_id: {target} needs an unknown token")
@@ -277,10 +284,12 @@ def check_unigram(
         raise UnsupportedError(f"added tokens that the Unigram model does not have, such as {texts[len(scores)]!r}")
     single = np.array(scores, np.float32).astype(np.float64)
     if not np.array_equal(single, np.array(scores)):
-        exactness.differs(f"scores of the Unigram model that are not of single precision: {target} has no others")
+        exactness.differs(f"scores of the Unigram model that single precision cannot hold: {target} rounds them")
     normal = [score for score, kind in zip(scores, kinds, strict=True) if kind == NORMAL]
     if not normal or min(normal) > min(scores):
-        raise UnsupportedError("a special token has the worst score of the Unigram model, by which unknown ones cost")
+        raise UnsupportedError(
+            "a special token has the worst score of the Unigram model, which decides the score of unknown characters"
+        )
     _check_silent(document, texts, kinds, exactness, target)
     return scores
 
@@ -288,9 +297,10 @@ def check_unigram(
 def _check_silent(
     document: Document, texts: Sequence[str], kinds: Sequence[int], exactness: Exactness, target: str
 ) -> None:
-    """UnsupportedError for a token that the target does not find, where a text may still have it after normalization.
+    """Raise an UnsupportedError if the model can give a token that the target never gives.
 
-    An added token is cut out before that. Only spaces and rules for characters can spell one again.
+    An added token is cut out of the text before normalization. Its text appears again only if the normalizer writes
+    it: by spaces, or by rules for characters.
     """
     added = added_tokens(document)
     has_rules = bool(charsmap_of(normalizers(document)))
@@ -300,7 +310,9 @@ def _check_silent(
         if kind == NORMAL or [token[0] for token in segments.tokenize(text)] != [id]:
             continue
         if text not in added or SPACE in text:
-            raise UnsupportedError(f"token {text!r} is found in texts, where {target} never finds a token of its kind")
+            raise UnsupportedError(
+                f"token {text!r}: the model can find it in text, and {target} never finds a token of its kind"
+            )
         if has_rules and not spelled:
             spelled = True
             exactness.differs(
@@ -310,14 +322,14 @@ def _check_silent(
 
 
 def check_words(spelling: Spelling, texts: Sequence[str], kinds: Sequence[int], target: str) -> None:
-    """UnsupportedError if the text is cut into words, and a piece crosses the end of one."""
+    """Raise an UnsupportedError if the pre-tokenizer cuts words apart, and the target would join across a cut."""
     if not spelling.splits:
         return
     found = [text for text, kind in zip(texts, kinds, strict=True) if kind == NORMAL]
     across = next((text for text in found if SPACE in text[1:]), None)
     if across is not None:
         raise UnsupportedError(
-            f"token {across!r} over the end of a word: {target} would find it, no pre-tokenizer cuts"
+            f"token {across!r} crosses the end of a word: {target} does not cut words, and would find it"
         )
     if SPACE not in found:
         raise UnsupportedError(f"no token {SPACE!r}: {target} would join unknown characters of two words")
@@ -327,7 +339,7 @@ def check_words(spelling: Spelling, texts: Sequence[str], kinds: Sequence[int], 
 
 
 def check_user_defined(document: Document, options: PieceOptions, target: str) -> None:
-    """UnsupportedError for an added token that is not special, and that a user-defined piece would not be."""
+    """Raise an UnsupportedError if a user-defined piece cannot replace an added token that is not special."""
     for token in document["added_tokens"]:
         if token.get("special"):
             continue
@@ -337,23 +349,26 @@ def check_user_defined(document: Document, options: PieceOptions, target: str) -
             raise UnsupportedError(f"the added token {text!r} has {flag}, which {target} does not have")
         if options.add_dummy_prefix or options.remove_extra_whitespaces or options.charsmap:
             raise UnsupportedError(
-                f"the added token {text!r} is not special: the text behind it begins like a new one, and in {target} "
-                "like any other"
+                f"the added token {text!r} is not special: the text after it gets the prefix of a new text, which "
+                f"{target} does not add"
             )
         if " " in text or SPACE in text:
-            raise UnsupportedError(f"the added token {text!r} has a space: {target} would find it in other texts")
+            raise UnsupportedError(
+                f"the added token {text!r} has a space: {target} would find it where the tokenizer does not"
+            )
         if document["model"]["type"] == "Unigram":
             raise UnsupportedError(
-                f"the added token {text!r} is not special: pieces of a Unigram model may go on over it in {target}"
+                f"the added token {text!r} is not special: pieces of a Unigram model may cross it in {target}"
             )
 
 
 def without_cuts(
     document: Document, texts: Sequence[str], kinds: Sequence[int]
 ) -> tuple[Document, list[int], list[str]]:
-    """The document without the pre-tokenizers that cut user-defined pieces out, the kinds with those, and their texts.
+    """Remove the pre-tokenizers that cut user-defined pieces out of text.
 
-    The proof that it is right is that `pieces` makes the document again of what is written.
+    Return the document without them, the kinds with USER_DEFINED for these pieces, and the pieces' texts. The caller
+    proves the result: it reads the written file with `pieces` and compares the document.
     """
     cut_out = cut_out_by(document, texts)
     if not cut_out:
@@ -365,7 +380,7 @@ def without_cuts(
 
 
 def cut_out_by(document: Document, texts: Sequence[str]) -> list[str]:
-    """The user-defined pieces, not added tokens, that a pre-tokenizer of `pieces` cuts out of every text."""
+    """Return the user-defined pieces that a pre-tokenizer made by `pieces` cuts out of text."""
     cuts = pre_tokenizers(document)
     pattern = (cuts[0].get("pattern") or {}).get("Regex") if cuts and cuts[0].get("type") == "Split" else None
     if not document["model"].get("ignore_merges") or not pattern or not pattern.startswith("(?:"):

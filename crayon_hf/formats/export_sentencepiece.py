@@ -1,4 +1,4 @@
-"""A vocabulary as a SentencePiece model."""
+"""Writes a vocabulary as a SentencePiece model."""
 
 from __future__ import annotations
 
@@ -50,29 +50,33 @@ class SentencePieceModel(NamedTuple):
     data: bytes
     """The file."""
     pieces: int
-    """How many pieces it has; their ids are those of the vocabulary."""
+    """The number of pieces; their ids are those of the vocabulary."""
     differences: tuple[str, ...]
-    """The cases in which the library gives other ids; empty unless `inexact` was given."""
+    """The cases in which the library gives other ids; empty unless `inexact` is true."""
 
 
 def to_sentencepiece(vocabulary: Converted | Opened, *, inexact: bool = False) -> SentencePieceModel:
-    """The SentencePiece model that gives the ids of a vocabulary of BPE or Unigram over text.
+    """Write a BPE or Unigram vocabulary over text as a SentencePiece model with the same ids.
 
-    The library gives them for texts without special tokens, which become control pieces: it finds those in no text. The
-    post-processor, truncation and padding are not in such a file.
+    The ``sentencepiece`` library gives the same ids for texts without special tokens. Special tokens become control
+    pieces, which the library never finds in text. The file does not contain the post-processor, truncation or padding.
 
     Args:
         vocabulary: An open `Tokenizer`, or the result of `crayon_hf.formats.convert`.
-        inexact: Also write a model that is known to give other ids in some cases, which the result lists.
+        inexact: Write the model even if the library gives other ids in some cases that are known. The result lists
+            these cases.
 
     Returns:
-        The bytes of the file, the number of its pieces, and the cases in which it differs.
+        The bytes of the file, the number of pieces, and the cases in which the ids differ.
 
     Raises:
-        UnsupportedError: A component of the tokenizer cannot be said in such a model; the message names it.
+        UnsupportedError: A SentencePiece model cannot express a component of the tokenizer; the message names it.
         VocabularyError: The ``tokenizer.json`` is malformed.
 
-    docs/sources.md has an example.
+    >>> vocab = {"<unk>": 0, "a": 1, "b": 2, "ab": 3}
+    >>> bpe = crayon_hf.models.BPE(vocab, [("a", "b")], unk_token="<unk>", fuse_unk=True)
+    >>> to_sentencepiece(crayon_hf.Tokenizer(bpe)).pieces
+    4
     """
     converted, document = opened_document(vocabulary)
     exactness = Exactness(inexact)
@@ -82,7 +86,7 @@ def to_sentencepiece(vocabulary: Converted | Opened, *, inexact: bool = False) -
 
 
 def _model_of(converted: Converted, document: Document, exactness: Exactness) -> tuple[bytes, int]:
-    """The file, and the number of its pieces."""
+    """Return the file and the number of its pieces."""
     kind = document["model"]["type"]
     if kind not in ("BPE", "Unigram"):
         raise UnsupportedError(f"a {kind} vocabulary: SentencePiece has BPE and Unigram over text")
@@ -118,7 +122,7 @@ def _of_bpe(converted: Converted, document: Document, exactness: Exactness) -> t
 def _of_unigram(converted: Converted, document: Document, exactness: Exactness) -> tuple[list[Piece], PieceOptions]:
     exactness.differs(
         "the model Unigram: SentencePiece adds scores in single precision, and may choose another of two segmentations "
-        "whose scores are equal but for that"
+        "whose scores differ only by rounding"
     )
     texts, kinds = kinds_of(converted, document)
     spelling = spelling_of(document, _TARGET, exactness)
@@ -131,7 +135,10 @@ def _of_unigram(converted: Converted, document: Document, exactness: Exactness) 
 def _of_own_model(
     converted: Converted, document: Document, facts: Mapping[str, Any], exactness: Exactness
 ) -> tuple[list[Piece], PieceOptions]:
-    """The pieces of a SentencePiece model that was read; `facts` are those of `sentencepiece`."""
+    """Return the pieces and options of a vocabulary that was read from a SentencePiece model.
+
+    `facts` is the reader's record of the model, from the key ``sentencepiece`` of the metadata.
+    """
     texts, kinds = kinds_of(converted, document)
     if len(texts) > len(document["model"]["vocab"]):
         raise UnsupportedError(f"added tokens that the SentencePiece model does not have, such as {texts[-1]!r}")
@@ -156,19 +163,19 @@ def _of_own_model(
 
 
 def _check_read_again(data: bytes, document: Document) -> None:
-    """UnsupportedError where the model is read as another tokenizer than the one that was written."""
+    """Raise an UnsupportedError if our reader makes another tokenizer of the written model."""
     again = document_of(read_sentencepiece(data, opening=True))
     for name, steps in (("normalizer", normalizers), ("pre_tokenizer", pre_tokenizers)):
         if steps(again) != steps(document):
-            raise UnsupportedError(f"the {name}: it is not the one of the SentencePiece model that was opened")
+            raise UnsupportedError(f"the {name}: it differs from that of the SentencePiece model that was opened")
     if not _is_alike(again["model"], document["model"]):
-        raise UnsupportedError("the model: it is not the one of the SentencePiece model that was opened")
+        raise UnsupportedError("the model: it differs from that of the SentencePiece model that was opened")
     if again["added_tokens"] != [token for token in document["added_tokens"] if not token["special"]]:
         raise UnsupportedError("added tokens that are not special, which a SentencePiece model does not have")
 
 
 def _is_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    """Whether two models are the same, but for scores that the library has read and written."""
+    """Whether two models are the same, up to the rounding of scores."""
     merges = [
         [merge.split(" ") if isinstance(merge, str) else [*merge] for merge in model.get("merges") or []]
         for model in (a, b)
@@ -181,7 +188,11 @@ def _is_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def _named_ids(converted: Converted, document: Document, pieces: Sequence[Piece]) -> list[int]:
-    """The ids of bos, eos and pad: as the config names them, else as they frame a text, else by their usual names."""
+    """Return the ids of bos, eos and pad, with -1 for none.
+
+    The ``tokenizer_config.json`` names them; else bos and eos are the tokens that the post-processor puts around a
+    text; else they have their usual names.
+    """
     ids = {piece.text: id for id, piece in enumerate(pieces) if piece.kind == CONTROL}
     frame, roles = frame_of(document), roles_of(converted, document)
     framed = {"bos": frame.before[:1], "eos": frame.after[-1:]}

@@ -1,7 +1,8 @@
 """Training of tokenizers from texts.
 
-`train_bpe` is native, with the merges of ``tokenizers.trainers.BpeTrainer``. The ``tokenizers`` library itself trains
-Unigram, WordPiece and WordLevel models, from the same sources. `extend` and `shrink` change an existing BPE vocabulary.
+`train_bpe` is native and finds the same merges as ``tokenizers.trainers.BpeTrainer``. The ``tokenizers`` library
+trains Unigram, WordPiece and WordLevel models from the same sources. `extend` and `shrink` change an existing BPE
+vocabulary.
 """
 
 from __future__ import annotations

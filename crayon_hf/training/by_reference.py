@@ -27,8 +27,8 @@ _SPECIAL_TOKENS = {"Unigram": ("<unk>",), "WordPiece": _BERT, "WordLevel": ("[UN
 def train_unigram(source: Source, **options: Any) -> Tokenizer:
     """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``.
 
-    Without a template it works like SentencePiece: NFKC, runs of spaces as one, U+2581 for a space, and ``<unk>``.
-    After all texts are read, Ctrl-C waits until the library is done.
+    Without a template the tokenizer works like SentencePiece: it applies NFKC, joins runs of spaces, writes U+2581 for
+    a space, and has the unknown token ``<unk>``. Once all texts are read, Ctrl-C waits until the library is done.
 
     Args:
         source: Texts or files, as for `train_bpe`.
@@ -51,7 +51,9 @@ def train_unigram(source: Source, **options: Any) -> Tokenizer:
 
 
 def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordPiece model. Without a template it works like BERT, with its special tokens.
+    """Train a WordPiece tokenizer, with the arguments of `train_unigram`.
+
+    Without a template the tokenizer works like that of BERT and has the same special tokens.
 
     >>> crayon_hf.train_wordpiece(["some words and some more"], vocab_size=40).token_to_id("[CLS]") is None
     False
@@ -60,7 +62,9 @@ def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
 
 
 def train_wordlevel(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordLevel model. Without a template it cuts words at white space, with ``[UNK]``.
+    """Train a WordLevel tokenizer, with the arguments of `train_unigram`.
+
+    Without a template the tokenizer cuts text with ``Whitespace`` and has the unknown token ``[UNK]``.
 
     >>> crayon_hf.train_wordlevel(["some words and some more"]).encode("some words").tokens
     ['some', 'words']
@@ -119,7 +123,7 @@ def run_by_reference(
 
 
 def _texts(corpus: Corpus, report: Report | None, seen: list[bool]) -> Iterator[str]:
-    """Yield all texts. `seen` becomes true at the first that is not blank."""
+    """Yield all texts. `seen[0]` becomes true at the first text that is not blank."""
     for batch in corpus.batches:
         for text in batch.each():
             seen[0] = seen[0] or (not text.isspace() and bool(text))

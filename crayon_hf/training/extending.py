@@ -1,4 +1,4 @@
-"""`extend`: a published BPE vocabulary, trained further."""
+"""`extend` trains an existing BPE vocabulary further."""
 
 from __future__ import annotations
 
@@ -50,26 +50,35 @@ def extend(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> VocabularyChange:
-    """Train a BPE vocabulary further on other texts. Its tokens keep their ids, and its merges their order.
+    """Train a BPE vocabulary further on other texts. Old tokens keep their ids, and old merges their order.
 
-    Each step merges the pair that `train_bpe` would, if it had begun with the old merges. New tokens get the ids after
-    the highest one in use: first `special_tokens`, then characters that the vocabulary lacks, then products of merges.
+    Training continues from the old merges, by the rules of `train_bpe`. New tokens get the ids after the highest one
+    in use: first `special_tokens`, then characters that the vocabulary lacks, then the tokens of new merges.
 
     Args:
-        tokenizer: A BPE tokenizer, or the path or name of one. A name keeps its settings, such as a chat template.
-        source: Texts or files, as for `train_bpe`; so are `column`, `format`, `length`, `threads`, `show_progress`.
-        vocab_size: One more than the highest id of the result, which an embedding needs as its number of rows.
-        new_tokens: The number of new tokens, instead of `vocab_size`.
-        min_frequency: Leave out pairs and new characters that are rarer.
-        special_tokens: More special tokens.
-        limit_alphabet: How many new characters there may be, the most frequent ones; by default as many as fit.
-        max_token_length: New tokens have fewer characters (bytes, if the vocabulary is byte-level).
-        output: Where to save the result, as for `train_bpe`, and the ids: ``id_map.json`` in a directory,
-            ``NAME.id_map.json`` beside ``NAME.json``.
-        overwrite: Replace the tokenizer that is there.
+        tokenizer: A BPE tokenizer, or the path or name of one. Given a path or a name, the output keeps the settings
+            of that tokenizer, such as its chat template.
+        source: Texts or files, as for `train_bpe`.
+        vocab_size: The highest id of the result plus one, which is the number of rows that an embedding needs.
+        new_tokens: The number of new tokens. Give either this or `vocab_size`.
+        min_frequency: The lowest count with which a pair is merged or a new character is added.
+        special_tokens: Special tokens to add.
+        limit_alphabet: Add at most this many new characters, the most frequent ones. By default all that fit are
+            added.
+        max_token_length: Tokens of new merges have fewer characters than this (bytes, if the vocabulary is
+            byte-level).
+        show_progress: As for `train_bpe`.
+        column: As for `train_bpe`.
+        format: As for `train_bpe`.
+        length: As for `train_bpe`.
+        threads: As for `train_bpe`.
+        output: Where to save the result, as for `train_bpe`. `id_map` is saved as well: ``id_map.json`` in a
+            directory, or ``NAME.id_map.json`` beside ``NAME.json``.
+        overwrite: Replace a tokenizer that `output` already has.
 
     Returns:
-        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,).
+        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,): the id itself, or -1 for an
+        unused one.
 
     Raises:
         VocabularyError: The size leaves no room for new tokens.
@@ -111,13 +120,13 @@ def extend(
     if total <= old_size or room < 0:
         raise VocabularyError(
             f"the new size is {total:,}, but the highest old id is {old_size - 1:,}"
-            + (f" and there are {len(specials)} special tokens" if specials else "")
+            + (f", plus {len(specials)} special tokens" if specials else "")
             + f": give more than {max(old_size, total - room):,}"
         )
     try:
         words = count_words(grown.counting_engine(), corpus, report, threads)
         if not words.total:
-            raise CorpusError("the source has no text: there is nothing to learn from")
+            raise CorpusError("the source has no text, so no token can be learnt")
         most = room if limit_alphabet is None else min(room, limit_alphabet)
         grown = _with_characters(grown, words, most, min_frequency)
         options = {"vocab_size": total, "min_frequency": min_frequency, "max_token_length": max_token_length}
@@ -136,7 +145,7 @@ def extend(
 def _trained(
     old: Vocabulary, words: _core.WordCounter, options: dict[str, Any], report: Report | None
 ) -> dict[str, Any]:
-    """The document with the tokens and the merges that training adds."""
+    """Return the document with the tokens and merges that training adds."""
     ids = old.ids()
     tokens = [""] * (max(ids.values()) + 1)
     for token, id in ids.items():
@@ -176,7 +185,7 @@ def _with_special_tokens(old: Vocabulary, specials: Sequence[Token], following: 
 
 
 def _with_characters(old: Vocabulary, words: _core.WordCounter, most: int, min_frequency: int) -> Vocabulary:
-    """The vocabulary with the characters of the words that it lacks, the most frequent ones."""
+    """Add the `most` most frequent characters of the words that the vocabulary lacks."""
     if old.prefix or old.suffix:
         return old
     ids, has_bytes = old.ids(), len(old.byte_ids()) == 256

@@ -1,4 +1,4 @@
-"""`train_bpe`: byte-level BPE, or BPE with the components of another tokenizer, trained by the engine."""
+"""`train_bpe` trains byte-level BPE, or BPE with the components of another tokenizer, in the engine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Run(NamedTuple):
     files: list[str]
     """The files written."""
     trained: Trained | None = None
-    """The model and its counts; None if the reference trained."""
+    """The model and its counts; None if the ``tokenizers`` library trained it."""
     is_empty: bool = False
     """Whether the source had no text."""
 
@@ -62,45 +62,51 @@ def train_bpe(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> Tokenizer:
-    """Train a BPE tokenizer: the merges and ids of ``tokenizers.trainers.BpeTrainer``, with its options and defaults.
+    """Train a BPE tokenizer with the same merges and ids as ``tokenizers.trainers.BpeTrainer``.
 
-    The tokenizer is byte-level, or has the components of `tokenizer`.
+    Options that the trainer has, too, mean the same and have the same defaults. By default the tokenizer is byte-level.
+    Give at most one of `tokenizer`, `pattern` and `pre_tokenizer`.
 
     Args:
-        source: The path of one file, a binary file, or an iterable of texts, of lists of texts or of `os.PathLike`. A
-            text file gives its lines, each with its ending, as in ``Tokenizer.train``. JSON lines, CSV, parquet and
-            Arrow files give the strings in `column`. Files may be packed (.gz, .bz2, .xz, .zst).
+        source: The training text: an iterable of texts, of lists of texts or of `os.PathLike`, the path of one file
+            (a single str is a path), or a binary file. Each line of a text file is one text and keeps its line ending,
+            as in ``Tokenizer.train``. JSON lines, CSV, TSV, parquet and Arrow files give the strings of one column.
+            Files may be compressed (.gz, .bz2, .xz, .zst).
         vocab_size: The most tokens, special tokens and alphabet included.
-        min_frequency: The least count of a pair that is merged.
+        min_frequency: The lowest count with which a pair is merged.
         special_tokens: Tokens that get the first ids.
-        limit_alphabet: The most characters in the alphabet; None for all.
-        initial_alphabet: Characters that the alphabet always has. By default all byte characters for a byte-level
-            pre-tokenizer, so every text can be encoded, and none for others.
-        continuing_subword_prefix: The prefix of tokens inside a word.
-        end_of_word_suffix: The suffix of tokens that end a word.
-        max_token_length: The most characters of a merged token; None for no limit.
-        show_progress: Whether to draw a bar on standard error, if that is a terminal; or a function to call with
-            (stage, done, total).
-        tokenizer: A template. Its components, its special tokens (before `special_tokens`), its prefix and its suffix
-            are copied.
-        pattern: The pattern of a byte-level tokenizer: the name of a published one (``gpt2``, ``llama3``, ``o200k``,
-            ...), or a ``tokenizers.Regex``. By default that of the profile ``lite``.
-        pre_tokenizer: A pre-tokenizer to use instead of a `pattern`.
-        column: The name of the column or member that has the texts.
-        format: ``text``, ``jsonl``, ``csv``, ``tsv``, ``parquet`` or ``arrow``; by default the ending of a file's name
+        limit_alphabet: Keep only this many characters of the texts, the most frequent ones.
+        initial_alphabet: Characters to include in any case. The default is the byte alphabet if the pre-tokenizer is
+            byte-level, so that every text can be encoded, and otherwise empty.
+        continuing_subword_prefix: Precedes tokens that do not begin a word, such as ``##``.
+        end_of_word_suffix: Follows tokens that end a word, such as ``</w>``.
+        max_token_length: Merges make tokens of fewer characters than this.
+        show_progress: Draw a bar on standard error if that is a terminal. A function is called with
+            (stage, done, total) instead.
+        tokenizer: A template, or the path of its ``tokenizer.json``. The result has its components, prefix and suffix,
+            and its special tokens before `special_tokens`.
+        pattern: The pattern that cuts text: the name of a published one (``gpt2``, ``llama3``, ``o200k``, ...) or a
+            ``tokenizers.Regex``. The default is ``llama3``.
+        pre_tokenizer: A pre-tokenizer to use instead of a pattern.
+        column: The column that holds the text.
+        format: ``text``, ``jsonl``, ``csv``, ``tsv``, ``parquet`` or ``arrow``. By default the suffix of each file
             decides.
-        length: The number of items in an iterable, for the progress bar.
-        threads: Number of threads; 0 means one for each core.
-        output: Where to save the result: ``NAME.json`` and the cartridge ``NAME.dat`` for a name with one of these
-            endings, else a directory that transformers opens.
-        overwrite: Whether to replace an existing tokenizer at `output`, with all its files.
+        length: The number of items of an iterable, for the progress bar.
+        threads: The number of threads; 0 means one for each core.
+        output: Where to save the tokenizer. ``NAME.json`` or ``NAME.dat`` writes both, the tokenizer.json and its
+            cartridge; any other name is a directory that transformers opens.
+        overwrite: Replace a tokenizer that `output` already has, with all its files.
 
     Returns:
         The trained tokenizer.
 
     Raises:
-        CorpusError, InvalidUtf8Error: A file is damaged. The message names file and line.
-        OSError: A file cannot be read, or `output` cannot be written or has a tokenizer (checked before counting).
+        CorpusError: A file is damaged; the message names the file and the line.
+        InvalidUtf8Error: A text is not UTF-8; the message names the file and the line.
+        OSError: A file cannot be read, or `output` cannot be written or already has a tokenizer. `output` is checked
+            before the texts are read.
+        ValueError: Options contradict each other, or `pattern` is unknown.
+        VocabularyError: The template has another type of model.
 
     >>> texts = ["low lower lowest"] * 9
     >>> crayon_hf.train_bpe(texts, vocab_size=262, show_progress=False).encode("lowest").tokens
@@ -135,7 +141,7 @@ class BpeTraining:
 
 
 def run_bpe(asked: BpeTraining) -> Run:
-    """`train_bpe`, with facts about the run."""
+    """Train as `train_bpe` does, and return the tokenizer with facts about the run."""
     begun = time.monotonic()
     if sum(choice is not None for choice in (asked.tokenizer, asked.pattern, asked.pre_tokenizer)) > 1:
         raise ValueError("tokenizer, pattern and pre_tokenizer are alternatives: give one of them")

@@ -1,4 +1,4 @@
-"""Saving of trained tokenizers."""
+"""Saves trained tokenizers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ID_MAP = "id_map.json"
 
 
 def check(output: str, sources: Iterable[str] = (), overwrite: bool = False) -> None:
-    """Check before hours of training that the result can be written.
+    """Check that the result can be written, before a training that may take hours.
 
     Raises:
-        OSError: `output` cannot be written, or has a tokenizer while `overwrite` is False.
+        OSError: `output` cannot be written, or already has a tokenizer and `overwrite` is False.
         ValueError: `output` would replace one of the `sources`.
     """
     from crayon_hf.formats.repository import has_another, tokenizer_in
@@ -67,10 +67,10 @@ def save(
     config: Mapping[str, Any] | None = None,
     id_map: npt.NDArray[np.int64] | None = None,
 ) -> list[str]:
-    """Write ``NAME.json`` and the cartridge ``NAME.dat``, or a directory. Returns the paths written.
+    """Write ``NAME.json`` and the cartridge ``NAME.dat``, or a directory. Return the paths of the files.
 
     Each file appears whole or not at all. Files of a previous tokenizer are removed. A delegated tokenizer has no
-    cartridge. `config` has settings for a directory's ``tokenizer_config.json``; `id_map` is written as a JSON list.
+    cartridge. `config` has settings for a directory's ``tokenizer_config.json``. `id_map` is written as a JSON list.
     """
     native = tokenizer.engine == "native"
     numbers = None if id_map is None else json.dumps(id_map.tolist(), separators=(",", ":")).encode() + b"\n"
@@ -102,5 +102,5 @@ def _save_files(tokenizer: Tokenizer, stem: str, native: bool) -> list[str]:
         return [f"{stem}.json", f"{stem}.dat"]
     write_atomic(f"{stem}.json", tokenizer.to_str(pretty=True).encode())
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{stem}.dat")  # a previous tokenizer's
+        os.unlink(f"{stem}.dat")  # the cartridge of a previous tokenizer
     return [f"{stem}.json"]

@@ -1,4 +1,4 @@
-"""`shrink`: a BPE vocabulary with fewer tokens."""
+"""`shrink` removes tokens from a BPE vocabulary."""
 
 from __future__ import annotations
 
@@ -48,29 +48,35 @@ def shrink(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> VocabularyChange:
-    """Make a BPE vocabulary smaller. A text whose old ids include no lost token gets the same ids, mapped.
+    """Remove tokens from a BPE vocabulary. Text that used no lost token gets the same tokens as before.
 
-    Added tokens and the alphabet stay, and each kept token keeps the tokens that its merges need. New ids have no gaps
-    and the old order.
+    The kept tokens get new ids without gaps, in the old order. Added tokens and the alphabet always stay. A token stays
+    together with all tokens from which its merges make it.
 
     Args:
-        tokenizer: A BPE tokenizer, or the path or name of one. A name keeps its settings, such as a chat template.
-        vocab_size: The number of tokens to keep. With `used_by` the most used ones come first, then those of the
-            lowest merge rank.
-        used_by: Texts or files, as for `train_bpe`. Without `vocab_size` all tokens that they use are kept.
-        min_frequency: How often a token must be used to count as used.
+        tokenizer: A BPE tokenizer, or the path or name of one. Given a path or a name, the output keeps the settings
+            of that tokenizer, such as its chat template.
+        vocab_size: The number of tokens to keep: those of the lowest merge ranks. With `used_by`, the most used tokens
+            come before them. Give this, `used_by` or both.
+        used_by: Texts or files, as for `train_bpe`. Without `vocab_size`, all tokens that these texts use are kept.
+        min_frequency: The number of uses from which on a token counts as used.
         keep: Tokens, or ids, that are kept in any case.
-        show_progress: As for `train_bpe`; so are `column`, `format`, `length` and `threads`, for `used_by`.
-        output: Where to save the result, as for `train_bpe`, and the ids: ``id_map.json`` in a directory,
-            ``NAME.id_map.json`` beside ``NAME.json``.
-        overwrite: Replace the tokenizer that is there.
+        show_progress: As for `train_bpe`.
+        column: As for `train_bpe`, for `used_by`.
+        format: As for `train_bpe`, for `used_by`.
+        length: As for `train_bpe`, for `used_by`.
+        threads: As for `train_bpe`.
+        output: Where to save the result, as for `train_bpe`. `id_map` is saved as well: ``id_map.json`` in a
+            directory, or ``NAME.id_map.json`` beside ``NAME.json``.
+        overwrite: Replace a tokenizer that `output` already has.
 
     Returns:
-        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,) with -1 for lost tokens.
+        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,): the new id of each old one, or
+        -1 for a lost token.
 
     Raises:
-        VocabularyError: The size is too small for the tokens that must stay, or larger than the vocabulary; `keep` has
-            a token that the vocabulary lacks.
+        VocabularyError: The size is too small for the tokens that must stay or larger than the vocabulary, or `keep`
+            has a token that the vocabulary lacks.
         TokenIdError: `keep` has an id that the vocabulary lacks.
         UnsupportedError: The model is not BPE, or the engine does not support the tokenizer.
         CorpusError: `used_by` has no words, or a file is damaged.
@@ -96,7 +102,7 @@ def shrink(
     ids = old.ids()
     known = set(ids.values())
     if most is not None and most > len(known):
-        raise VocabularyError(f"vocab_size is {most:,}, but there are only {len(known):,} tokens: give fewer")
+        raise VocabularyError(f"vocab_size is {most:,}, but the tokenizer has only {len(known):,} tokens: give fewer")
     required = sorted(_required(old, ids) | set(_ids_to_keep(keep, ids)))
     uses = np.zeros(0, np.uint64)
     try:
@@ -121,8 +127,8 @@ def _changed(
     count = int(kept.sum())
     if most is not None and count > most:
         raise VocabularyError(
-            f"vocab_size is {most:,}, but the added tokens, the alphabet and the tokens to keep are {count:,}, with "
-            "the tokens that their merges need: give more"
+            f"vocab_size is {most:,}, but the added tokens, the alphabet, the tokens to keep and the tokens that "
+            f"their merges need are {count:,}: give more"
         )
     id_map = np.full(len(kept), -1, np.int64)
     id_map[kept] = np.arange(count)
@@ -135,7 +141,7 @@ def _changed(
 
 
 def _required(old: Vocabulary, ids: dict[str, int]) -> set[int]:
-    """The ids of added tokens, of tokens that components name, and of the alphabet: no text becomes unencodable."""
+    """Return the ids that must stay: added tokens, tokens that components name, and the alphabet."""
     named = ids_of_components(old.document)
     check_ids(named, set(ids.values()))
     alphabet = set(old.byte_ids())

@@ -1,4 +1,4 @@
-"""The start of training: a tokenizer without vocabulary, new or with the components of a template."""
+"""Makes the tokenizer without a vocabulary from which a training begins: a new one, or a copy of a template."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Start(NamedTuple):
     special_tokens: list[AddedToken]
     """The template's special tokens, which come first."""
     post_processor: dict[str, Any] | None = None
-    """The template's post-processor. It contains ids, so it is set once the new ids are known."""
+    """The template's post-processor, to be set after training, when the ids that it contains are known."""
     unk_token: str | None = None
-    """The unknown token of a Unigram template, whose model stores only its id."""
+    """The unknown token of a Unigram template. Its model stores only the id of this token."""
 
 
 def pattern_names() -> list[str]:
@@ -52,7 +52,10 @@ def pattern_names() -> list[str]:
 
 
 def byte_level(pattern: str | tokenizers.Regex | None, pre_tokenizer: Any = None) -> Tokenizer:
-    """Return a byte-level BPE tokenizer without vocabulary. `pattern` is a published pattern's name or a Regex."""
+    """Return a byte-level BPE tokenizer without a vocabulary.
+
+    `pattern` is the name of a published pattern, or a ``tokenizers.Regex``.
+    """
     document: dict[str, Any] = {"model": {**BPE, "vocab": {}, "merges": []}}
     if pre_tokenizer is None:
         document["pre_tokenizer"] = _cuts(pattern)
@@ -87,9 +90,9 @@ def _cuts(pattern: Any) -> dict[str, Any]:
 
 
 def like(template: Any, kind: str) -> Start:
-    """Copy the components of a template: our tokenizer, the reference's, or a file.
+    """Copy the components of a template: a `Tokenizer`, a ``tokenizers.Tokenizer``, or the path of a file.
 
-    As with ``train_new_from_iterator`` of transformers, special tokens are copied, other added tokens are not.
+    As with ``train_new_from_iterator`` of transformers, special tokens are copied, and other added tokens are not.
     """
     if isinstance(template, (str, os.PathLike)):
         template = Tokenizer.from_file(template)

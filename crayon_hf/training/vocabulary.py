@@ -1,4 +1,4 @@
-"""A BPE vocabulary taken apart to be changed, and put together again with other ids."""
+"""Opens a BPE vocabulary, changes its tokens and ids, and builds a tokenizer from the result."""
 
 from __future__ import annotations
 
@@ -22,68 +22,78 @@ if TYPE_CHECKING:
     import tokenizers
 
 Named = Tokenizer | str | os.PathLike[str]
-"""A tokenizer, ``tokenizers.Tokenizer`` included, or the path or name of one."""
+"""A tokenizer, or the path or name of one."""
 
 _WORDS = "▁*[^▁]+|▁+"
 
 
 @dataclass(frozen=True)
 class VocabularyChange:
-    """A tokenizer with another vocabulary, and the way from the old ids to its own."""
+    """The result of `extend` and `shrink`: a new tokenizer, and the new id of each old one.
+
+    >>> change = crayon_hf.shrink("lite", vocab_size=5_000)
+    >>> old = crayon_hf.Tokenizer.from_profile("lite")
+    >>> change.id_map[old.encode("in the end").ids].tolist() == change.tokenizer.encode("in the end").ids
+    True
+    """
 
     tokenizer: Tokenizer
     id_map: npt.NDArray[np.int64]
-    """Shape (highest old id + 1,): the new id of each old one; -1 for a token that is lost, and for an unused id."""
+    """The new id of each old one, of shape (highest old id + 1,); -1 for a lost token or an unused id."""
     new_tokens: int
-    """Tokens that the old vocabulary did not have."""
+    """The number of tokens that only the new vocabulary has."""
     lost_tokens: int
+    """The number of tokens that only the old vocabulary has."""
     files: list[str] = field(default_factory=list)
-    """Paths of the files that were written."""
+    """The paths of the files that were written."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A ``tokenizer.json`` with a BPE model, and the engine of it."""
+    """A ``tokenizer.json`` with a BPE model, and its engine."""
 
     document: dict[str, Any]
     config: dict[str, Any]
-    """Its ``tokenizer_config.json``; empty for a tokenizer that has none."""
+    """The ``tokenizer_config.json``; empty if the tokenizer has none."""
     engine: _core.Engine
 
     @property
     def model(self) -> dict[str, Any]:
-        """The model, with its vocabulary and merges."""
+        """The model's part of the document, with its vocabulary and merges."""
         model: dict[str, Any] = self.document["model"]
         return model
 
     @property
     def prefix(self) -> str:
-        """In front of tokens that do not begin a word."""
+        """The prefix of tokens that do not begin a word."""
         return self.model.get("continuing_subword_prefix") or ""
 
     @property
     def suffix(self) -> str:
-        """Behind tokens that end a word."""
+        """The suffix of tokens that end a word."""
         return self.model.get("end_of_word_suffix") or ""
 
     def ids(self) -> dict[str, int]:
-        """The ids of all tokens, added ones included."""
+        """Return the ids of all tokens, added ones included."""
         added = {token["content"]: token["id"] for token in self.document["added_tokens"]}
         return {**self.model["vocab"], **added}
 
     def byte_ids(self) -> list[int]:
-        """The ids of the tokens ``<0x00>`` to ``<0xFF>`` that the model falls back to; none without them all."""
+        """Return the ids of the byte tokens ``<0x00>`` to ``<0xFF>``; empty without byte fallback."""
         names = [f"<0x{byte:02X}>" for byte in range(256)] if self.model.get("byte_fallback") else []
         return [id for name in names if (id := self.model["vocab"].get(name)) is not None] if names else []
 
     def unmerged_ids(self) -> set[int]:
-        """The ids of the model's tokens that no merge has as a part, without added tokens."""
+        """Return the ids of the model's tokens that are not a part of any merge, without added tokens."""
         parts = {part for merge in self.model["merges"] for part in merge}
         parts |= {token["content"] for token in self.document["added_tokens"]}
         return {id for token, id in self.model["vocab"].items() if token not in parts}
 
     def counting_engine(self) -> _core.Engine:
-        """The engine, which cuts text in front of each run of U+2581, too, if no token crosses that place."""
+        """Return an engine that also cuts text in front of each run of U+2581, so that words are shorter.
+
+        If a token continues across such a cut, the result is the tokenizer's own engine.
+        """
         plain = self.model["vocab"].keys() - {token["content"] for token in self.document["added_tokens"]}
         part = self.document["pre_tokenizer"]
         is_cut = isinstance(part, dict) and part.get("type") == "Metaspace"
@@ -97,10 +107,10 @@ class Vocabulary:
 
 
 def open_vocabulary(tokenizer: Named | tokenizers.Tokenizer) -> Vocabulary:
-    """The vocabulary of a tokenizer, which stays as it is. UnsupportedError for one that is not native BPE."""
+    """Open the vocabulary of a tokenizer, without changing it. UnsupportedError unless it is native BPE."""
     config: dict[str, Any] = {}
     with warnings.catch_warnings(), CollectorPause():
-        warnings.simplefilter("ignore", DelegatedWarning)  # the error says it
+        warnings.simplefilter("ignore", DelegatedWarning)  # the UnsupportedError below says it
         if isinstance(tokenizer, (str, os.PathLike)):
             converted = convert(tokenizer)
             if converted.inexact:
@@ -124,7 +134,7 @@ def open_vocabulary(tokenizer: Named | tokenizers.Tokenizer) -> Vocabulary:
 
 
 def _kind(model: dict[str, Any]) -> str:
-    """The type of a model, which old files do not name."""
+    """Return the type of a model. Old files do not name it."""
     if name := model.get("type"):
         return str(name)
     if "merges" in model:
@@ -144,10 +154,10 @@ def native_engine(tokenizer: Tokenizer) -> _core.Engine:
 
 
 def rebuilt(document: dict[str, Any]) -> Tokenizer:
-    """The tokenizer of a document whose added tokens keep the ids that it says, in other libraries as well.
+    """Return the tokenizer of a document. Its added tokens have the document's ids in other libraries as well.
 
-    They give an added token that the model lacks the next free id. Where that is another, it becomes a token of the
-    model, too: one that no merge makes.
+    Other libraries ignore the document's id of an added token that the model lacks: they give it the next free id. If
+    one of these ids differs, this function adds the added tokens to the model's vocabulary, without merges.
     """
     with CollectorPause():
         return _rebuilt(document)
@@ -167,7 +177,7 @@ def _rebuilt(document: dict[str, Any]) -> Tokenizer:
 
 
 def with_config_tokens(old: Vocabulary) -> Vocabulary:
-    """The same with the added tokens that only its ``tokenizer_config.json`` lists, as transformers opens it."""
+    """Add the tokens that only the ``tokenizer_config.json`` lists, as transformers does when it opens a tokenizer."""
     listed = old.config.get("added_tokens_decoder")
     ids = old.ids()
     rows = [row for _, row in sorted(listed.items(), key=lambda item: int(item[0]))] if listed else []
@@ -185,7 +195,7 @@ def with_config_tokens(old: Vocabulary) -> Vocabulary:
 
 
 def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[str, Any]:
-    """A ``tokenizer.json`` with other ids, without the tokens that have none."""
+    """Return a ``tokenizer.json`` with the ids of `new_id`, without the tokens that `new_id` lacks."""
     model = document["model"]
     vocab = {token: new_id[id] for token, id in model["vocab"].items() if id in new_id}
     prefix = len(model.get("continuing_subword_prefix") or "")
@@ -204,7 +214,7 @@ def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[st
 
 
 def mapped_config(config: dict[str, Any], ids: dict[str, int]) -> dict[str, Any]:
-    """A ``tokenizer_config.json`` that lists its added tokens with the ids that they have now."""
+    """Return a ``tokenizer_config.json`` that lists its added tokens with the ids of `ids`."""
     listed = config.get("added_tokens_decoder")
     if not listed:
         return config
@@ -212,7 +222,7 @@ def mapped_config(config: dict[str, Any], ids: dict[str, int]) -> dict[str, Any]
 
 
 def _mapped_part(part: Any, new_id: dict[int, int]) -> Any:
-    """A post-processor with other ids."""
+    """Return a post-processor with the ids of `new_id`."""
     if not isinstance(part, dict):
         return part
     mapped = dict(part)
@@ -227,7 +237,7 @@ def _mapped_part(part: Any, new_id: dict[int, int]) -> Any:
 
 
 def ids_of_components(document: dict[str, Any]) -> set[int]:
-    """The ids that the post-processor and the padding put around texts, and that of the unknown token."""
+    """Return the ids that the post-processor and the padding add to texts, and the id of the unknown token."""
     found: set[int] = set()
 
     def visit(part: Any) -> None:
@@ -246,7 +256,7 @@ def ids_of_components(document: dict[str, Any]) -> set[int]:
 
 
 def check_ids(found: set[int], known: set[int]) -> None:
-    """VocabularyError for an id of a component that no token has."""
+    """Raise a VocabularyError if no token has one of the ids that components name."""
     if unknown := sorted(found - known):
         raise VocabularyError(
             f"the post-processor or the padding adds the id {unknown[0]}, which no token has: set them first"

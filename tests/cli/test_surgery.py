@@ -45,7 +45,7 @@ def test_extend(here: Path) -> None:
     assert json.loads((here / "out" / "id_map.json").read_text()) == expected.id_map.tolist()
     words = "extend old.json - -o few.json --new-tokens 900 --limit-alphabet 0"
     lines = good(run(here, *words.split(), data=b"xyz")).splitlines()
-    assert lines[1].startswith("new tokens: 2, 900 wanted")
+    assert lines[1].startswith("new tokens: 2, 900 requested")
 
 
 def test_shrink(here: Path) -> None:

@@ -1,4 +1,4 @@
-"""Exports: files read back to the same vocabulary, and the reference libraries agree with them."""
+"""Written files give the same vocabulary when read again, and the reference libraries give equal ids with them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def keys_of(cartridge: bytes) -> dict[bytes, int]:
 
 
 def test_ranks_of_trained_vocabularies(gpt2_like, llama3_like):
-    """Their ids are in order of merges, and tiktoken gives the same ones."""
+    """The ids are in the order of the merges, and tiktoken gives the same ids."""
     for path in (gpt2_like, llama3_like):
         ranks = to_tiktoken(convert(path))
         assert to_tiktoken(Tokenizer.from_file(path)) == ranks
@@ -112,7 +112,7 @@ def test_merges_that_ranks_do_not_give(gpt2_like, wordpiece_like):
 
 
 def test_version_2(any_vocabulary):
-    """Every token of the model with its bytes, and nothing else. The strings show tokens that are not UTF-8."""
+    """The cartridge has the bytes of the model's tokens alone. The strings show tokens that are not UTF-8."""
     made = to_crayon_v2(convert(any_vocabulary))
     assert to_crayon_v2(Tokenizer.from_file(any_vocabulary)) == made
     tokenizer = Tokenizer.from_file(any_vocabulary)

@@ -1,4 +1,4 @@
-"""GGUF files that we write: a plain model of llama.cpp gives the ids of the tokenizer, or an error names the part."""
+"""With a written GGUF file a plain model of llama.cpp gives the tokenizer's ids, or an error names the component."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def converted_of(document: dict[str, Any], **config: Any) -> Converted:
 
 
 def plain_of(path: Path) -> Plain:
-    """The plain model of llama.cpp on a file."""
+    """Open a file with the plain model of llama.cpp."""
     metadata = dict(read_metadata(path))
     keys = {key.removeprefix("tokenizer.ggml."): value for key, value in metadata.items()}
     merges = [(merge[:cut], merge[cut + 1 :]) for merge in keys.get("merges", ()) for cut in [merge.index(" ", 1)]]
@@ -42,9 +42,9 @@ def plain_of(path: Path) -> Plain:
 
 
 def check(source: Converted, texts: list[str], path: Path, **options: Any) -> None:
-    """The ids of llama.cpp are ours, with special tokens around a text and without; so are ours of the file.
+    """The plain model of the file, `Tokenizer` of the file, and the source give equal ids.
 
-    The plain model has other Unicode tables, so that it gets no texts beyond Latin letters and a few others.
+    The plain model gets only texts of ASCII and a few other characters, since its Unicode tables differ.
     """
     path.write_bytes(to_gguf(source, **options).data)
     ours, plain = Tokenizer.from_str(source.tokenizer_json.decode()), plain_of(path)
@@ -208,7 +208,7 @@ REFUSED = {
     "dropout": (over_bytes(more={"dropout": 0.1}), "dropout"),
     "unk_token": (over_bytes(more={"vocab": {"a": 0, "b": 1}, "unk_token": "a"}), "unk_token"),
     "two tokens": (over_bytes(added_tokens=[X], post_processor=around(2, 0)), "2 tokens before a text"),
-    "spaced": (over_bytes([("a ", "b")], {"vocab": {"a ": 0, "b": 1, "a b": 2}}), "one space in it"),
+    "spaced": (over_bytes([("a ", "b")], {"vocab": {"a ": 0, "b": 1, "a b": 2}}), "one space between"),
     "lstrip": (over_bytes(added_tokens=[{**X, "rstrip": True}]), "'<x>' has rstrip"),
     "single_word": (over_bytes(added_tokens=[{**X, "single_word": True}]), "single_word"),
     "overlap": (
@@ -239,9 +239,9 @@ def test_tokens_around_and_holes(tmp_path: Path) -> None:
     texts = ["", "ab", " a<x>", "日"]
     for before, after in ((0, 0), (1, 0), (0, 1), (1, 1)):
         check(over_bytes(added_tokens=[X], post_processor=around(before, after)), texts, tmp_path / "x.gguf")
-    # tokenizers takes the last place of a merge, llama.cpp the first
+    # of a merge that is listed twice, tokenizers takes the last rank and llama.cpp the first
     check(over_bytes([("a", "b"), ("b", "c"), ("a", "b")]), ["abc"], tmp_path / "x.gguf")
-    # tokenizers numbers an added token itself, whatever the file says
+    # tokenizers ignores the file's id of an added token that the model lacks
     check(over_bytes(added_tokens=[added_token(300, "<x>")]), texts, tmp_path / "x.gguf")
     letters = {chr(char): id for id, char in enumerate(BYTE_LEVEL.values())}
     check(over_bytes(more={"vocab": {**letters, "ab": 260}, "merges": [("a", "b")]}), texts, tmp_path / "x.gguf")
@@ -255,11 +255,11 @@ def test_damaged_tokenizer_json(data: bytes) -> None:
         to_gguf(Converted(data, {}, "tokenizers"))
 
 
-# -- any
+# -- random tokenizers and files
 
 
 def check_random(seeds: range, path: Path) -> int:
-    """How many random tokenizers were written; each of those is compared."""
+    """Return the number of random tokenizers that could be written. Each of these is compared."""
     count = 0
     for seed in seeds:
         document = RandomDocument(seed)
@@ -274,7 +274,7 @@ def check_random(seeds: range, path: Path) -> int:
 
 
 def check_again(models: tuple[str, ...], seeds: range, path: Path) -> int:
-    """How many random files were written again; each of those is read as before."""
+    """Return the number of random files that could be written again. Each of these gives the same ids when read."""
     count = 0
     for model in models:
         for seed in seeds:

@@ -1,4 +1,4 @@
-"""SentencePiece models that we write: the library gives the ids of the tokenizer, or an error names the component."""
+"""With a written SentencePiece model the library gives the tokenizer's ids, or an error names the component."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def library_of(data: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def check(source: Converted, texts: list[str], **options: Any) -> sentencepiece.SentencePieceProcessor:
-    """The library's ids of the written model are ours, and stock's; and so are ours of the model read again."""
+    """The library and `Tokenizer` give the ids of `tokenizers` with the written model."""
     made = to_sentencepiece(source, **options)
     library = library_of(made.data)
     text = source.tokenizer_json.decode()
@@ -53,7 +53,7 @@ def hostile(count: int, seed: int) -> list[str]:
     return [text.encode("utf-8", "replace").decode() for _, text in generate(count, seed=seed)]
 
 
-# -- models that the library trained, as transformers has them
+# -- models that the library trained, converted by transformers
 
 
 def trained(sentences: list[str], **options: Any) -> bytes:
@@ -77,7 +77,7 @@ def sentences(training_text: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def llama_like(sentences: list[str]) -> Converted:
-    """A trained BPE model with special tokens that texts have, and the one before a text."""
+    """A trained BPE model with special tokens, one of which it puts before each text."""
     options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
     data = trained(sentences, model_type="bpe", byte_fallback=True, **options)
     document = json.loads(read_sentencepiece(data).tokenizer_json)
@@ -117,7 +117,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models_come_back(name: str, sentences: list[str], tmp_path: Path) -> None:
-    """What was read from a model, or opened, is written as a model that does the same."""
+    """A tokenizer that was read from a SentencePiece model is written as a model that gives the same ids."""
     data = trained(sentences, **MODELS[name])
     (tmp_path / "x.model").write_bytes(data)
     library = library_of(data)
@@ -178,10 +178,10 @@ SHORT = [
 
 def test_merges_are_scores() -> None:
     check(bpe([("a", "b"), ("ab", "c"), ("b", "c")]), SHORT)
-    check(bpe([("a", "bc"), ("b", "c")]), SHORT)  # a part that comes after the whole
+    check(bpe([("a", "bc"), ("b", "c")]), SHORT)  # a part whose id follows that of the whole
     check(bpe([("a", "a"), ("a", "aa"), ("aa", "a")]), SHORT)
     more = {"vocab": {token: id for id, token in enumerate(["<unk>", *"abcd▁", "bcd", "bcda", "ab"])}}
-    check(bpe([("bcd", "a"), ("a", "b")], more=more), [*SHORT, "bcda"])  # a part that is never made
+    check(bpe([("bcd", "a"), ("a", "b")], more=more), [*SHORT, "bcda"])  # a part that no merge makes
     check(bpe([("b", "c"), ("a", "b"), ("a", "bc"), ("ab", "c")], normalizer=PREFIXED), SHORT)
     check(bpe([(SPACE, "a"), ("a", "b")], normalizer=None, pre_tokenizer=WORDS), SHORT)
     check(bpe([("a", "b")], normalizer=None, letters="abcd "), SHORT)
@@ -214,7 +214,7 @@ REFUSED = {
         bpe([], normalizer=None, pre_tokenizer={**WORDS, "prepend_scheme": "always"}),
         "the pre-tokenizer Metaspace",
     ),
-    "over words": (bpe([("a", SPACE)], normalizer=None, pre_tokenizer=WORDS), f"'a{SPACE}' over the end of a word"),
+    "over words": (bpe([("a", SPACE)], normalizer=None, pre_tokenizer=WORDS), f"'a{SPACE}' crosses the end of a word"),
     "prefixed": (bpe([], normalizer=PREFIXED, added_tokens=[added_token(6, "<x>", special=False)]), "not special"),
     "lstrip": (bpe([], added_tokens=[added_token(6, "<x>", special=False, lstrip=True)]), "has lstrip"),
     "space": (bpe([], added_tokens=[added_token(6, "x y", special=False)]), "has a space"),
@@ -234,7 +234,7 @@ def test_what_no_model_says(name: str) -> None:
 
 
 def test_user_defined_tokens() -> None:
-    """Found in every text where nothing else depends on where a text begins."""
+    """The library finds these tokens in every text if the normalizer adds no prefix to texts."""
     tokens = [added_token(6 + id, text, special=False) for id, text in enumerate(("<x>", "<x>y", "dd"))]
     library = check(bpe([("a", "b"), ("b", "c")], added_tokens=tokens), [*SHORT, "a<x>yb<x>", "dddd<x", "ab <x>ab"])
     assert library.encode("a<x>b") == [1, 8 if library.id_to_piece(8) == "<x>" else library.piece_to_id("<x>"), 2]
@@ -271,7 +271,7 @@ def test_inexact_unigram() -> None:
 
 
 def test_as_transformers_converts() -> None:
-    """Components that transformers makes of a model of the library: they come near it."""
+    """The components that transformers makes of a SentencePiece model only approximate it."""
     words = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {**WORDS, "prepend_scheme": "always"}]}
     source = unigram({SPACE: -3.0, "a": -2.0, "b": -2.5, f"{SPACE}a": -2.75}, pre_tokenizer=words)
     made = to_sentencepiece(source, inexact=True)
@@ -291,7 +291,7 @@ def test_damaged_tokenizer_json(data: bytes) -> None:
 
 
 def check_random(seeds: range) -> int:
-    """How many random tokenizers were written; each of those is compared."""
+    """Return the number of random tokenizers that could be written. Each of these is compared."""
     count = 0
     for seed in seeds:
         made = RandomDocument(seed)

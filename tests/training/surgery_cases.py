@@ -1,4 +1,4 @@
-"""Small BPE vocabularies of every kind that can be extended and shrunk."""
+"""Small BPE vocabularies of each kind that `extend` and `shrink` support."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("bytes", "ignore_merges", "metaspace", "marks", "fallback")
 
 
 def texts(seed: int) -> list[str]:
-    """A corpus of few letters, and one of more."""
+    """Return two corpora, one of few letters and one of more."""
     chance = random.Random(seed)
     made = corpus(seed) + corpus(seed + 500)
     made += [f"<s>{text}</s>" for text in made[:2]]
@@ -24,7 +24,7 @@ def texts(seed: int) -> list[str]:
 
 
 def vocabulary(kind: str, seed: int, vocab_size: int = 0) -> Tokenizer:
-    """A vocabulary trained on `texts(seed)`, with special tokens before its alphabet or behind all else."""
+    """Train a vocabulary on `texts(seed)`, with special tokens before its alphabet or after all other tokens."""
     special = ["<unk>", "<s>", "</s>"]
     quiet: dict[str, Any] = {"show_progress": False, "special_tokens": special}
     if kind in ("bytes", "ignore_merges"):
@@ -36,7 +36,7 @@ def vocabulary(kind: str, seed: int, vocab_size: int = 0) -> Tokenizer:
             start.pre_tokenizer = pre_tokenizers.Metaspace()
         else:
             start.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-            if kind == "marks":  # the trainer cuts at spaces, and the vocabulary is then used without that
+            if kind == "marks":  # cuts at spaces in training, but not afterwards
                 start.pre_tokenizer = pre_tokenizers.Metaspace()
         start.decoder = decoders.Metaspace()
         if kind == "fallback":
@@ -45,7 +45,7 @@ def vocabulary(kind: str, seed: int, vocab_size: int = 0) -> Tokenizer:
         made = crayon_hf.train_bpe(texts(seed), tokenizer=start, vocab_size=size, **quiet)
     document = json.loads(made.to_str())
     document["model"]["ignore_merges"] = kind == "ignore_merges"
-    if kind == "ignore_merges":  # words that only this makes tokens, and a merge of one
+    if kind == "ignore_merges":  # tokens that no merge makes, and a merge with one of them
         vocab = document["model"]["vocab"]
         words = ("aba", "abab", "aaaaa", "Ġaab", "cac", "a1", "b1", "ea", "en", "Ã©a", "aÃŁ", "1B", "AB", "Ġb,")
         for word in words:
@@ -58,12 +58,12 @@ def vocabulary(kind: str, seed: int, vocab_size: int = 0) -> Tokenizer:
         document["pre_tokenizer"] = None
     made = Tokenizer.from_str(json.dumps(document))
     if kind in ("bytes", "ignore_merges") and seed % 2 == 0:
-        made.add_special_tokens(["<s>", "</s>"])  # behind the model's
+        made.add_special_tokens(["<s>", "</s>"])  # with ids after the model's
     return made
 
 
 def strings(seed: int, count: int) -> list[str]:
-    """Texts of few letters, of many, and of special tokens."""
+    """Return texts of few letters, of many letters, and of special tokens."""
     chance = random.Random(seed)
     letters = ["ab ", "aAbB1 ", "éaß漢🙂 ", "aeiou tn\n", " <s></s>a", "ab'.,s 12", "\x00\u0378\uff48▁ "]
     return ["".join(chance.choices(chance.choice(letters), k=chance.randrange(60))) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Plain twins of extending and shrinking, over strings and the stock library's own words."""
+"""Plain implementations of `extend` and `shrink`, over strings, with the words that `tokenizers` cuts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Words = Counter[str]
 
 
 def words_of(path_or_json: str, texts: list[str], cut_at_marks: bool = False) -> Words:
-    """The words of texts as the stock library cuts them, without the added tokens that they contain."""
+    """Count the words into which `tokenizers` cuts texts. Added tokens in the texts are not counted."""
     stock = tokenizers.Tokenizer.from_str(path_or_json)
     added = [token.content for token in stock.get_added_tokens_decoder().values()]
     words: Words = Counter()
@@ -34,7 +34,7 @@ def cut(stock: Any, text: str) -> list[str]:
 
 
 def marks_apart(text: str) -> list[str]:
-    """A text cut in front of each run of U+2581."""
+    """Cut a text in front of each run of U+2581."""
     pieces: list[str] = []
     for i, character in enumerate(text):
         if i == 0 or (character == "▁" and text[i - 1] != "▁"):
@@ -53,7 +53,7 @@ def new_characters(model: dict[str, Any], words: Words, most: int) -> list[str]:
 
 
 def merged(model: dict[str, Any], word: str) -> list[str]:
-    """What the model's merges make of a word; a barrier ("") for what is no character of the vocabulary."""
+    """Merge a word. A character that the vocabulary lacks becomes "", which no merge joins."""
     vocab, ranks = model["vocab"], {tuple(pair): rank for rank, pair in enumerate(model["merges"])}
     if model["ignore_merges"] and word in vocab:
         return [word]
@@ -75,7 +75,7 @@ def extended(
     max_token_length: int | None = None,
     limit_alphabet: int | None = None,
 ) -> tuple[dict[str, int], list[list[str]], dict[str, list[str]]]:
-    """The new tokens with their ids, the new merges, and the words as the last step left them."""
+    """Return the new tokens with their ids, the new merges, and each word's symbols after the last merge."""
     added = {token["content"]: token["id"] for token in document["added_tokens"]}
     model = document["model"] | {"vocab": dict(document["model"]["vocab"])}
     ids = model["vocab"] | added
@@ -110,7 +110,7 @@ def extended(
             break
         product = "".join(best)
         if product in ids:
-            reusable.remove(product)  # an old token, which merging can make from now on
+            reusable.remove(product)  # an old token, which merges can make from here on
         else:
             ids[product] = new[product] = following
             following += 1
@@ -130,7 +130,7 @@ def joined(symbols: list[str], pair: tuple[str, str]) -> list[str]:
 
 
 def parts_of(model: dict[str, Any], token: str) -> set[str]:
-    """A token and the products of its own merges; the token alone if merging does not make it."""
+    """Return a token and the products of its own merges, or the token alone if merges do not make it."""
     ranks = {tuple(pair): rank for rank, pair in enumerate(model["merges"])}
     symbols, made = list(token), {token}
     while True:

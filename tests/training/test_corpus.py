@@ -40,7 +40,7 @@ def json_lines(rows: list[Any], column: str = "text") -> bytes:
 
 @pytest.fixture(params=[1, 7, batching.BATCH])
 def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Batches of all sizes give the same."""
+    """Batches of all sizes give the same texts."""
     monkeypatch.setattr(corpora, "BATCH", request.param)
     monkeypatch.setattr(files, "BATCH", request.param)
     return int(request.param)
@@ -48,7 +48,7 @@ def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("of_kind", [list, tuple])
 def test_names_of_files_in_the_place_of_texts(of_kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tokenizers' `train` takes a list of names; ours would learn their letters."""
+    """A list of paths as str is refused: `train_bpe` would learn the letters of the paths."""
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.txt"):
         Path(name).write_text("low lower lowest " * 9)
@@ -159,7 +159,7 @@ def test_damaged_files(packing: str, tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    """They are reported before anything is read."""
+    """Missing files are reported before any file is read."""
     (tmp_path / "a").write_bytes(b"\xff")
     with pytest.raises(FileNotFoundError, match="nope"):
         corpus_of([tmp_path / "a", tmp_path / "nope"])
@@ -183,7 +183,7 @@ def test_streams(tmp_path: Path, batches: int) -> None:
 
 
 def test_how_far_it_is(tmp_path: Path, batches: int) -> None:
-    """Bytes of the files, compressed or not; items of an iterable."""
+    """Progress counts the bytes of files, compressed or not, and the items of an iterable."""
     (tmp_path / "a.txt").write_bytes(b"a\nb\n" * 9)
     (tmp_path / "b.jsonl").write_bytes(json_lines(ROWS))
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"abc\n" * 99))

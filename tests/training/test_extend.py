@@ -1,4 +1,4 @@
-"""`extend`: what a plain twin of the trainer makes that begins with the old merges."""
+"""`extend` equals a plain trainer that begins with the old merges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.training.surgery_twin import document_of, extended, words_of
 
 
 def options(seed: int) -> dict[str, Any]:
-    """Other options for other seeds."""
+    """Return options that depend on the seed."""
     return {
         "min_frequency": seed % 3,
         "max_token_length": (None, None, 6)[seed % 3],
@@ -29,7 +29,7 @@ def options(seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(10))
 def test_like_a_plain_twin(kind: str, seed: int) -> None:
-    """Tokens, ids and merges; and the result encodes each word as the last step left it."""
+    """Tokens, ids and merges are equal, and each word is encoded as its symbols after the last merge."""
     old = vocabulary(kind, seed)
     before = document_of(old)
     given = texts(seed + 1000) + texts(seed)
@@ -56,18 +56,18 @@ def test_like_a_plain_twin(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_training_that_was_cut_in_two(seed: int) -> None:
-    """Extended with the texts that it was trained on, a vocabulary is the larger one that they make."""
+    """Train to 280 tokens, then extend to 330 with the same texts: the result equals one training to 330."""
     for options in ({}, {"max_token_length": 5}, {"min_frequency": 3}):
         whole = train_bpe(texts(seed), vocab_size=330, special_tokens=["<unk>"], show_progress=False, **options)
         half = train_bpe(texts(seed), vocab_size=280, special_tokens=["<unk>"], show_progress=False, **options)
         merges = document_of(whole)["model"]["merges"]
-        assert len({"".join(merge) for merge in merges}) == len(merges)  # else a token would have two merges
+        assert len({"".join(merge) for merge in merges}) == len(merges)  # no token has two merges
         larger = extend(half, texts(seed), vocab_size=330, show_progress=False, **options).tokenizer
         assert larger.to_str() == whole.to_str()
 
 
 def test_tokens_that_no_merge_made() -> None:
-    """A pair may make one of them, with its old id, unless an old merge has it as a part."""
+    """A new merge may make such a token, with its old id, unless the token is a part of an old merge."""
     made = set()
     for seed in range(10):
         old = vocabulary("ignore_merges", seed)
@@ -90,7 +90,7 @@ def test_old_encodings_are_only_merged_further() -> None:
     for text in strings(4, 200):
         before, after = old.encode(text).tokens, change.tokenizer.encode(text).ids
         position = 0
-        for id in after:  # each new token is whole old ones
+        for id in after:  # each new token consists of whole old tokens
             token = ""
             while len(token) < len(spelled[id]):
                 token += before[position]
@@ -99,7 +99,7 @@ def test_old_encodings_are_only_merged_further() -> None:
 
 
 def test_special_tokens_and_characters() -> None:
-    """New special tokens come first, then characters, then merges; text never becomes a special token."""
+    """New special tokens get the first ids, then characters, then merges. No merge contains a special token."""
     old = vocabulary("metaspace", 1)
     size = max(old.get_vocab().values()) + 1
     marked = [f"<sep>{text}Ω" for text in texts(1)]
@@ -116,7 +116,7 @@ def test_special_tokens_and_characters() -> None:
 
 
 def test_a_prefix_and_a_suffix() -> None:
-    """Tokens are spelled with them, and no characters are added."""
+    """New tokens are spelled with the prefix or suffix, and no characters are added."""
     given = ["abab abc abcabc aab"] * 3
     for affix in ({"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}):
         start = Tokenizer(tokenizers.models.BPE(unk_token="[U]", **affix))
@@ -128,7 +128,7 @@ def test_a_prefix_and_a_suffix() -> None:
 
 
 def test_ids_with_gaps() -> None:
-    """An id that no token has stays so; stock reads the added tokens with their ids."""
+    """Unused ids remain unused, and `tokenizers` gives the added tokens the same ids."""
     document = document_of(vocabulary("bytes", 2))
     document["added_tokens"][-1]["id"] += 5
     document["model"]["vocab"]["</s>"] = document["added_tokens"][-1]["id"]
@@ -172,7 +172,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    """A typed error, and no file."""
+    """Each case raises a typed error and leaves no file."""
     old = vocabulary("bytes", 1)
     size = max(old.get_vocab().values()) + 1
     dropout = document_of(old)

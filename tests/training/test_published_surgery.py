@@ -30,17 +30,17 @@ TRAINED = tuple(f"{kind}-{seed}" for seed in (1, 2) for kind in KINDS)
 
 
 def inputs(tokenizer: Tokenizer, seed: int) -> list[str]:
-    """Strings of every category, with the special tokens of the tokenizer, and sentences."""
+    """Return strings of every category, also with the tokenizer's special tokens, and sentences."""
     specials = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
     chance = random.Random(seed)
     words = " ".join(SENTENCES).split(" ")
-    categories = [name for name in CATEGORIES if name != "surrogates"]  # which are no text
+    categories = [name for name in CATEGORIES if name != "surrogates"]  # tokenizers does not accept surrogates
     made = [text for _, text in generate(STRINGS * 3 // 4, seed, categories, specials)]
     return made + [" ".join(chance.choices(words, k=chance.randrange(1, 9))) for _ in range(STRINGS - len(made))]
 
 
 def check_stock(folder: Path, ours: Tokenizer, given: list[str]) -> list[list[int]]:
-    """The ids of ours, which are those of both stock libraries."""
+    """Return the ids of `Tokenizer`, after comparing them with those of `tokenizers` and `transformers`."""
     from transformers import AutoTokenizer
 
     ids = [encoding.ids for encoding in ours.encode_batch(given)]
@@ -48,7 +48,7 @@ def check_stock(folder: Path, ours: Tokenizer, given: list[str]) -> list[list[in
     assert [encoding.ids for encoding in stock.encode_batch_fast(given)] == ids
     reopened = Tokenizer.from_file(folder)
     assert [encoding.ids for encoding in reopened.encode_batch(given)] == ids
-    # Its class may cut texts in a way of its own, as it did before.
+    # The class of the transformers tokenizer may cut text differently, also before the change.
     assert AutoTokenizer.from_pretrained(folder)(given).input_ids == (
         crayon_hf.AutoTokenizer.from_pretrained(folder)(given).input_ids
     )
@@ -57,7 +57,7 @@ def check_stock(folder: Path, ours: Tokenizer, given: list[str]) -> list[list[in
 
 @pytest.mark.parametrize("name", [*DIRECTORIES, *FILES, *TRAINED])
 def test_extended(name: str, shared: Path, tmp_path: Path) -> None:
-    """Twenty vocabularies, extended: the same ids here and in both stock libraries."""
+    """The extended vocabularies give the same ids here, in `tokenizers` and in `transformers`."""
     kind, _, seed = name.rpartition("-")
     old: Any = vocabulary(kind, int(seed)) if name in TRAINED else shared / "vocab" / name
     change = extend(old, list(SENTENCES), new_tokens=100, output=tmp_path / "new", show_progress=False)
@@ -71,7 +71,7 @@ def test_extended(name: str, shared: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen", "llama2"])
 @pytest.mark.parametrize("how", ["vocab_size", "used_by"])
 def test_shrunk(name: str, how: str, shared: Path, tmp_path: Path) -> None:
-    """Ids of texts without lost tokens are mapped, others are those of both stock libraries."""
+    """Texts without lost tokens get the mapped ids. All texts get the ids of `tokenizers` and `transformers`."""
     path = shared / "vocab" / name
     old = Tokenizer.from_file(path)
     given = inputs(old, 2)

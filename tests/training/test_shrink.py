@@ -21,7 +21,7 @@ from tests.training.surgery_twin import document_of, parts_of
 
 
 def check_promise(old: Tokenizer, change: VocabularyChange, given: list[str]) -> int:
-    """Compares ours and the stock library's ids of texts; how many texts have no lost token."""
+    """Compare the ids of `Tokenizer` and `tokenizers`. Return the number of texts without lost tokens."""
     stock = tokenizers.Tokenizer.from_str(change.tokenizer.to_str())
     count = 0
     for text in given:
@@ -35,7 +35,7 @@ def check_promise(old: Tokenizer, change: VocabularyChange, given: list[str]) ->
 
 
 def check_map(old: Tokenizer, change: VocabularyChange) -> None:
-    """Dense new ids, in the old order, of the same tokens."""
+    """The kept tokens have new ids without gaps, in the old order."""
     before, after = old.get_vocab(), change.tokenizer.get_vocab()
     assert change.id_map.shape == (max(before.values()) + 1,)
     assert change.id_map.dtype == np.int64
@@ -49,7 +49,7 @@ def check_map(old: Tokenizer, change: VocabularyChange) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_to_a_size(kind: str, seed: int) -> None:
-    """The lowest merges stay, with all that they are made of."""
+    """The tokens of the lowest merges stay, with all their parts."""
     old = vocabulary(kind, seed, 330)
     before = document_of(old)
     size = old.get_vocab_size() - 25
@@ -113,13 +113,13 @@ def test_tokens_to_keep() -> None:
 
 
 def test_a_random_choice_keeps_the_promise() -> None:
-    """Any tokens, with what they are made of; with merges that make one token in two ways."""
+    """Keep random tokens with their parts, in vocabularies in which two merges make the same token."""
     for seed in range(6):
         chance = random.Random(seed)
         document = document_of(vocabulary("bytes", 1, 320))
         model = document["model"]
         spare = [token for token in model["vocab"] if len(token) > 2 and "<" not in token]
-        for token in chance.sample(spare, 20):  # another way to make it, of any rank
+        for token in chance.sample(spare, 20):  # a second merge that makes the token, of any rank
             at = chance.randrange(1, len(token))
             pair = [token[:at], token[at:]]
             if pair[0] in model["vocab"] and pair[1] in model["vocab"] and pair not in model["merges"]:
@@ -131,7 +131,7 @@ def test_a_random_choice_keeps_the_promise() -> None:
 
 
 def test_ids_of_components_are_mapped(tmp_path: Path) -> None:
-    """Those of the post-processor, of padding, of added tokens and of the settings."""
+    """The post-processor, the padding, the added tokens and the settings get the new ids."""
     from transformers import AutoTokenizer
 
     old = vocabulary("bytes", 2, 330)
@@ -179,7 +179,7 @@ def test_ids_of_components_are_mapped(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    """A typed error, and no file."""
+    """Each case raises a typed error and leaves no file."""
     old = vocabulary("bytes", 1)
     padded = Tokenizer.from_str(old.to_str())
     padded.enable_padding(pad_id=9999, pad_token="[PAD]")

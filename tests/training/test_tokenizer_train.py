@@ -31,7 +31,7 @@ def same(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
 
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list with an item for each native training."""
+    """Return a list that gets an item for each native training."""
     calls: list[str] = []
     train = _core.train_bpe
 
@@ -124,7 +124,7 @@ def test_what_was_there_stays(native: list[str], gpt2_like: Path) -> None:
 
 
 def test_special_tokens_in_the_text(native: list[str]) -> None:
-    """A token added before is a word of its own; one of the trainer's is ordinary text."""
+    """A token added before training is a word of its own. A special token of the trainer alone is ordinary text."""
     for as_text in (False, True):
         for tokens in (["<s>"], [AddedToken("[x]", lstrip=True, special=True)]):
             ours, stock = both(cut="whitespace")
@@ -136,7 +136,7 @@ def test_special_tokens_in_the_text(native: list[str]) -> None:
 
 
 def test_special_tokens_as_text_beside_others(native: list[str]) -> None:
-    """A skipped special token hides another that it overlaps, only in the reference."""
+    """Only in the reference, a skipped special token hides another token that it overlaps."""
     ours, stock = both(cut="whitespace")
     for tokenizer in (ours, stock):
         tokenizer.add_special_tokens(["<s>"])
@@ -176,7 +176,7 @@ def test_an_empty_file_is_filled(settings: dict[str, Any], tmp_path: Path, nativ
 
 
 def test_files(tmp_path: Path, native: list[str]) -> None:
-    """Lines with their endings, whatever the endings of the files' names."""
+    """Files are read as lines with their line endings, whatever the suffixes of their names."""
     data = [b"one two\r\nthree\n\nfour", b"", b"two two\rtwo\n", "漢字\u2028漢字\n".encode() * 3]
     paths = [tmp_path / name for name in ("a.txt", "empty", "b.jsonl", "c")]
     for path, content in zip(paths, data, strict=True):
@@ -198,7 +198,7 @@ def test_files(tmp_path: Path, native: list[str]) -> None:
 
 
 def test_an_iterator_that_raises(native: list[str]) -> None:
-    """It is read lazily, and our tokenizer is unchanged, even where the reference's is not."""
+    """The iterator is read lazily. After an error our tokenizer is unchanged, even if the reference's is not."""
     ours = build(Tokenizer)
     ours.train_from_iterator(TEXTS, trainer(vocab_size=100))
     before, seen = ours.to_str(), []
@@ -237,7 +237,7 @@ class Halves:
 @since((0, 23), "finds an added token that was normalized once otherwise, and decodes it as it was added")
 @before_1("components written in Python")
 def test_components_in_python(native: list[str]) -> None:
-    """They cut, and the engine merges."""
+    """Components in Python cut the text, and the engine finds the merges."""
     results = []
     for tokenizer in (build(Tokenizer), build(tokenizers.Tokenizer)):
         tokenizer.normalizer = normalizers.Normalizer.custom(Shout())
@@ -258,7 +258,7 @@ def test_components_in_python(native: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["WordPiece", "WordLevel", "Unigram"])
 def test_other_models(kind: str, native: list[str]) -> None:
-    """The reference trains them, deterministically if every inner character of a word is a special token."""
+    """The reference trains these. It is deterministic if every inner character of a word is a special token."""
     inside = [f"##{letter}" for letter in sorted({letter for text in TEXTS for letter in text})]
     unknown = {"unk_token": "<unk>"}
     options = {"special_tokens": ["<unk>", *inside], "vocab_size": 300, "show_progress": False}
@@ -278,7 +278,7 @@ def test_other_models(kind: str, native: list[str]) -> None:
 
 @since((0, 23), "has no progress_format")
 def test_progress_is_shown_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal: no bar, and JSON lines if requested."""
+    """Without a terminal no bar is drawn, and JSON lines are written if requested."""
     ours = build(Tokenizer)
     ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100))
     ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100, progress_format="silent"))

@@ -1,4 +1,4 @@
-"""`train_bpe` and its siblings: their starting points, results and files."""
+"""`train_bpe`, `train_unigram`, `train_wordpiece` and `train_wordlevel`: templates, results and files."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_ids_of_a_template_are_put_right() -> None:
 
 
 def test_progress() -> None:
-    """Each stage from beginning to end. An exception of the callback ends the work."""
+    """The callback sees each stage from beginning to end. If it raises, the training ends."""
     seen: list[tuple[str, int, int]] = []
     train_bpe(iter(TEXTS), length=len(TEXTS), vocab_size=280, show_progress=lambda *event: seen.append(event))
     assert ("Count words", len(TEXTS), len(TEXTS)) in seen
@@ -259,7 +259,7 @@ def test_a_result_without_cartridge_leaves_no_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_documentation(threads: int) -> None:
-    """Half a megabyte, with ties and special tokens that are words."""
+    """The corpus has half a megabyte, with ties and special tokens that are words."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parents[2] / "docs").glob("*.md"))]
     options: dict[str, Any] = {"vocab_size": 3000, "special_tokens": ["<s>", "the"], "min_frequency": 2}
     made = json.loads(train_bpe(iter(texts), pattern="gpt2", threads=threads, **options).to_str())["model"]
@@ -271,7 +271,7 @@ def test_the_documentation(threads: int) -> None:
 
 
 def test_a_word_without_an_end_takes_no_quadratic_time() -> None:
-    """A million characters: if the time of a merge grew with the word, this would take hours."""
+    """A word has a million characters. If the time of a merge grew with the word, this would take hours."""
     rng = random.Random(1)
     words = ["a" * 1_000_000, "".join(rng.choices("abcdefghij", k=500_000))]
     made = train_bpe(iter(words), vocab_size=5_000, pre_tokenizer=pre_tokenizers.Metaspace())

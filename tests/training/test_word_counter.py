@@ -1,4 +1,4 @@
-"""Word counts for training: those of ``tokenizers``, for any batches and threads."""
+"""Word counts for training equal those of ``tokenizers``, for any batches and numbers of threads."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def document(normalizer: Any, pre_tokenizer: Any, *, on_bytes: bool, added: bool
 
 
 class Case:
-    """An engine, and the plain twin: the reference's added tokens, normalizer and pre-tokenizer, and a Counter."""
+    """Counts words with an engine, and with the reference's components and a Counter."""
 
     def __init__(self, parts: tuple[Any, Any], *, on_bytes: bool, added: bool = False) -> None:
         text = json.dumps(document(*parts, on_bytes=on_bytes, added=added))
@@ -108,7 +108,7 @@ def case(name: str) -> Case:
 
 
 def spelled(counter: _core.WordCounter) -> Counter[str]:
-    """The words as the reference spells them."""
+    """Return the words as the reference spells them."""
     out: Counter[str] = Counter()
     words = counter.words()
     assert words == sorted(words)
@@ -129,7 +129,7 @@ HOSTILE = st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_cate
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines with their endings, as the reference reads files."""
+    """Split text into lines with their line endings, as the reference reads files."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
@@ -143,7 +143,7 @@ def test_prose(name: str) -> None:
     assert spelled(counter) == expected
     assert counter.bytes == sum(len(text.encode()) for text in texts)
     assert all(is_raw is case_.on_bytes for _, _, is_raw in counter.words())
-    # Bytes are texts, too, and counts of several calls add up.
+    # Texts may be bytes, and counts of several calls add up.
     counter.add([text.encode() for text in texts])
     assert spelled(counter) == expected + expected
 
@@ -168,7 +168,7 @@ def test_hostile_text(name: str, texts: list[str]) -> None:
 
 
 def fed_to_trainers(tokenizer: Tokenizer, text: str) -> Counter[str]:
-    """The words of a text as a trainer of the reference counts them, one that keeps all frequent ones."""
+    """Return the words that a trainer of the reference counts in a text. The trainer keeps all frequent words."""
     counts: Counter[str] = Counter()
     learner = Tokenizer.from_str(tokenizer.to_str())
     for least in range(1, len(text) + 1):
@@ -274,7 +274,7 @@ def test_what_is_not_utf8_is_not_counted(name: str, bad: bytes, threads: int) ->
     counter.add(["before"])
     before = counter.words(), counter.unique, counter.total, counter.bytes
     at = bad.rfind(b"\x80") if bad == b"a\x80" else 0
-    for filler in (b"", b"text ", b"text\n", b"\n", b"t"):  # short ones, and one that is cut for threads
+    for filler in (b"", b"text ", b"text\n", b"\n", b"t"):  # short texts, and one that is cut for threads
         text = filler * (800_000 // max(len(filler), 1))
         with pytest.raises(InvalidUtf8Error, match=rf"offset {len(text) + at}$"):
             counter.add_lines(text + bad + b"x" * 300_000)
@@ -294,7 +294,7 @@ LETTERS = bytes.maketrans(b"0123456789", b"ghijklmnop")
 
 @functools.cache
 def huge() -> bytes:
-    """Almost all words are unique, so that joining the counts takes a while, too."""
+    """Return text whose words are almost all unique, so that merging the counts takes a while, too."""
     rng = random.Random(3)
     return b" ".join(rng.randbytes(6).hex().encode() for _ in range(300_000)).translate(LETTERS)
 
@@ -328,7 +328,7 @@ def test_progress_ends_the_work(stage: str, threads: int) -> None:
     once.add([data])
     with pytest.raises(Enough):
         until(counter, data, stage, enough)
-    # Earlier calls are counted, and nothing of this one.
+    # Words of earlier calls are counted, and none of this call.
     calls, rest = divmod(counter.total, once.total)
     assert rest == 0
     assert counter.bytes == calls * once.bytes

@@ -13,14 +13,14 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kMostSymbols = 4096;  // merging them costs their square
+constexpr size_t kMostSymbols = 4096;  // the time to merge them is quadratic
 
-// The merge that makes a token of its own symbols.
+// The last merge when a token's own symbols are merged.
 struct LastMerge {
     static constexpr uint32_t kSymbol = 0, kNone = ~uint32_t(0);
 
     uint32_t left = kNoId, right = kNoId;
-    uint32_t order = kNone;  // 1 + rank; or kSymbol: it is one itself; or kNone: merging does not make it
+    uint32_t order = kNone;  // 1 + rank; kSymbol for a single symbol; kNone if no merge makes the token
 };
 
 class TokenParts {
@@ -61,7 +61,7 @@ class TokenParts {
     }
 
   private:
-    // False where a character of the token has none of its own.
+    // Returns false if a character of the token has no symbol.
     bool read_symbols(uint32_t id) {
         symbols_.clear();
         const Bytes token = cartridge_.bytes_of(id);
@@ -106,7 +106,7 @@ class Keeper {
   public:
     explicit Keeper(const std::vector<LastMerge>& merges) : merges_(merges), kept_(merges.size(), 0) {}
 
-    // Keeps a token and its parts, unless there would be more than `most` then.
+    // Keeps a token and its parts, unless the total would exceed `most`.
     void keep(uint32_t id, size_t most) {
         added_.clear();
         visit(id);

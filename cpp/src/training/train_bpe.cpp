@@ -2,8 +2,8 @@
 // of neighbours to a symbol.
 //
 // An index has the positions of each pair, and a heap finds the most frequent one. Counts in the heap may be stale: a
-// popped pair whose count has changed is pushed again with its true count. docs/training.md has the reference's rules
-// that this follows.
+// popped pair whose count has changed is pushed again with its true count. docs/training.md gives the rules of the
+// reference, which this file follows.
 #include <algorithm>
 #include <unordered_set>
 
@@ -21,7 +21,7 @@ namespace {
 
 using Position = TrainingWords::Position;
 
-// The effect of one merge on the pairs with one neighbour, on one side of it.
+// The effect of one merge on pairs with one symbol as the left (or as the right) neighbour.
 struct NeighbourChange {
     uint64_t lost = 0, gained = 0;
     uint32_t positions = 0;  // of gained pairs
@@ -47,7 +47,7 @@ class Side {
     const std::vector<uint32_t>& touched() const { return touched_; }
     NeighbourChange& operator[](uint32_t symbol) { return changes_[symbol]; }
 
-    // Puts the noted positions into lists, each in the order of the notes.
+    // Sorts the noted positions into one list per symbol. Each list keeps the order of the notes.
     void fill(PositionLists* lists) {
         for (const uint32_t symbol : touched_) {
             NeighbourChange& change = changes_[symbol];
@@ -88,10 +88,10 @@ class BpeTraining {
           report_(progress),
           symbols_(counted, options, &report_),
           words_(symbols_.spell(counted, &report_)),
-          // One position per pair, two per merge, and those again that join_own_pairs() copies.
+          // One position per pair, two per merge, and the same two again if join_own_pairs() copies them.
           lists_(5 * words_.pairs()),
           longest_(options.max_token_length.value_or(~size_t(0))),
-          // With these, symbols can have different numbers of characters.
+          // With a prefix or suffix, one symbol can span different numbers of original symbols.
           has_uneven_lengths_(options.max_token_length &&
                               !(options.continuing_subword_prefix.empty() && options.end_of_word_suffix.empty())) {
         index_pairs();
@@ -104,7 +104,7 @@ class BpeTraining {
           symbols_(std::move(tokens), reusable, options),
           words_(in_tokens(engine, counted, apart, &symbols_, &report_)),
           lists_(5 * words_.pairs()),
-          longest_(~size_t(0)),  // TrainingSymbols::may_join looks at lengths
+          longest_(~size_t(0)),  // TrainingSymbols::may_join checks lengths
           has_uneven_lengths_(false) {
         index_pairs();
     }
@@ -160,7 +160,7 @@ class BpeTraining {
     void index_pairs() {
         report_.begin("Count pairs", 2 * words_.pairs());
         uint64_t done = 0;
-        // Until counts are known, a pair's count holds the number of its entry.
+        // In this function a pair's count first holds the index of its entry.
         std::vector<PairEntry> entries;
         words_.for_each_pair([&](Position, uint32_t a, uint32_t b, uint64_t count) {
             PairCount& pair = pairs_.at(symbol_pair(a, b));
@@ -193,7 +193,7 @@ class BpeTraining {
         }
     }
 
-    // `whole_words`: these words may have the pair at other positions, where it is merged, too.
+    // If `whole_words`, also merges the pair at positions in these words that the entry does not list.
     void merge(const PairEntry& entry, bool whole_words) {
         constexpr size_t kAhead = 16, kOften = size_t(1) << 14;
         const uint32_t a = first_of(entry.key), b = second_of(entry.key), made = symbols_.join(a, b);
@@ -223,7 +223,7 @@ class BpeTraining {
         const Position before = words_.before(position);
         words_.join(position, made);
         const size_t length = words_.span(position);
-        // As in the reference, a pair that would be too long is not counted when it appears, but is when it disappears.
+        // As in the reference, a pair that is too long is not added to its count, but is subtracted from it.
         if (before != TrainingWords::kNone) {
             NeighbourChange& change = left_.of(words_.symbol(before));
             change.lost += count;
@@ -300,7 +300,7 @@ class BpeTraining {
         if (pair->is_positive()) queue_.push({pair->count, pair->key(), change.place, change.positions});
     }
 
-    // If a pair was merged more than once, the last time counts.
+    // Keeps only the last occurrence of a pair that was merged more than once.
     static std::vector<std::pair<uint32_t, uint32_t>> last_of_each(const std::vector<uint64_t>& merged) {
         std::unordered_set<uint64_t> seen;
         std::vector<std::pair<uint32_t, uint32_t>> merges;

@@ -1,4 +1,4 @@
-// The positions of pairs of symbols: lists in one block of memory, which is reused when lists are finished.
+// Lists of the positions of pairs of symbols, in one block of memory. Memory of finished lists is reused.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace crayon {
 
 class PositionLists {
   public:
-    using Place = uint64_t;  // of a list's first position
+    using Place = uint64_t;  // index of a list's first position
 
     // Room for `capacity` positions in lists at once; pages are touched when needed.
     explicit PositionLists(size_t capacity) : memory_(capacity * sizeof(uint32_t) + 64), capacity_(capacity) {

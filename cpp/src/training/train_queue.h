@@ -12,7 +12,7 @@ namespace crayon {
 struct PairEntry {
     uint64_t count;
     uint64_t key;
-    PositionLists::Place list;  // a position instead of a list if it is the only one
+    PositionLists::Place list;  // if `size` is 1, the position itself
     uint32_t size;
     uint32_t turn = 0;  // set by the queue
 };
@@ -29,7 +29,7 @@ class PairQueue {
         heap_.push_back(entry);
         std::push_heap(heap_.begin(), heap_.end(), is_behind);
     }
-    // Pops the most frequent pair; among equals, the smallest key; of its entries, the first (in the reference, any).
+    // Pops the most frequent pair; among equals, the smallest key; among its entries, the one pushed first.
     // Returns false if the queue is empty.
     bool pop(PairEntry* out) {
         while (heap_.empty()) {

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kCodePoints = 0x110000;
 constexpr uint32_t kNone = TrainingWords::kNone;
 
-// Calls visit(code point) for each character of a word; for a raw word, of its spelling.
+// Calls visit(code point) for each character of a word. The characters of a raw word are those of its spelling.
 template <typename Visit>
 void for_each_character(const CountedWord& word, Visit&& visit) {
     if (word.is_raw) {
@@ -27,7 +27,7 @@ void for_each_character(const CountedWord& word, Visit&& visit) {
     }
 }
 
-// By code point. Calls on_word() for each word; `total` gets the characters of all words, once each.
+// Returns counts by code point. Calls on_word() for each word. `total` gets the number of characters of unique words.
 template <typename OnWord>
 std::vector<uint64_t> count_characters(const std::vector<CountedWord>& words, size_t* total, OnWord&& on_word) {
     std::vector<uint64_t> counts(kCodePoints, 0);

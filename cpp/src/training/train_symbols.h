@@ -1,4 +1,4 @@
-// The symbols of a vocabulary in training: their strings and ids, and the words spelled in them.
+// The symbols of a vocabulary in training, with their strings and ids. Spells words in these symbols.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace crayon {
 
 class TrainingSymbols {
   public:
-    // Special tokens and the alphabet according to `options`.
+    // Begins with the special tokens and the alphabet that `options` and the words give.
     TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, TrainingReport* report);
 
-    // The tokens of an existing vocabulary, for extend_bpe.
+    // Begins with the tokens of an existing vocabulary, for extend_bpe.
     TrainingSymbols(std::vector<std::string> tokens, const std::vector<uint32_t>& reusable,
                     const BpeTrainerOptions& options);
 
@@ -26,9 +26,9 @@ class TrainingSymbols {
     // Whether a merge may make the product of `left` and `right`. An extension allows new and reusable products, up to
     // the options' length.
     bool may_join(uint32_t left, uint32_t right) const { return !is_extension_ || may_make(joined(left, right)); }
-    // Records that a word of several symbols has this symbol of the existing vocabulary.
+    // Records that this symbol of the existing vocabulary occurs in a word of several symbols.
     void is_met(uint32_t symbol) { reusable_[symbol] = false; }
-    // The symbol that a merge makes. It may exist already.
+    // Returns the symbol that a merge makes, and adds it if it is new.
     uint32_t join(uint32_t left, uint32_t right);
 
     size_t size() const { return strings_.size(); }
@@ -44,8 +44,8 @@ class TrainingSymbols {
     const bool is_extension_ = false;
     std::vector<std::string> strings_;
     std::unordered_map<std::string, uint32_t> ids_;
-    std::vector<bool> reusable_;          // tokens of a vocabulary that is there
-    std::vector<uint32_t> of_character_;  // ids of the characters alone, up to the greatest
+    std::vector<bool> reusable_;          // by id, for tokens of the existing vocabulary
+    std::vector<uint32_t> of_character_;  // ids of characters without affixes, by code point
     size_t characters_ = 0;               // in all words
 };
 

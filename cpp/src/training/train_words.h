@@ -1,7 +1,7 @@
-// The unique words of a trainer: runs of symbols in one array, each behind a header with the word's count.
+// The unique words of a trainer, in one array: for each word a header with its count, then its symbols.
 //
-// Merging two neighbours frees slots, which store the links over themselves. So a symbol takes four bytes, and a merge
-// reads adjacent memory. A slot is one of:
+// Merging two neighbours frees slots. The freed slots store how far to skip over them, so a symbol takes only four
+// bytes and a merge reads adjacent memory. A slot is one of:
 //    0sssssss ssssssss ssssssss ssssssss: a symbol
 //    10nnnnnn nnnnnnnn nnnnnnnn nnnnnnnn: a freed slot, with the number of symbols that were joined
 //    110ccccc cccccccc cccccccc cccccccc: the header of a word, with its count
@@ -23,7 +23,7 @@ class TrainingWords {
     // A symbol's first slot.
     using Position = uint32_t;
 
-    static constexpr uint32_t kSymbols = uint32_t(1) << 31;  // ids are below
+    static constexpr uint32_t kSymbols = uint32_t(1) << 31;  // symbols are less than this
     static constexpr uint32_t kNone = ~uint32_t(0);
 
     void reserve(size_t slots) { slots_.reserve(slots); }
@@ -61,9 +61,9 @@ class TrainingWords {
 
     uint32_t symbol(Position p) const { return slots_[p]; }
     bool is_symbol(Position p) const { return slots_[p] < kSymbols; }
-    // The position behind a symbol: of the next one, or of the end of the word, which is not a symbol.
+    // The position after a symbol: the next symbol, or the end of the word.
     Position after(Position p) const { return p + span(p); }
-    // The number of symbols that were joined to it.
+    // The number of original symbols that were joined to make this one.
     uint32_t span(Position p) const { return is_free(slots_[p + 1]) ? slots_[p + 1] & kLength : 1; }
     // The previous symbol, or kNone at the start of the word.
     Position before(Position p) const {

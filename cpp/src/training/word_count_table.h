@@ -1,4 +1,4 @@
-// Counts words. A table has shards, by the first bits of a word's hash, so that threads can merge tables shard by
+// Counts words in a hash table. The first bits of a word's hash choose one of its shards. Threads merge tables shard by
 // shard.
 #pragma once
 
@@ -126,7 +126,7 @@ class WordCountShard {
             if (slots_[i].hi != 0) visit(slots_[i]);
     }
 
-    // Keeps memory of a small size for the next call.
+    // Keeps a small shard's memory for the next call.
     void clear() {
         if (size_ == 0) return;
         if (capacity_ > kKept) {
@@ -208,7 +208,7 @@ class WordCountShard {
         for (size_t i = 0; i < n; ++i)
             if (old[i].hi != 0) place(old[i], hash_of(old[i]));
     }
-    // Moves up later entries that it displaced from their homes.
+    // Removes an entry, and moves back the later entries that it had displaced from their homes.
     void erase(size_t i) {
         --size_;
         for (size_t j = i;;) {
@@ -223,7 +223,7 @@ class WordCountShard {
         slots_[i] = {0, 0, 0};
     }
 
-    // Replaces unallocated memory: read, never written.
+    // An empty entry that is read, and never written, while no memory is allocated.
     static WordCount* nothing() {
         static WordCount none = {0, 0, 0};
         return &none;

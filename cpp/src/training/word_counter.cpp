@@ -20,9 +20,9 @@ namespace crayon {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenReports(100);
-// How far before the planned end of a task of lines its real end is searched.
+// Bytes before the planned end of a task of lines in which the real end is searched.
 constexpr size_t kNear = size_t(1) << 14;
-// Unique words that make threads worthwhile for merging tables.
+// From this many unique words on, threads merge the tables.
 constexpr size_t kManyWords = size_t(1) << 15;
 
 [[noreturn]] void not_utf8(const std::string& what, size_t at) {
@@ -47,7 +47,7 @@ struct WordCounter::Impl {
     std::chrono::steady_clock::time_point reported = std::chrono::steady_clock::now();
 };
 
-// The counts of one call, in tables of its own, until commit() adds them to the counter's.
+// Counts the words of one call in separate tables. commit() adds these counts to the counter's table.
 class WordCounter::Call {
   public:
     Call(WordCounter* counter, const Progress& progress, uint64_t total)
@@ -79,9 +79,9 @@ class WordCounter::Call {
         Engine::Lease lease;
         Utf8Reader reader;
     };
-    // The changes to a shard of the counter's table, to be undone on failure.
+    // The changes to a shard of the counter's table, kept to undo them on failure.
     struct Merge {
-        bool is_adopted = false;   // it was empty, and now is the largest of the tallies'
+        bool is_adopted = false;   // the shard was empty and took over the largest tally's
         std::vector<size_t> done;  // words taken from each tally
     };
 
@@ -145,7 +145,7 @@ void WordCounter::Call::commit() {
         ++merged;
     };
     try {
-        // A small call ends before a thread would start, or a caller would notice.
+        // A small merge ends before a thread would start, and needs no progress reports.
         if (unique < kManyWords)
             for (size_t shard = 0; shard < kShards; ++shard) merge(shard, &merges[shard]);
         else
@@ -201,10 +201,10 @@ class LineTasks {
 
     struct Cut {
         size_t at;
-        bool continues;  // in a line
+        bool continues;  // whether the cut is inside a line
     };
     size_t size() const { return (data_.size + kPartUnits - 1) / kPartUnits; }
-    // The start of task i; nothing if it belongs to the previous task. Depends only on i, so all threads find the same.
+    // The start of task i; nullopt if the previous task includes it. Depends only on i, so all threads find the same.
     std::optional<Cut> begin(size_t i) const {
         if (i == 0) return Cut{0, false};
         if (i == size()) return Cut{data_.size, false};

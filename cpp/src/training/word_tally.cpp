@@ -1,5 +1,5 @@
-// Words enter the table in blocks of kBlock, across texts. A word's cache line is prefetched when its key is made, and
-// the block is counted when it is full, so that cache misses overlap.
+// Words enter the table in blocks of kBlock, which may span texts. A word's cache line is prefetched when its key is
+// made, and a block is counted when it is full, so that cache misses overlap.
 #include "training/word_tally.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace crayon {
 
 void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& s, const Poll& poll) {
     const Engine::Impl& p = engine.impl();
-    // The end of readable memory at a word: that of `readable` if the piece is inside it, else that of the piece. Reads
-    // take 16 bytes.
+    // Returns how far reads at a word, of 16 bytes each, may go: to the end of `readable` if the piece is inside it,
+    // else to the end of the piece.
     const auto limit_of = [&](Bytes piece) {
         return piece.begin() >= readable.begin() && piece.end() <= readable.end() ? readable.end() : piece.end();
     };

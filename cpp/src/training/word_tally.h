@@ -17,12 +17,12 @@ class WordTally {
   public:
     explicit WordTally(bool counts_added) : counts_added_(counts_added) {}
 
-    WordCountTable table;  // without waiting words: call flush() before
+    WordCountTable table;  // lacks words that still wait: call flush() first
     uint64_t total = 0;    // in words
     uint64_t bytes = 0;    // of text
 
-    // Counts the words of a text, or of a part that `continues` one. If the text is inside `readable`, reads may go
-    // beyond its end up to that of `readable`. Polls between blocks of words.
+    // Counts the words of a text, or of a part of a text; `continues` if it is not the first part. If the text is
+    // inside `readable`, reads may go beyond the text, up to the end of `readable`. Polls between blocks of words.
     void count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& scratch, const Poll& poll);
     // Counts a word that is already cut.
     void add(Bytes word, uint64_t kind, uint64_t n);
@@ -41,7 +41,7 @@ class WordTally {
     void wait_for(WordKey key, uint64_t kind);
     void add_long(Bytes word, uint64_t kind, uint64_t n);
 
-    const bool counts_added_;  // added tokens as words
+    const bool counts_added_;  // whether added tokens count as words
     Waiting waiting_[kBlock];
     size_t n_waiting_ = 0;
 };

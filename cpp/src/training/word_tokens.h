@@ -1,4 +1,4 @@
-// Counted words as the ids of an engine: its model alone, as in a text that is cut into these words.
+// Encodes counted words with an engine's model, without its normalizer and pre-tokenizer.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace crayon {
 
-// Calls use(word, ids) for each word, in order. Error(argument) for a word of another kind than the engine counts.
+// Calls use(word, ids) for each word, in order. Error(argument) if words are raw and the engine's are not, or vice
+// versa.
 template <typename Use>
 void for_each_word_in_tokens(const Engine& engine, const std::vector<CountedWord>& words, TrainingReport* report,
                              Use&& use) {
@@ -24,7 +25,7 @@ void for_each_word_in_tokens(const Engine& engine, const std::vector<CountedWord
     report->begin("Encode words", words.size());
     uint64_t done = 0;
     for (const CountedWord& word : words) {
-        if (word.is_raw != p.on_bytes()) throw Error(ErrorKind::argument, "the words are not those of this engine");
+        if (word.is_raw != p.on_bytes()) throw Error(ErrorKind::argument, "the words were not counted by this engine");
         ids.clear();
         if (word.is_raw) {
             piece[0] = {0, uint32_t(word.text.size)};

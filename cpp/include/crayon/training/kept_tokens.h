@@ -1,9 +1,9 @@
-// Which tokens a smaller BPE vocabulary has.
+// Chooses the tokens of a smaller BPE vocabulary.
 //
-// In any text, the characters that end up as token t merge among themselves exactly as if they were alone, since no
-// merge crosses t's borders. So the merges that make t are always the same, those of t's own characters. A vocabulary
-// that keeps these products for each of its tokens, and the merges among what it keeps, encodes a text as before if
-// that had none of the tokens that are lost: of the pairs that can merge, the first by rank is still there each time.
+// In any text, the characters that become token t merge exactly as if they were alone, since no merge crosses the
+// borders of t. So the same merges make t in every text: the merges of its own characters. The smaller vocabulary keeps
+// the products of these merges for each token that it keeps. A text that used no lost token is then encoded as before:
+// at each step, the old vocabulary's pair of the lowest rank is still a merge.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,19 @@
 namespace crayon {
 
 struct KeptTokensOptions {
-    std::vector<uint32_t> required;  // ids; more than `most` of them are kept as well
-    std::vector<uint64_t> uses;      // by id; empty: nothing is known
-    std::optional<size_t> most;      // tokens, with those that the merges of others need
+    std::vector<uint32_t> required;  // ids to keep, even if they are more than `most`
+    std::vector<uint64_t> uses;      // the number of uses by id, or empty
+    std::optional<size_t> most;      // the number of tokens to keep, including parts of other tokens
     std::string continuing_subword_prefix, end_of_word_suffix;
 };
 
-// By id, 1 for a token that is kept. Without `most` that is each token that is used. With it the most used come first,
-// then those without a merge that are a symbol of their own, then by the rank of the last merge of their own
-// characters, then what no merge makes; of equals the lower id. One that does not fit with its parts is passed over.
-// `engine` is an exact one. Error(unsupported) for a model without merges, and a token of more than 4096 characters.
+// Returns by id 1 for each token to keep, else 0. Without `most` each token that is used is kept.
+//
+// With `most`, the most used tokens come first. Among equally used tokens come first single symbols, then tokens of
+// merges by the rank of their last merge, then tokens that no merge makes; then the lower id decides. A token that does
+// not fit together with its parts is skipped.
+//
+// `engine` must be exact. Error(unsupported) for a model without merges, or a token of more than 4096 characters.
 std::vector<uint8_t> kept_tokens(const Engine& engine, const KeptTokensOptions& options);
 
 }  // namespace crayon

@@ -21,8 +21,8 @@ struct CountedWord {
     bool is_raw;
 };
 
-// Long calls report their stage and progress to it, a few times a second, in the calling thread. An exception from it
-// ends the call.
+// A callback to which long calls report their stage and progress, a few times a second, in the calling thread. If it
+// throws, the call ends with its exception.
 using Progress = std::function<void(const char* stage, uint64_t done, uint64_t total)>;
 
 // The options of the BpeTrainer of Hugging Face tokenizers, with its defaults.
@@ -47,14 +47,14 @@ struct TrainedBpe {
 // Error(argument) if words exceed 4 G characters in all, or options contradict.
 TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, const Progress& progress);
 
-// Trains an existing vocabulary further: the steps of train_bpe, begun with the ids that `engine` gives each word. All
-// old merges are then done. `tokens` has the vocabulary's string for each id, added tokens included, empty for an unused
-// id; new tokens follow.
+// Trains an existing vocabulary further by the steps of train_bpe. Each word begins as the ids that `engine` gives it,
+// so all old merges are done. `tokens` has the string of each old id, added tokens included; it is empty for an unused
+// id. New tokens get the ids after these.
 //
-// A pair whose product is an old token is merged only if the product is in `reusable` and has not yet been in a word of
-// several symbols. `reusable` are tokens that no old merge has as a part. So the engine of all merges gives each word
-// the ids of the last step. A pair with an id of `apart` (unknown and byte tokens) is never merged. Products have fewer
-// than max_token_length characters.
+// A pair whose product is an old token is merged only if the product is in `reusable` and has not yet been a symbol of
+// a word of several symbols. `reusable` has the tokens that are not a part of any old merge. With this rule an engine
+// with the old and the new merges encodes each word as its symbols after the last step. A pair with an id of `apart`
+// (unknown and byte tokens) is never merged. Products have fewer than max_token_length characters.
 //
 // Uses these options: vocab_size (old and new tokens), min_frequency, max_token_length and continuing_subword_prefix.
 // Returns all tokens, and the new merges. Errors as train_bpe; Error(vocabulary) if the engine cannot encode a word.
@@ -62,7 +62,7 @@ TrainedBpe extend_bpe(const Engine& engine, const std::vector<CountedWord>& word
                       const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,
                       const BpeTrainerOptions& options, const Progress& progress);
 
-// The number of times that each of the engine's ids occurs in the words.
+// Counts how often each of the engine's ids occurs in the words, by id.
 std::vector<uint64_t> token_uses(const Engine& engine, const std::vector<CountedWord>& words, const Progress& progress);
 
 // The characters of the words with their counts, in the order of code points. Raw words give characters of the
