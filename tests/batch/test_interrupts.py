@@ -51,15 +51,19 @@ def test_a_signal_ends_a_batch(name, threads, texts):
         raise Interrupted
 
     def late(after):
+        """The seconds from the signal to the end of the call; infinite if the call ended before the signal."""
         sent = time.perf_counter() + after
-        signal.setitimer(signal.ITIMER_REAL, after)
-        with pytest.raises(Interrupted):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, after)
             CALLS[name](tokenizer, texts, threads)
-        return time.perf_counter() - sent
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except Interrupted:
+            return time.perf_counter() - sent
+        return float("inf")
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
-        assert any(late(after) < SOON for after in (0.05, 0.1, 0.15) * 5)  # once will do: others use the machine
+        assert any(late(after) < SOON for after in (0.02, 0.05, 0.1) * 5)  # once will do: others use the machine
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
