@@ -39,6 +39,7 @@ lint: ## ruff, mypy, the order of imports and of folders, clang-format, without 
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) tools/check_includes.py
 	$(PYTHON) tools/check_names.py
+	$(PYTHON) tools/check_prose.py
 
 tidy: ## clang-tidy on the engine, with the flags of `make engine`; minutes (needs clang-tidy and run-clang-tidy)
 	run-clang-tidy -quiet -p . '/cpp/(src|gpu)/'

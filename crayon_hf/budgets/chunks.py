@@ -118,7 +118,7 @@ class Position(NamedTuple):
 
 
 class Window:
-    """A text with an index of its tokens and finders of its boundaries."""
+    """A text, the index of its tokens, and the functions that find its boundaries."""
 
     def __init__(
         self, text: str, index: NearIndex, finders: list[Finder], room: int, overlap: int, strip: bool

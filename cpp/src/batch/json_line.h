@@ -60,8 +60,8 @@ struct JsonBytes {
 constexpr JsonBytes kJsonBytes;
 
 // Finder::find(p, end, line) returns the first byte of a string that needs attention: '"', '\\' or a byte below 0x20;
-// else `end`. It records in the line if it passes non-ASCII bytes. Finder::copy(p, end, &to, line) does the same and
-// copies the bytes before the result. It may write beyond them, into JsonLine::kRoom.
+// else `end`. It sets a flag of `line` if the bytes before the result are not all ASCII. Finder::copy(p, end, &to,
+// line) does the same and copies the bytes before the result to `to`. It may write up to JsonLine::kRoom bytes more.
 template <typename Finder>
 class JsonLineParser {
   public:

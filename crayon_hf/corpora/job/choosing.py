@@ -63,7 +63,7 @@ class Choice:
     def codes(
         self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], file: InputFile
     ) -> npt.NDArray[np.uint8] | None:
-        """Codes of the next documents, all of one file. None: all are taken."""
+        """Return a code for each of the next documents of `file`, or None if the job takes all of them."""
         first, self._next = self._next, self._next + len(begins)
         if self._chosen is not None:
             return self._chosen[first : self._next]

@@ -126,7 +126,7 @@ def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, s
 
 
 def load_documents(specs: Sequence[str], size: int = DOCUMENT_BYTES, limit: int | None = None) -> dict[str, list[str]]:
-    """Documents of each text, by its name (the file's name without suffixes for a path)."""
+    """Return the documents of each text. A text that is given as a path is named by its file, without suffixes."""
     found: dict[str, list[str]] = {}
     for spec in specs:
         path = find_text(spec)
