@@ -30,7 +30,8 @@ CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint6
     if constexpr (rules_of(family).contractions == Contractions::tail) {
         for (uint64_t left = quotes; left != 0; left &= left - 1) {
             const uint32_t at = chunk * kChunk + lowest_bit(left);
-            if (contraction_end<true>(Place{&w, at + 1}, SegmentEnd{at}) != Place()) quotes &= ~(left & (0 - left));
+            if (contraction_end<true>(TextCursor{&w, at + 1}, SegmentEnd{at}) != TextCursor())
+                quotes &= ~(left & (0 - left));
         }
     }
     return quotes;
@@ -176,7 +177,7 @@ struct FindBoundaries {
                 continue;
             } else {
                 if (window.middle >= kLong) at += window.middle;
-                at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;  // skips long runs chunk by chunk
+                at = pretoken_end<family>(TextCursor{&w, at}, SegmentEnd{at}).at;  // skips long runs chunk by chunk
             }
             // Each segment begins in some chunk, whose thread marks its start.
             if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return windows;

@@ -68,14 +68,14 @@ struct DescribeChunks {
     CRAYON_DEVICE static void add_others(const Work& w, uint32_t start, uint64_t left, Planes* p) {
         if ((left & 1) != 0 && !begins_char(w, start)) {
             const uint32_t from = lead_before(w, start);
-            const Char c = read_char(Place{&w, from}, SegmentEnd{from});
+            const ClassifiedChar c = read_char(TextCursor{&w, from}, SegmentEnd{from});
             const uint64_t own = bits_below(from + c.size - start);
             add(p, c.set, own, own);
             left &= ~own;
         }
         while (left != 0) {
             const uint32_t i = lowest_bit(left), at = start + i;
-            const Place place{&w, at};
+            const TextCursor place{&w, at};
             const Decoded c = decode_multibyte(place, SegmentEnd{at});
             // Invalid UTF-8, or a character that the normalizer may change, leaves the document to the CPU.
             const uint32_t* const stable = w.tables.stable_chars;

@@ -306,16 +306,17 @@ Ragged Encoder::encode_ragged(const FlatTexts& texts, const EncodeOptions& optio
 }
 
 // The result of a partition, on the device.
-struct Encoder::Part {
-    explicit Part(const PoolPtr& pool) : ids(pool), splits(pool) {}
+struct Encoder::PartitionResult {
+    explicit PartitionResult(const PoolPtr& pool) : ids(pool), splits(pool) {}
     Buffer<int32_t> ids;
     Buffer<int64_t> splits;
     size_t n_ids = 0, n_texts = 0;
 };
 
 // Copies the result to memory of its size; the lane keeps its own memory, which may be far larger.
-Encoder::Part Encoder::take_part(const FlatTexts& texts, const Partition& p, Lane& lane, const EncodeOptions& options) {
-    Part part(results_);
+Encoder::PartitionResult Encoder::take_part(const FlatTexts& texts, const Partition& p, Lane& lane,
+                                            const EncodeOptions& options) {
+    PartitionResult part(results_);
     part.n_texts = p.last - p.first;
     const auto make = [&](size_t n_ids) {
         part.n_ids = n_ids;
@@ -345,11 +346,11 @@ Encoder::Part Encoder::take_part(const FlatTexts& texts, const Partition& p, Lan
     return part;
 }
 
-DeviceRagged Encoder::join(std::vector<Part>* parts) {
+DeviceRagged Encoder::join(std::vector<PartitionResult>* parts) {
     DeviceRagged made(results_);
     std::vector<int64_t> splits{0};
     const Settled on_its_way(device_, side_);
-    for (const Part& part : *parts) {
+    for (const PartitionResult& part : *parts) {
         made.n_ids += part.n_ids;
         if (parts->size() == 1) break;
         std::vector<int64_t> own(part.n_texts + 1);
@@ -362,7 +363,7 @@ DeviceRagged Encoder::join(std::vector<Part>* parts) {
         return made;
     }
     int32_t* to = made.ids.make_room(made.n_ids);
-    for (Part& part : *parts) {
+    for (PartitionResult& part : *parts) {
         check(*device_, device_->copy(to, part.ids.data(), part.n_ids * sizeof *to, side_), "joining ids");
         to += part.n_ids;
     }
@@ -375,7 +376,7 @@ DeviceRagged Encoder::join(std::vector<Part>* parts) {
 
 DeviceRagged Encoder::encode_on_device(const FlatTexts& texts, const EncodeOptions& options, EncodeReport* report) {
     const std::lock_guard<std::mutex> one_at_a_time(mutex_);
-    std::vector<Part> parts;
+    std::vector<PartitionResult> parts;
     run(texts, options, report,
         [&](const Partition& p, Lane& lane) { parts.push_back(take_part(texts, p, lane, options)); });
     try {

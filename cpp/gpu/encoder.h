@@ -95,9 +95,10 @@ class Encoder {
                      EncodeReport* report, OnDone&& on_done);
     void append(const FlatTexts& texts, const Partition& partition, Lane& lane, const EncodeOptions& options,
                 Ragged* made);
-    struct Part;
-    Part take_part(const FlatTexts& texts, const Partition& partition, Lane& lane, const EncodeOptions& options);
-    DeviceRagged join(std::vector<Part>* parts);
+    struct PartitionResult;
+    PartitionResult take_part(const FlatTexts& texts, const Partition& partition, Lane& lane,
+                              const EncodeOptions& options);
+    DeviceRagged join(std::vector<PartitionResult>* parts);
     Ragged encode_on_cpu(const FlatTexts& texts, const Partition& partition, const EncodeOptions& options) const;
 
     std::mutex mutex_;

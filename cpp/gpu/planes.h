@@ -127,7 +127,7 @@ CRAYON_DEVICE inline uint32_t behind_last(const Work& w, uint32_t from, uint32_t
     return from;
 }
 
-CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd, Place& last, Place& breaks) {
+CRAYON_DEVICE inline void pass_spaces(TextCursor& p, SegmentEnd, TextCursor& last, TextCursor& breaks) {
     const Work& w = *p.work;
     const uint32_t behind = behind_chunks(w, p.at, kSpaces);
     if (behind == p.at) return;
@@ -140,7 +140,7 @@ CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd, Place& last, Place& 
     } while (!begins_char(w, last.at));
 }
 
-CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd, Place& fallback) {
+CRAYON_DEVICE inline void pass_capitals(TextCursor& p, SegmentEnd, TextCursor& fallback) {
     const uint32_t behind = behind_chunks(*p.work, p.at, kUppers);
     if (behind == p.at) return;
     const uint32_t found = behind_last(*p.work, p.at, behind, kCaseless);
@@ -150,7 +150,7 @@ CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd, Place& fallback) {
 
 // Skips line breaks, and slashes with them, after punctuation.
 template <bool slashes>
-CRAYON_DEVICE inline void pass_breaks(Place& p, SegmentEnd end) {
+CRAYON_DEVICE inline void pass_breaks(TextCursor& p, SegmentEnd end) {
     const Work& w = *p.work;
     while (p < end) {
         p.at = behind_chunks(w, p.at, kNewlines);

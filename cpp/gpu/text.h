@@ -27,20 +27,20 @@ CRAYON_DEVICE inline uint64_t low_bytes(uint64_t word, uint32_t n) {
 }
 
 // A place in the text; none by default.
-struct Place {
+struct TextCursor {
     const Work* work = nullptr;
     uint32_t at = 0xFFFFFFFFu;
 
     CRAYON_DEVICE uint8_t operator*() const { return work->text[at]; }
     CRAYON_DEVICE uint8_t operator[](uint32_t i) const { return work->text[at + i]; }
-    CRAYON_DEVICE Place operator+(uint32_t n) const { return {work, at + n}; }
-    CRAYON_DEVICE Place& operator+=(uint32_t n) {
+    CRAYON_DEVICE TextCursor operator+(uint32_t n) const { return {work, at + n}; }
+    CRAYON_DEVICE TextCursor& operator+=(uint32_t n) {
         at += n;
         return *this;
     }
-    CRAYON_DEVICE Place& operator++() { return *this += 1; }
-    CRAYON_DEVICE bool operator==(const Place& o) const { return at == o.at; }
-    CRAYON_DEVICE bool operator!=(const Place& o) const { return at != o.at; }
+    CRAYON_DEVICE TextCursor& operator++() { return *this += 1; }
+    CRAYON_DEVICE bool operator==(const TextCursor& o) const { return at == o.at; }
+    CRAYON_DEVICE bool operator!=(const TextCursor& o) const { return at != o.at; }
 };
 
 // The end of the segment that contains the pretoken at `from`. It is not computed: comparisons test each place for a
@@ -48,24 +48,24 @@ struct Place {
 struct SegmentEnd {
     uint32_t from;
 };
-CRAYON_DEVICE inline bool operator<(const Place& p, const SegmentEnd& end) {
+CRAYON_DEVICE inline bool operator<(const TextCursor& p, const SegmentEnd& end) {
     return p.at == end.from || !has_bit(p.work->segments, p.at);
 }
-CRAYON_DEVICE inline bool operator==(const Place& p, const SegmentEnd& end) {
+CRAYON_DEVICE inline bool operator==(const TextCursor& p, const SegmentEnd& end) {
     return !(p < end);
 }
 // The number of bytes up to the end, at most four.
-CRAYON_DEVICE inline uint32_t operator-(const SegmentEnd& end, const Place& p) {
+CRAYON_DEVICE inline uint32_t operator-(const SegmentEnd& end, const TextCursor& p) {
     uint32_t n = 0;
     while (n < 4 && p + n < end) ++n;
     return n;
 }
 
-CRAYON_DEVICE inline uint32_t class_entry_at(const Place& p, uint32_t code_point) {
+CRAYON_DEVICE inline uint32_t class_entry_at(const TextCursor& p, uint32_t code_point) {
     const Tables& t = p.work->tables;
     return t.class_blocks[t.class_index[code_point >> 7] * 128u + (code_point & 127)];
 }
-CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const Place& p) {
+CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const TextCursor& p) {
     return p.work->tables.class_blocks[*p];
 }
 
@@ -81,7 +81,7 @@ CRAYON_DEVICE inline uint32_t lead_before(const Work& work, uint32_t at) {
 CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
     if (!is_continuation(work.text[at]) || has_bit(work.segments, at)) return true;
     const uint32_t start = lead_before(work, at);
-    return start + read_char(Place{&work, start}, SegmentEnd{start}).size <= at;
+    return start + read_char(TextCursor{&work, start}, SegmentEnd{start}).size <= at;
 }
 
 // The place after the chunks whose characters are all in `set`, if `at` is the first start of a character in its
@@ -105,14 +105,14 @@ CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t
 }
 
 // The place after a run of characters of `set`.
-CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
+CRAYON_DEVICE inline TextCursor skip_set(TextCursor p, SegmentEnd end, uint32_t set) {
     while (p < end) {
         const uint32_t behind = behind_chunks(*p.work, p.at, set);
         if (behind != p.at) {
             p.at = behind;
             continue;
         }
-        const Char c = read_char(p, end);
+        const ClassifiedChar c = read_char(p, end);
         if (!(c.set & set)) break;
         p += c.size;
     }

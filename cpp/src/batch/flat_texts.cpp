@@ -33,12 +33,12 @@ FlatTextWriter::FlatTextWriter(const std::vector<TextView>& texts, size_t thread
     if (groups_.back() < parts_.size()) groups_.push_back(parts_.size());
 
     for_each_part([&](size_t i) {
-        Part& part = parts_[i];
+        TextPart& part = parts_[i];
         part.at = utf8_size(texts_[part.text], part.from, part.to);
     });
     uint64_t at = 0;
     size_t text = 0;
-    for (Part& part : parts_) {
+    for (TextPart& part : parts_) {
         const uint64_t size = part.at;
         part.at = at;
         for (; text <= part.text; ++text) offsets_[text] = at;
@@ -57,7 +57,7 @@ void FlatTextWriter::for_each_part(Work&& work) const {
 
 void FlatTextWriter::write(uint8_t* to) const {
     for_each_part([&](size_t i) {
-        const Part& part = parts_[i];
+        const TextPart& part = parts_[i];
         write_utf8(texts_[part.text], part.from, part.to, to + part.at);
     });
 }

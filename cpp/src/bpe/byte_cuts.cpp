@@ -25,13 +25,13 @@ uint32_t number_of(const uint8_t* p, uint32_t size) {
 }
 
 // The part of a string next to a border: a whole character, or a part of one cut by the string's end.
-struct Part {
+struct BorderChar {
     uint32_t size;  // 0: no character fits
     bool whole;
 };
 
 // The part that ends at `end`, in a string that begins at `begin`.
-Part part_before(const uint8_t* begin, const uint8_t* end) {
+BorderChar part_before(const uint8_t* begin, const uint8_t* end) {
     uint32_t tails = 0;
     while (tails < 4 && end - begin > tails && is_tail(end[-1 - int(tails)])) ++tails;
     if (tails == 4) return {0, false};
@@ -40,7 +40,7 @@ Part part_before(const uint8_t* begin, const uint8_t* end) {
 }
 
 // The part that begins at `begin`, in a string that ends at `end`.
-Part part_after(const uint8_t* begin, const uint8_t* end) {
+BorderChar part_after(const uint8_t* begin, const uint8_t* end) {
     const uint32_t size = size_of(*begin), here = uint32_t(std::min<ptrdiff_t>(size, end - begin));
     for (uint32_t i = 1; i < here; ++i)
         if (!is_tail(begin[i])) return {0, false};
@@ -54,7 +54,7 @@ ByteCuts::ByteCuts(Array<uint64_t> section) : parts_(section.data), filter_(sect
 }
 
 // One side of the border is a part of a character, so the merged string begins or ends in the other character.
-bool ByteCuts::joins_part(Char left, Char right) const {
+bool ByteCuts::joins_part(CharBytes left, CharBytes right) const {
     if (has(begin_key(left.bytes, right.bytes & 0xFF)) && joins_begin(left.bytes, right)) return true;
     if (left.size == 1 || !has(end_key(left.bytes >> (8 * (left.size - 1)), right.bytes & 0xFF))) return false;
     for (uint32_t n = 1; n < left.size; ++n) {
@@ -64,7 +64,7 @@ bool ByteCuts::joins_part(Char left, Char right) const {
     return false;
 }
 
-bool ByteCuts::joins_begin(uint32_t left, Char right) const {
+bool ByteCuts::joins_begin(uint32_t left, CharBytes right) const {
     for (uint32_t n = 1; n < right.size; ++n)
         if (has(key(left, right.bytes & ((1u << (8 * n)) - 1)))) return true;
     return false;
@@ -76,7 +76,7 @@ class ByteCutsBuilder {
         const uint8_t *const begin = string.begin(), *const end = string.end();
         for (const uint8_t* border = begin + 1; border < end; ++border) {
             if (is_tail(*border) || (border[-1] | *border) < 0x80) continue;
-            const Part before = part_before(begin, border), after = part_after(border, end);
+            const BorderChar before = part_before(begin, border), after = part_after(border, end);
             if (before.size == 0 || after.size == 0) continue;
             const uint32_t left = number_of(border - before.size, before.size), right = number_of(border, after.size);
             keys_.push_back(ByteCuts::key(left, right));
@@ -95,7 +95,7 @@ class ByteCutsBuilder {
         std::vector<uint64_t> words = std::move(parts_);
         words.resize(ByteCuts::kPartWords + (size_t(1) << (64 - shift)), 0);
         for (const uint64_t key : keys_) {
-            const ByteCuts::Place at = ByteCuts::place(key, shift);
+            const ByteCuts::FilterBits at = ByteCuts::place(key, shift);
             words[ByteCuts::kPartWords + at.word] |= at.bits;
         }
         return words;

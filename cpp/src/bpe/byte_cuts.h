@@ -28,7 +28,7 @@ namespace crayon {
 
 class ByteCuts {
     // The bytes as a number, the first one lowest.
-    struct Char {
+    struct CharBytes {
         uint32_t bytes, size;
     };
 
@@ -57,7 +57,7 @@ class ByteCuts {
                     at_ += left_.size;
                 }
                 if (at_ >= size_) return size_;
-                const Char right = char_at(p_, at_, size_);
+                const CharBytes right = char_at(p_, at_, size_);
                 const bool joins = cuts_.joins(left_, right);
                 left_ = right;
                 if (!joins) return at_;
@@ -68,7 +68,7 @@ class ByteCuts {
         const ByteCuts& cuts_;
         const uint8_t* p_;
         size_t size_, at_ = 0;
-        Char left_;
+        CharBytes left_;
     };
 
   private:
@@ -77,7 +77,7 @@ class ByteCuts {
     static constexpr uint32_t kMark = 0xFFFFFF00u;    // with a byte in the low bits: for the keys that mark others
 
     // Bytes that form no character are skipped one by one.
-    static Char char_at(const uint8_t* p, size_t at, size_t size) {
+    static CharBytes char_at(const uint8_t* p, size_t at, size_t size) {
         uint32_t word;
         if (size - at >= 4) {
             std::memcpy(&word, p + at, 4);
@@ -105,28 +105,28 @@ class ByteCuts {
     static size_t part_bit(uint32_t last, uint32_t first) { return last << 8 | first; }
 
     // Each key sets two bits of one word. `shift` is 64 - log2(words).
-    struct Place {
+    struct FilterBits {
         uint64_t word, bits;
     };
-    static Place place(uint64_t key, uint32_t shift) {
+    static FilterBits place(uint64_t key, uint32_t shift) {
         const uint64_t hash = key_hash(key);
         // Two shifts, because a shift by 64 is undefined if the filter has one word.
         return {hash >> 1 >> (shift - 1),
                 uint64_t(1) << (hash >> (shift - 6) & 63) | uint64_t(1) << (hash >> (shift - 12) & 63)};
     }
     bool has(uint64_t key) const {
-        const Place at = place(key, shift_);
+        const FilterBits at = place(key, shift_);
         return (filter_[at.word] & at.bits) == at.bits;
     }
 
-    bool joins(Char left, Char right) const {
+    bool joins(CharBytes left, CharBytes right) const {
         if (left.bytes == kNoChar || right.bytes == kNoChar) return true;
         const size_t part = part_bit(left.bytes >> (8 * (left.size - 1)), right.bytes & 0xFF);
         if (parts_[part >> 6] >> (part & 63) & 1 && joins_part(left, right)) return true;
         return has(key(left.bytes, right.bytes));
     }
-    bool joins_part(Char left, Char right) const;
-    bool joins_begin(uint32_t left, Char right) const;
+    bool joins_part(CharBytes left, CharBytes right) const;
+    bool joins_begin(uint32_t left, CharBytes right) const;
 
     const uint64_t* parts_ = nullptr;
     const uint64_t* filter_ = nullptr;

@@ -108,9 +108,9 @@ class LastMerge {
             heap_.pop_back();
             // A pair still exists if a part begins at `begin` and the next one ends at `end`, because borders only
             // vanish.
-            Part& first = parts_[begin];
+            TokenPart& first = parts_[begin];
             if (first.end == gone || first.end >= end || parts_[first.end].end != end) continue;
-            Part& second = parts_[first.end];
+            TokenPart& second = parts_[first.end];
             if (begin == 0 && end == size) {
                 left = first.id;
                 right = second.id;
@@ -132,7 +132,7 @@ class LastMerge {
     static constexpr uint32_t gone = 0;  // no part ends at 0
     static constexpr uint32_t kShort = 24;
 
-    struct Part {
+    struct TokenPart {
         uint32_t end, begin_of_previous, id;
     };
 
@@ -177,7 +177,7 @@ class LastMerge {
     TokenTable& table_;
     const uint32_t* byte_ids_;
     std::string_view token_;
-    std::vector<Part> parts_;  // by the offset of their first byte
+    std::vector<TokenPart> parts_;  // by the offset of their first byte
     std::vector<uint64_t> prefix_hash_, power_;
     std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> heap_;  // (rank, begin, end): lowest rank first, then
                                                                   // leftmost

@@ -12,13 +12,13 @@
 
 namespace crayon {
 
-struct Char {
+struct Utf8Char {
     uint32_t code_point;
     uint32_t size;
 };
 
 // The character at `at` of a UTF-8 text.
-inline Char char_at(Bytes text, size_t at) {
+inline Utf8Char char_at(Bytes text, size_t at) {
     const uint8_t* const p = text.data + at;
     const size_t size = char_size(text, at);
     switch (size) {

@@ -42,7 +42,7 @@ Appender::Parts Appender::parts_of(const std::string& text, bool continues) cons
         const size_t from = cutter.done(), to = cutter.next(kPartBytes);
         ids.clear();
         encoder.encode(view, from, to, continues || from > 0, &ids);
-        Part part{text.substr(from, to - from), 0, {ids.data(), ids.data() + ids.size()}};
+        SeamText part{text.substr(from, to - from), 0, {ids.data(), ids.data() + ids.size()}};
         part.characters = size_t(std::count_if(part.text.begin(), part.text.end(), begins_character));
         parts.push_back(std::move(part));
         interrupts.look_now_and_then();
@@ -50,12 +50,12 @@ Appender::Parts Appender::parts_of(const std::string& text, bool continues) cons
     return parts;
 }
 
-void Appender::add(const Part& part) {
+void Appender::add(const SeamText& part) {
     count_ += part.ids.size();
     characters_ += part.characters;
 }
 
-void Appender::subtract(const Part& part) {
+void Appender::subtract(const SeamText& part) {
     count_ -= part.ids.size();
     characters_ -= part.characters;
 }
@@ -66,13 +66,13 @@ size_t Appender::replace_last(size_t n, const std::string& text) {
     std::vector<int32_t> before, after;
     for (size_t i = parts_.size() - n; i < parts_.size(); ++i)
         before.insert(before.end(), parts_[i].ids.begin(), parts_[i].ids.end());
-    for (const Part& part : parts) after.insert(after.end(), part.ids.begin(), part.ids.end());
+    for (const SeamText& part : parts) after.insert(after.end(), part.ids.begin(), part.ids.end());
     for (; n > 0; --n) {
         subtract(parts_.back());
         parts_.pop_back();
     }
     const size_t same = count_ + equal_ids(before.begin(), before.end(), after.begin(), after.end());
-    for (Part& part : parts) {
+    for (SeamText& part : parts) {
         add(part);
         parts_.push_back(std::move(part));
     }
@@ -88,7 +88,7 @@ size_t Appender::prepend(std::string_view text) {
     if (parts_.empty()) return replace_last(0, std::string(text));
     Parts parts = parts_of(std::string(text) + parts_.front().text, false);
     std::vector<int32_t> after;
-    for (const Part& part : parts) after.insert(after.end(), part.ids.begin(), part.ids.end());
+    for (const SeamText& part : parts) after.insert(after.end(), part.ids.begin(), part.ids.end());
     const std::vector<int32_t> before = std::move(parts_.front().ids);
     count_ -= before.size();
     characters_ -= parts_.front().characters;
@@ -124,7 +124,7 @@ size_t Appender::pop(size_t characters) {
 
 std::string Appender::text() const {
     std::string text;
-    for (const Part& part : parts_) text += part.text;
+    for (const SeamText& part : parts_) text += part.text;
     return text;
 }
 

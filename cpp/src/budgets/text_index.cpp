@@ -63,10 +63,10 @@ bool TextIndex::grow(size_t tokens) {
 
 // The beginning and the end of the text count as seams.
 TextIndex::Edges TextIndex::edges(size_t start, size_t end) const {
-    const auto behind = [](size_t at, const Place& place) { return at < place.at; };
-    const Place* const all = places_.data();
-    const Place* const stop = all + places_.size();
-    const Place *first = all, *last = stop - 1;
+    const auto behind = [](size_t at, const SeamCount& place) { return at < place.at; };
+    const SeamCount* const all = places_.data();
+    const SeamCount* const stop = all + places_.size();
+    const SeamCount *first = all, *last = stop - 1;
     if (start > all->at) {
         size_t reached = start + seams_.reach();
         if (seams_.counts_digits())
@@ -110,8 +110,8 @@ void TextIndex::ids(size_t start, size_t end, IdBuffer* out) const {
     if (start < inside.first->at) encoder.encode(text_, start, inside.first->at, continues(start), out);
     // Encodes hundreds of parts at a time, which is faster.
     constexpr ptrdiff_t kTogether = 256;
-    for (const Place* place = inside.first; place < inside.last;) {
-        const Place* const next = place + std::min(kTogether, inside.last - place);
+    for (const SeamCount* place = inside.first; place < inside.last;) {
+        const SeamCount* const next = place + std::min(kTogether, inside.last - place);
         encoder.encode(text_, place->at, next->at, place->at > 0, out);
         place = next;
         interrupts.look_now_and_then();
@@ -126,13 +126,13 @@ size_t TextIndex::longest(size_t start, size_t most) const {
     InterruptWatch interrupts;
     const Edges inside = edges(start, known);
     // The parts from `start` on: [start, first), then between places, up to the end of the known text.
-    const Place* const stop = places_.data() + places_.size() - 1;
-    const Place* const first = std::min(inside.first, stop);
+    const SeamCount* const stop = places_.data() + places_.size() - 1;
+    const SeamCount* const first = std::min(inside.first, stop);
     const size_t head = start == first->at ? 0 : encoder.count(text_, start, first->at, continues(start));
-    const auto tokens_to = [&](const Place* place) { return head + (place->before - first->before); };
+    const auto tokens_to = [&](const SeamCount* place) { return head + (place->before - first->before); };
     if (tokens_to(stop) <= most) return known;
-    const Place* part =
-        std::upper_bound(first, stop, most, [&](size_t n, const Place& place) { return n < tokens_to(&place); });
+    const SeamCount* part =
+        std::upper_bound(first, stop, most, [&](size_t n, const SeamCount& place) { return n < tokens_to(&place); });
     for (;; --part) {
         const bool is_head = part == first;
         const size_t from = is_head ? start : (part - 1)->at, before = is_head ? 0 : tokens_to(part - 1);
@@ -148,18 +148,18 @@ size_t TextIndex::longest(size_t start, size_t most) const {
 }
 
 size_t TextIndex::longest_before(size_t end, size_t most) const {
-    const Place* const first = places_.data();
+    const SeamCount* const first = places_.data();
     if (end <= first->at) return end;
     StretchEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
     const Edges inside = edges(first->at, end);
-    const Place* const last = std::max(inside.last, first);
+    const SeamCount* const last = std::max(inside.last, first);
     const size_t tail = end == last->at ? 0 : encoder.count(text_, last->at, end, last->at > 0);
-    const auto tokens_from = [&](const Place* place) { return tail + (last->before - place->before); };
+    const auto tokens_from = [&](const SeamCount* place) { return tail + (last->before - place->before); };
     if (tokens_from(first) <= most) return first->at;
     // The first place with at most `most` tokens after it, or the end.
-    const Place* part =
-        std::partition_point(first, last + 1, [&](const Place& place) { return tokens_from(&place) > most; });
+    const SeamCount* part =
+        std::partition_point(first, last + 1, [&](const SeamCount& place) { return tokens_from(&place) > most; });
     for (;; ++part) {
         const bool is_tail = part > last;
         const size_t from = (part - 1)->at, to = is_tail ? end : part->at;

@@ -57,7 +57,7 @@ void CartridgeWriter::add_trie(Section type, const DoubleArray& trie) {
 std::string CartridgeWriter::finish(const std::array<uint8_t, 32>& source_digest) const {
     std::vector<SectionEntry> table;
     size_t offset = align_up(sizeof(Header) + parts_.size() * sizeof(SectionEntry));
-    for (const Part& part : parts_) {
+    for (const SectionBytes& part : parts_) {
         table.push_back({uint32_t(part.type), part.flags, offset, part.bytes.size(), xxh64(part.bytes)});
         offset = align_up(offset + part.bytes.size());
     }

@@ -76,13 +76,13 @@ class FullEncoder {
         characters_ = &characters;
         step_ = step;
         if (step == 1) word_ = 0;
-        const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
+        const auto on_added = [&](uint32_t id, Bytes bytes, const Origin& place) {
             // The reference shows the matched text, including stripped white space.
             if (bytes.view() != engine_.id_to_token(id)) own_text(bytes.view());
             push(int32_t(id), aligned_range(place.base, place.alignments, 0, bytes.size));
             word_ += step_;
         };
-        const auto on_text = [&](Bytes piece, const Place& place) {
+        const auto on_text = [&](Bytes piece, const Origin& place) {
             if (p_.pipeline.scan != nullptr)
                 scanned(piece, place);
             else if (p_.on_bytes())
@@ -93,7 +93,7 @@ class FullEncoder {
         walk_text(p_, text, options_.special_as_text, true, s_, on_added, on_text, continues);
     }
 
-    void scanned(Bytes piece, const Place& place) {
+    void scanned(Bytes piece, const Origin& place) {
         const Bytes segment = prefixed(p_, piece, s_);
         // The reference aligns the space that it puts in front with the whole first character.
         const size_t added = segment.size - piece.size;

@@ -114,7 +114,7 @@ bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s
         s.normalized.assign(text, false);
         s.normalized.continues = continues;
         p.pipeline.normalizer->normalize(&s.normalized);
-        Place place;
+        Origin place;
         place.continues = continues;
         const size_t size = s.normalized.size();
         const PieceList& list = cut_text(p, Bytes(s.normalized.text), place, false, s);
@@ -279,13 +279,13 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
     const Impl& p = *impl_;
     const SegmentTables tables = p.tables(cartridge_);
-    const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
-    const auto on_scanned = [&](Bytes piece, const Place&) {
+    const auto on_added = [&](uint32_t id, Bytes, const Origin&) { out->push(int32_t(id)); };
+    const auto on_scanned = [&](Bytes piece, const Origin&) {
         const size_t before = out->size();
         encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
         map_unknown_ids(p.unknown, before, out);
     };
-    const auto on_text = [&](Bytes piece, const Place& place) {
+    const auto on_text = [&](Bytes piece, const Origin& place) {
         if (p.pipeline.words_to_mark() && place.unplaced == 0) return encode_words(p, piece, s, out);
         const PieceList& list = cut_text(p, piece, place, false, s);
         if (p.on_bytes()) {
@@ -326,7 +326,7 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
         const size_t end = start + utf8_error(data.data + start, data.size - start);
         if (end > start) {
             const Bytes text = data.slice(start, end);
-            const PieceList& list = cut_text(p, text, Place(), false, s);
+            const PieceList& list = cut_text(p, text, Origin(), false, s);
             if (!keeps_all(list, text)) s.pieces.pieces.assign(1, {0, uint32_t(text.size)});
             encode_pieces(tables, text, list.pieces, s, out, nullptr);
         }

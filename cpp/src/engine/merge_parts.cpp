@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kParts = 64;
 constexpr uint64_t kMostBuckets = uint64_t(1) << 14;  // of the cache: 1 MiB
 
-struct Part {
+struct WordPart {
     size_t start, size;
     WordKey key;
     uint64_t bucket;        // of the cache
@@ -37,8 +37,8 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
     const auto is_merged = [&](const WordEntry& entry) {
         return all_merged || word_ids(entry) > 1 || (t.cartridge.token_flags[entry.ids[0]] & kMerged);
     };
-    Part parts[kParts];
-    Part* missed[kParts];
+    WordPart parts[kParts];
+    WordPart* missed[kParts];
     uint64_t hashes[kParts];
     MergeTask tasks[kParts];
     uint32_t merged[kParts][MergeTask::kRoom];
@@ -46,7 +46,7 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
     for (size_t at = 0; at < word.size;) {
         size_t n = 0, n_missed = 0, n_tasks = 0;
         for (; n < kParts && at < word.size; ++n) {
-            Part& part = parts[n];
+            WordPart& part = parts[n];
             part.start = at;
             part.size = end - at;
             at = end;
@@ -56,7 +56,7 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
             part.bucket = WordCache::hash(part.key) >> cache.shift();
             prefetch(cache.buckets() + part.bucket);
         }
-        for (Part* part = parts; part < parts + n; ++part) {
+        for (WordPart* part = parts; part < parts + n; ++part) {
             if (part->size > kWordKeyBytes) continue;
             part->task = nullptr;
             if (const WordEntry* known = cache.find(part->bucket, part->key)) {
@@ -68,7 +68,7 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
             missed[n_missed++] = part;
         }
         for (size_t i = 0; i < n_missed; ++i) {
-            Part* const part = missed[i];
+            WordPart* const part = missed[i];
             const WordEntry* const entry = find_word(words, bucket_mask, hashes[i], part->key);
             if (entry != nullptr && is_merged(*entry)) {
                 part->entry = *entry;
@@ -79,7 +79,7 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
         }
         t.merges.batch(t.merges, tasks, n_tasks);
         for (size_t i = 0; i < n_missed; ++i) {
-            Part* const part = missed[i];
+            WordPart* const part = missed[i];
             if (part->task != nullptr) {
                 if (part->task->count > kWordIds) continue;
                 part->entry = make_word_entry(part->key, part->task->out, part->task->count);
@@ -87,7 +87,7 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
             }
             cache.insert(part->bucket, part->entry);
         }
-        for (const Part* part = parts; part < parts + n; ++part) {
+        for (const WordPart* part = parts; part < parts + n; ++part) {
             if (part->size > kWordKeyBytes) {
                 to += s.merger.merge(t.merges, word.slice(part->start, part->start + part->size), to);
             } else if (part->task == nullptr) {

@@ -18,7 +18,7 @@ inline uint32_t size_to_cut(Bytes text) {
 }
 
 // The origin of a piece of normalized text.
-struct Place {
+struct Origin {
     size_t base = 0;                        // Original offset of the piece, or of the text that was normalized.
     const Alignment* alignments = nullptr;  // Per byte of the piece, relative to base; null: byte i is at base + i.
     size_t unplaced = 0;                    // AlignedText::unplaced of the piece.
@@ -40,7 +40,7 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
     const Normalizer* const normalizer = p.pipeline.normalizer.get();
     const auto between = [&](Bytes piece, size_t base) {
         if (on_raw(piece, continues && base == 0)) return;
-        Place place;
+        Origin place;
         place.base = base;
         place.continues = continues;
         if (normalizer != nullptr && !(words_only ? normalizer->keeps_words(piece) : normalizer->leaves(piece))) {
@@ -57,7 +57,7 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
         }
         vocabulary.normalized_matcher().split(piece, special_as_text, &s.inner_segments);
         for (const Segment& inner : s.inner_segments) {
-            Place here = place;
+            Origin here = place;
             here.unplaced = std::min(inner.stop, place.unplaced) - std::min(inner.start, place.unplaced);
             const Bytes bytes = piece.slice(inner.start, inner.stop);
             if (place.alignments != nullptr)
@@ -77,7 +77,7 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
     vocabulary.matcher().split(text, special_as_text, &s.segments);
     for (const Segment& segment : s.segments) {
         const Bytes bytes = text.slice(segment.start, segment.stop);
-        Place place;
+        Origin place;
         place.base = segment.start;
         if (segment.added == kPlainText)
             between(bytes, segment.start);
@@ -108,7 +108,7 @@ inline void join_pieces(std::vector<Piece>* pieces) {
 }
 
 // Cuts a piece of text by the pipeline's pre-tokenizer, into s.pieces.
-inline const PieceList& cut_text(const Engine::Impl& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
+inline const PieceList& cut_text(const Engine::Impl& p, Bytes text, const Origin& place, bool aligned, Scratch& s) {
     const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
     // In unnormalized text, alignments tell nothing new to a pre-tokenizer that reads them before any change.
     const bool with_alignments =

@@ -298,9 +298,9 @@ void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* 
     }
     size_t word = 0;     // start of the word
     uint32_t start = 0;  // start of the next token; dropped characters take no place
-    Char last = char_at(piece, 0);
+    Utf8Char last = char_at(piece, 0);
     for (size_t at = last.size; at < size;) {
-        const Char now = char_at(piece, at);
+        const Utf8Char now = char_at(piece, at);
         if (!pairs_.joins(last.code_point, now.code_point) && can_cut(piece, at - last.size, at, at + now.size)) {
             start = add_word({piece.slice(word, at), word == 0, false}, start, s, out);
             word = at;

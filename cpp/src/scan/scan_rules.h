@@ -99,7 +99,7 @@ template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P cased_word_end(P p, E end) {
     const P start = p;
     P fallback = p;  // after the last character that could still be the L of `U*L+`; p: none
-    Char c{0, 0};
+    ClassifiedChar c{0, 0};
     for (; p < end; p += c.size) {
         pass_capitals(p, end, fallback);
         if (!(p < end)) break;
@@ -145,7 +145,7 @@ CRAYON_DEVICE inline P white_space_end(P p, E end) {
     while (p < end) {
         pass_spaces(p, end, last, breaks);
         if (!(p < end)) break;
-        const Char c = read_char(p, end);
+        const ClassifiedChar c = read_char(p, end);
         if (!(c.set & kSpaces)) break;
         last = p;
         p += c.size;
@@ -161,7 +161,7 @@ CRAYON_DEVICE inline P white_space_end(P p, E end) {
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P pretoken_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
-    const Char c = read_char(p, end);
+    const ClassifiedChar c = read_char(p, end);
     P next = p + c.size;
 
     if (c.set & kLetters) {
@@ -173,7 +173,7 @@ CRAYON_DEVICE inline P pretoken_end(P p, E end) {
             return skip_set(next, end, kNumbers);
         } else {
             for (uint32_t i = 1; i < rules.digits && next < end; ++i) {
-                const Char digit = read_char(next, end);
+                const ClassifiedChar digit = read_char(next, end);
                 if (!(digit.set & kNumbers)) break;
                 next += digit.size;
             }

@@ -80,7 +80,7 @@ struct Portable {
         const uint8_t* const end = p + size;
         for (uint64_t left = not_ascii; left != 0;) {
             const uint32_t index = lowest_bit(left);
-            const Char c = read_multibyte(p + index, end);
+            const ClassifiedChar c = read_multibyte(p + index, end);
             if (c.size == 1) return index;
             const uint64_t bytes = bits_below(index + c.size) & ~bits_below(index);
             left &= ~bytes;

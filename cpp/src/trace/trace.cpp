@@ -30,11 +30,11 @@ class SegmentTracer {
     SegmentTracer(const Engine& engine, Scratch& scratch) : p_(engine.impl()), s_(scratch) {}
 
     std::vector<TraceSegment> text(Bytes text, bool special_as_text, bool joins) {
-        const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
+        const auto on_added = [&](uint32_t id, Bytes bytes, const Origin& place) {
             const Range range = original(place.base, place.alignments, 0, bytes.size);
             out_.push_back({id, range.start, range.end, std::string(bytes.view()), std::string(bytes.view()), {}, {}});
         };
-        walk_text(p_, text, special_as_text, true, s_, on_added, [&](Bytes piece, const Place& place) {
+        walk_text(p_, text, special_as_text, true, s_, on_added, [&](Bytes piece, const Origin& place) {
             const Range range = original(place.base, place.alignments, 0, piece.size);
             out_.push_back({std::nullopt, range.start, range.end, std::string(piece.view()), {}, {}, {}});
             if (p_.pipeline.scan != nullptr) return scanned(piece, place);
@@ -88,7 +88,7 @@ class SegmentTracer {
         }
     }
 
-    void scanned(Bytes piece, const Place& place) {
+    void scanned(Bytes piece, const Origin& place) {
         const Bytes text = prefixed(p_, piece, s_);
         const size_t inserted = text.size - piece.size;
         out_.back().text = text.view();
@@ -99,7 +99,7 @@ class SegmentTracer {
 
     // Adds a run of valid UTF-8 in raw bytes: cut, unless the pre-tokenizer would lose some of it.
     void valid(Bytes text, size_t base) {
-        const PieceList& list = cut_text(p_, text, Place(), false, s_);
+        const PieceList& list = cut_text(p_, text, Origin(), false, s_);
         if (!keeps_all(list, text)) return add(base, base + text.size, {base, base + text.size});
         for (const Piece& piece : list.pieces)
             add(base + piece.start, base + piece.end, {base + piece.start, base + piece.end});

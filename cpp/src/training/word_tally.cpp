@@ -16,10 +16,10 @@ void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes re
     const auto limit_of = [&](Bytes piece) {
         return piece.begin() >= readable.begin() && piece.end() <= readable.end() ? readable.end() : piece.end();
     };
-    const auto on_added = [&](uint32_t, Bytes token, const Place&) {
+    const auto on_added = [&](uint32_t, Bytes token, const Origin&) {
         if (counts_added_) add(token, kTextWord, 1);
     };
-    const auto on_scanned = [&](Bytes piece, const Place&) {
+    const auto on_scanned = [&](Bytes piece, const Origin&) {
         const Bytes segment = prefixed(p, piece, s);
         const uint8_t* const limit = limit_of(segment);
         for (size_t at = 0, blocks = 1; at < segment.size; ++blocks) {
@@ -31,7 +31,7 @@ void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes re
             if (blocks % 64 == 0) poll();
         }
     };
-    const auto on_text = [&](Bytes piece, const Place& place) {
+    const auto on_text = [&](Bytes piece, const Origin& place) {
         const PieceList& list = cut_text(p, piece, place, false, s);
         const Bytes cut = list.text.text;
         for (size_t done = 0; done < list.pieces.size();) {

@@ -37,7 +37,7 @@ constexpr uint32_t kCaseless = set_of(CharClass::letter) | set_of(CharClass::mar
 constexpr uint32_t kUppers = set_of(CharClass::upper) | kCaseless;
 constexpr uint32_t kLowers = set_of(CharClass::lower) | kCaseless;
 
-struct Char {
+struct ClassifiedChar {
     uint32_t set;   // the set of its class alone
     uint32_t size;  // in bytes
 };
@@ -78,14 +78,14 @@ inline uint32_t ascii_class_entry_at(const uint8_t* p) {
 }
 
 template <typename P, typename E>
-CRAYON_DEVICE inline Char read_multibyte(P p, E end) {
+CRAYON_DEVICE inline ClassifiedChar read_multibyte(P p, E end) {
     const Decoded c = decode_multibyte(p, end);
     if (!c.valid) return {set_of(CharClass::other), 1};
     return {1u << (class_entry_at(p, c.code_point) & kClassMask), c.size};
 }
 
 template <typename P, typename E>
-CRAYON_DEVICE inline Char read_char(P p, E end) {
+CRAYON_DEVICE inline ClassifiedChar read_char(P p, E end) {
     if (*p < 0x80) return {1u << (ascii_class_entry_at(p) & kClassMask), 1};
     return read_multibyte(p, end);
 }
@@ -93,7 +93,7 @@ CRAYON_DEVICE inline Char read_char(P p, E end) {
 template <typename P, typename E>
 CRAYON_DEVICE inline P skip_set(P p, E end, uint32_t set) {
     while (p < end) {
-        const Char c = read_char(p, end);
+        const ClassifiedChar c = read_char(p, end);
         if (!(c.set & set)) break;
         p += c.size;
     }

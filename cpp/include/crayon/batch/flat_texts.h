@@ -21,7 +21,7 @@ class FlatTextWriter {
     void write(uint8_t* to) const;
 
   private:
-    struct Part {
+    struct TextPart {
         size_t text, from, to;  // units [from, to) of a text
         uint64_t at;
     };
@@ -30,7 +30,7 @@ class FlatTextWriter {
 
     const std::vector<TextView>& texts_;
     const size_t threads_;
-    std::vector<Part> parts_;
+    std::vector<TextPart> parts_;
     std::vector<size_t> groups_;  // indices into parts_: the start of each group, and the end
     std::vector<uint64_t> offsets_;
 };

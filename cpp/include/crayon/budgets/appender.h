@@ -38,22 +38,22 @@ class Appender {
 
   private:
     // Text between two seams that stay seams however the rest of the text changes.
-    struct Part {
+    struct SeamText {
         std::string text;
         size_t characters;
         std::vector<int32_t> ids;
     };
-    using Parts = std::vector<Part>;
+    using Parts = std::vector<SeamText>;
 
     Parts parts_of(const std::string& text, bool continues) const;
     size_t replace_last(size_t n, const std::string& text);
-    void add(const Part& part);
-    void subtract(const Part& part);
+    void add(const SeamText& part);
+    void subtract(const SeamText& part);
 
     const std::shared_ptr<const Engine> engine_;
     const bool special_as_text_;
     const Seams& seams_;
-    std::deque<Part> parts_;
+    std::deque<SeamText> parts_;
     size_t count_ = 0, characters_ = 0;
 };
 

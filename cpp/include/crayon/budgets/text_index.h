@@ -40,11 +40,11 @@ class TextIndex {
 
   private:
     // A seam, the beginning or the end of the text, and the number of tokens before it.
-    struct Place {
+    struct SeamCount {
         size_t at, before;
     };
     struct Edges {
-        const Place *first, *last;  // the places inside the range; none if last <= first
+        const SeamCount *first, *last;  // the places inside the range; none if last <= first
     };
     struct Cuts;
 
@@ -57,7 +57,7 @@ class TextIndex {
     const TextView text_;
     const bool special_as_text_;
     const Seams& seams_;
-    std::vector<Place> places_;
+    std::vector<SeamCount> places_;
 };
 
 }  // namespace crayon

@@ -129,12 +129,12 @@ class CartridgeWriter {
     std::string finish(const std::array<uint8_t, 32>& source_digest) const;
 
   private:
-    struct Part {
+    struct SectionBytes {
         Section type;
         uint32_t flags;
         std::string bytes;
     };
-    std::vector<Part> parts_;
+    std::vector<SectionBytes> parts_;
 };
 
 // Identifies a file and its last change, by fstat. Another file, or a changed one, has another identity.
