@@ -16,7 +16,7 @@ namespace runtime {
 using Properties = hipDeviceProp_t;
 
 constexpr char kKind[] = "rocm", kDriver[] = "AMD driver";
-constexpr char kNoDevice[] = "ROCm finds no usable device, or may not open /dev/kfd";
+constexpr char kNoDevice[] = "ROCm finds no usable device: is /dev/kfd readable and writable?";
 
 inline std::string version(int number) {
     return "HIP " + std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100);
