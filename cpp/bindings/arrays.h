@@ -53,7 +53,8 @@ class SpanArrays {
   private:
     using Array = py::array_t<int64_t, py::array::c_style>;
 
-    // Contiguous; copies the object if needed. Values never change: NumPy refuses unsafe integer casts.
+    // Returns `object` as a contiguous array, as a copy if needed. Values never change, because NumPy refuses unsafe
+    // integer casts.
     static Array int64_array(const py::object& object, const char* name) {
         const Array array(object);
         if (array.ndim() != 1)

@@ -43,11 +43,12 @@ void bind_json_lines(py::module_& m);
 void bind_device(py::module_& m);
 void bind_files(py::module_& m);
 
-// An Encoding, and the engine that its token strings come from (null if `texts` has all of them).
+// An Encoding, and the engine that gives its token strings. The engine is null if the Encoding's `texts` has all
+// strings.
 //
-// An Encoding with ids alone encodes its text again, whole, when another field is read. A truncated one does so when
-// `overflowing` is read. Use it under the GIL, or on free-threaded CPython under the lock of its Python object. Both
-// are released while the text is encoded.
+// An Encoding with ids alone encodes its whole text again when another field is read. A truncated Encoding does so when
+// `overflowing` is read. Use a PyEncoding under the GIL or, on free-threaded CPython, under the lock of its Python
+// object. The GIL and the lock are released while the text is encoded.
 class PyEncoding {
   public:
     PyEncoding() : full_(std::make_unique<Encoding>()) {}
@@ -111,13 +112,13 @@ py::object new_encoding(PyEncoding&& encoding);
 bool can_wait(const Engine& engine, const EncodeOptions& options);
 
 py::list ids_of(const PyEncoding& self);
-// Strings for ids that have none in `texts`. Must not outlive `self`.
+// Returns a function that gives the strings of ids without one in `texts`. The function must not outlive `self`.
 TokenStringOf strings_of(const PyEncoding& self);
-// Copies the encoding out of a Python object. Adds token strings unless `engine` provides the same. TypeError for other
-// objects.
+// Copies the Encoding out of a Python object. Adds the token strings unless `engine` gives the same strings. Raises
+// TypeError for an object of another type.
 Encoding encoding_for(py::handle encoding, const std::shared_ptr<const Engine>& engine);
 
-// The side with this name in Python; ValueError for other names.
+// Returns the side with this name in Python. Raises ValueError for another name.
 Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
@@ -136,8 +137,8 @@ class MaybeRelease {
     std::optional<py::gil_scoped_release> release_;
 };
 
-// Pauses the cyclic collector while many containers without cycles are made. It would traverse all of them repeatedly
-// (before Python 3.12 even during the allocations).
+// Pauses Python's cyclic garbage collector while many containers without cycles are made. The collector would traverse
+// all of them repeatedly; before Python 3.12 it would do so even during the allocations.
 class CollectorPause {
   public:
     CollectorPause() : was_on_(PyGC_Disable() != 0) {}
@@ -150,9 +151,9 @@ class CollectorPause {
     const bool was_on_;
 };
 
-// For a long loop under the GIL; call it with each index. Now and then it handles signals and lets other Python threads
-// run, so the loop must own the data that it reads. `pauses_collector` keeps the collector off except during those
-// turns.
+// For a long loop under the GIL, which calls the object with each index. Now and then a call handles signals and lets
+// other Python threads run, so the loop must own the data that it reads. With `pauses_collector` the garbage collector
+// is off except during those calls.
 class GilYield {
   public:
     explicit GilYield(bool pauses_collector = false) {
@@ -178,12 +179,12 @@ class GilYield {
 // if other threads change the list that held them.
 class Texts {
   public:
-    // `replace_surrogates`: replaces lone surrogates by U+FFFD, as tiktoken does. Otherwise they raise TypeError, as in
-    // tokenizers.
+    // With `replace_surrogates`, lone surrogates become U+FFFD, as in tiktoken. Otherwise a lone surrogate raises
+    // TypeError, as in tokenizers.
     explicit Texts(bool replace_surrogates) : replace_surrogates_(replace_surrogates) {}
 
-    // `what` names the object in errors ("item 3 of the batch"). With `allow_bytes` also takes bytes, which must be
-    // UTF-8.
+    // `what` names the object in errors ("item 3 of the batch"). With `allow_bytes` the object may also be bytes, which
+    // must be UTF-8.
     Bytes add(py::handle object, const std::string& what, bool allow_bytes);
     // add() for common types, without a name for errors. Returns false for other types and for invalid texts.
     bool add_usual(py::handle object, Bytes* out);
@@ -202,21 +203,21 @@ struct Ids {
 // Takes ids from any sequence of ints, or from an integer array.
 Ids ids_from(py::handle object);
 
-// A view of the text of a str: its UTF-8 if cached, else its code points.
+// Returns a view of the text of a str: of its UTF-8 if CPython has cached it, else of its code points.
 TextView view_of(PyObject* text);
-// The str of decoded text or of UTF-8. Invalid UTF-8 raises UnicodeDecodeError.
+// Returns decoded text, or UTF-8, as a str. Invalid UTF-8 raises UnicodeDecodeError.
 py::str str_of(const DecodedText& text);
 py::str str_of(Bytes utf8);
 
-// A list of shared int objects: an id that was listed before allocates none.
+// Returns a list of shared int objects. An id that was listed before needs no new object.
 py::list list_of_ids(const int32_t* ids, size_t n);
 
-// The path of a str, bytes or os.PathLike, in the file system's encoding, which may not be UTF-8.
+// Returns the path that a str, bytes or os.PathLike names, in the file system's encoding, which may differ from UTF-8.
 std::string path_from(const py::object& path);
 
 std::string type_name(py::handle object);
 
-// For a long loop under the GIL; call it with each index. Handles signals now and then.
+// For a long loop under the GIL, which calls it with each index. Some calls handle signals.
 inline void handle_signals(size_t i) {
     if (i % 512 == 511 && PyErr_CheckSignals() != 0) throw py::error_already_set();
 }

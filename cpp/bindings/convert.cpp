@@ -81,7 +81,7 @@ Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
                          hint);
 }
 
-// The value of an int of one digit, as nearly all ids are; -1 for others.
+// Returns the value of an int that CPython stores in one digit, as nearly all ids are, or -1 for another object.
 static inline int64_t small_int(PyObject* item) {
 #if PY_VERSION_HEX >= 0x030C0000
     const auto* number = reinterpret_cast<const PyLongObject*>(item);
@@ -97,7 +97,7 @@ static int64_t any_int(PyObject* item, size_t i) {
     int overflow = 0;
     long long value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
     if (!PyLong_Check(item)) {
-        // NumPy's integers, and other types with __index__.
+        // Takes NumPy's integers, and other types with __index__.
         const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
         if (!index) {
             if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
@@ -168,7 +168,7 @@ PyObject* ascii_str(Bytes text) {
     return made;
 }
 
-// The result of PyUnicode_DecodeUTF8, faster for text that is not small.
+// Does what PyUnicode_DecodeUTF8 does, faster for text that is not small.
 PyObject* decode_utf8(Bytes text) {
     constexpr size_t kMany = 256;
     const UnitWriters* const by = text.size < kMany ? nullptr : best_unit_writers();
@@ -215,7 +215,8 @@ namespace {
 // references would make threads contend for cache lines at every id.
 class ReadyInts {
   public:
-    // The int, whose reference count need not change. Null if memory is exhausted, with Python's error set.
+    // Returns the int, whose reference count need not change. If memory is exhausted, sets Python's error and returns
+    // null.
     PyObject* get(uint32_t id) {
         std::atomic<Page*>& place = pages_[id / kPage];
         Page* page = place.load(std::memory_order_acquire);

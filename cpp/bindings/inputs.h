@@ -22,22 +22,22 @@ EncodeOptions options_of(bool add_special_tokens, bool special_as_text);
 EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py::object& truncation,
                          const py::object& padding);
 
-// A list or tuple as a tuple, which keeps the items alive if the list changes.
+// Returns a list or tuple as a tuple, which keeps the items alive if the list changes.
 py::tuple items_of(py::handle object, const std::string& what);
 Sequence sequence_of(py::handle object, bool is_pretokenized, const std::string& what, Texts* texts);
-// One item of a batch: a sequence or a pair.
+// Converts one item of a batch: a sequence or a pair.
 Input input_of(py::handle object, bool is_pretokenized, const std::string& what, Texts* texts);
 std::vector<Bytes> texts_of(py::handle object, Texts* texts, bool allow_bytes = true);
 
 // A batch of texts, read in place. Threads convert str objects in parts, so their UTF-8 is never stored whole.
 class TextBatch {
   public:
-    // Errors as for texts_of with bytes allowed. Unless `checks_bytes`, invalid UTF-8 raises none here: the work checks
-    // it.
+    // Raises the errors of texts_of with bytes allowed. Without `checks_bytes`, invalid UTF-8 raises no error here,
+    // because the work checks it.
     TextBatch(py::handle object, bool replace_surrogates, bool checks_bytes = true);
 
     const py::tuple& items() const { return items_; }
-    // Calls work(views) without the GIL. If a str has surrogates to replace, replaces them and calls it again.
+    // Calls work(views) without the GIL. If a str has surrogates to replace, replaces them and calls work(views) again.
     template <typename Work>
     void run(Work&& work) {
         try {

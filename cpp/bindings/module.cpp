@@ -114,8 +114,8 @@ void translate(std::exception_ptr pointer) {
     }
 }
 
-// A number that changes whenever the class or one of its bases changes; -1 if none is assigned yet. CPython's own
-// method caches use this version.
+// Returns a number that changes whenever the class or one of its bases changes, or -1 if CPython has assigned none yet.
+// CPython's own method caches use this version.
 PyObject* type_version(PyObject*, PyObject* object) {
     if (!PyType_Check(object)) return PyErr_Format(PyExc_TypeError, "expected a class, got %R", object);
     const auto* const type = reinterpret_cast<PyTypeObject*>(object);

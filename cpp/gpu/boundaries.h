@@ -68,8 +68,8 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     // Inside a pretoken white space only follows white space; line breaks also follow punctuation.
     const uint64_t breaks = rules.breaks ? newlines : 0;
     sure |= m.spaces & ~last_spaces & ~(breaks & last_others);
-    // The last character of a run of white space joins the next word or is a pretoken of its own. It counts here only
-    // if it has one byte, because the end of a longer one may be in the next chunk.
+    // The last character of a run of white space joins the next word or is a pretoken of its own. Its place is found
+    // here only if it has one byte, because the end of a longer character may be in the next chunk.
     const uint64_t next_segments = behind(segments, word_of(w.segments, chunk + 1));
     const uint64_t next_spaces = behind(m.spaces, masks_of<family>(r).spaces);
     const uint64_t single = ~behind(p.continuations, r.continuations);
@@ -82,13 +82,13 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
 
     sure |= words & last_numbers;
     if (cased) {
-        // A lowercase letter ends a word before a capital, except the first one of 'lL, 'vE and 'rE.
+        // A lowercase letter ends a word before a capital, except the first letter of 'lL, 'vE and 'rE.
         const uint64_t lower = of_class(p, CharClass::lower), quotes = p.quotes << 2 | q.quotes >> 62;
         sure |= m.upper & before(lower, of_class(q, CharClass::lower)) & ~quotes;
     }
-    // Letters after punctuation, unless it may be a prefix of the word or is an apostrophe.
+    // Letters after punctuation are sure, unless the punctuation may be a prefix of the word or is an apostrophe.
     if (spaced) sure |= letters & last_others & ~last_quotes;
-    // Punctuation and marks after letters, unless a mark or a contraction continues the word.
+    // Punctuation and marks after letters are sure, unless a mark or a contraction continues the word.
     sure |= others & last_letters & (cased ? ~(marks | p.quotes) : ~uint64_t(0));
     if (cased) sure |= ends_of_words<family>(w, chunk, p.quotes & last_letters);
     return ((sure & ~p.continuations) | segments) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
@@ -195,7 +195,8 @@ struct FindBoundaries {
         if (high != 0) atomic_or(words + 2, uint32_t(high));
     }
 
-    // The starts that are in the same chunk as the last one, if that chunk is after `own`. `at` is bit 0 of `starts`.
+    // Returns the starts in the chunk of the last start, or none if that chunk is `own`. Bit 0 of `starts` is the place
+    // `at`.
     CRAYON_DEVICE static Places of_last_chunk(uint32_t at, uint64_t starts, uint32_t own) {
         if (starts == 0) return {own, 0};
         const uint32_t chunk = (at + highest_bit(starts)) / kChunk, by = at % kChunk;

@@ -27,7 +27,7 @@ struct Digits {
         for (uint32_t i = first; i < last; ++i) state = join(state, states[i]);
         return state;
     }
-    // Replaces each state by the digits before its span. `state` is the number before the first.
+    // Replaces each state by the digits before its span. `state` is the number of digits before the first span.
     CRAYON_DEVICE static void scan(uint8_t* states, uint32_t first, uint32_t last, uint8_t state) {
         for (uint32_t i = first; i < last; ++i) {
             const uint8_t own = states[i];

@@ -44,8 +44,8 @@ class Device {
     virtual const char* kind() const = 0;  // "cuda", "rocm", "host"
     virtual const char* name() const = 0;  // of the device's model
     virtual int index() const = 0;
-    // The text of this thread's last call that was not ok. Several threads may use the other methods at a time, each
-    // with a stream of its own.
+    // Returns the error text of this thread's last call that failed. Several threads may use the other methods at a
+    // time, each with a stream of its own.
     virtual const char* error() const = 0;
 
     virtual Status memory(size_t* free, size_t* total) = 0;

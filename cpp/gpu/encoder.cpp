@@ -127,7 +127,7 @@ void Encoder::trim() {
 
 std::vector<Encoder::Partition> Encoder::plan(const FlatTexts& texts, size_t first) const {
     std::vector<Partition> partitions;
-    // The ids of normalized texts must fit 32 bits, too.
+    // The number of ids of normalized texts must fit 32 bits, too.
     const uint64_t most = vocabulary_.tables().stable_chars != nullptr ? kMostBytes / kMostGrowth : kMostBytes;
     const auto size_of = [&](size_t from, size_t to) { return texts.offsets[to] - texts.offsets[from]; };
     while (first < texts.count) {
@@ -179,7 +179,7 @@ void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeRe
     }
 }
 
-// Runs partitions from text `first` on, alternating between lanes: the next ones run while one is delivered.
+// Runs partitions from text `first` on, alternating between lanes, so that other partitions run while one is delivered.
 template <typename OnDone>
 Encoder::Failure Encoder::run_from(size_t first, uint32_t lanes, const FlatTexts& texts, const EncodeOptions& options,
                                    EncodeReport* report, OnDone&& on_done) {

@@ -14,13 +14,13 @@
 namespace crayon {
 namespace gpu {
 
-// The most memory that a partition takes per byte of text: every byte is a pretoken and misses the word table. The sum
-// of PartitionRun's buffers, which the pool rounds up by an eighth at most.
+// The most memory that a partition takes per byte of text: the amount if every byte is a pretoken that the word table
+// lacks. It is the sum of PartitionRun's buffers, which the pool rounds up by an eighth at most.
 constexpr uint64_t kBytesOfElement = 40 + 5;
 
-// The sizes of partitions, as in the CRAYON paper. A document takes its bytes and `margin`. A partition has room for
-// `elements` ids, or fewer if the device lacks memory when the capacity is set. A larger text gets a partition of its
-// own.
+// The sizes of partitions, as in the CRAYON paper. A document counts as its bytes plus `margin` elements. A partition
+// has room for `elements` ids, or fewer if the device lacks memory when the capacity is set. A larger text gets a
+// partition of its own.
 struct Capacity {
     uint64_t elements = uint64_t(512) << 20;
     uint32_t margin = 64;
@@ -57,7 +57,7 @@ struct EncodeReport {
 // Thread-safe; concurrent batches run one after the other.
 class Encoder {
   public:
-    // `engine` must be supported (why_unsupported), and `device` must outlive the encoder. DeviceError if the
+    // `engine` must be supported (why_unsupported), and `device` must outlive the encoder. Throws DeviceError if the
     // vocabulary does not fit the device's memory.
     Encoder(std::shared_ptr<const Engine> engine, Device* device, Capacity capacity = {});
     ~Encoder();
@@ -76,7 +76,7 @@ class Encoder {
 
     const Engine& engine() const { return *engine_; }
     Device& device() const { return *device_; }
-    // The stream that must wait for texts on the device to be written.
+    // The stream that must wait until texts on the device are written.
     Stream stream() const { return side_; }
     // The pool of results, also for input that goes to the device.
     const PoolPtr& pool() const { return results_; }

@@ -21,7 +21,7 @@ struct DeviceInfo {
     std::string architecture;  // "sm_90", "gfx90a"
 };
 
-// Empty without a driver or a device.
+// Returns an empty list without a driver or a device.
 std::vector<DeviceInfo> find_devices();
 
 // The version that the driver supports, and the runtime of this build: "CUDA 13.0". Empty if unknown.
@@ -30,7 +30,7 @@ struct Versions {
 };
 Versions find_versions();
 
-// Why find_devices() is empty; "" if it is not.
+// Returns why find_devices() is empty, or "" if it finds a device.
 std::string why_unusable();
 
 struct OpenedDevice {

@@ -14,8 +14,8 @@ class HostReader {
   public:
     explicit HostReader(PoolPtr pool) : pool_(std::move(pool)) {}
 
-    // Copies `bytes` bytes, which must be complete at `from`. One call at a time. Slower if no memory can be pinned.
-    // Throws DeviceError.
+    // Copies `bytes` bytes, which must be complete at `from`. Make one call at a time. Copying is slower if no memory
+    // can be pinned. Throws DeviceError.
     void read(void* to, const void* from, size_t bytes);
     // Returns the pinned memory to the pool.
     void trim() { slices_.clear(); }

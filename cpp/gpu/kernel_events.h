@@ -22,7 +22,7 @@ class KernelEvents {
     KernelEvents() = default;
     KernelEvents(const KernelEvents&) = delete;
     KernelEvents& operator=(const KernelEvents&) = delete;
-    // Events are never destroyed: the driver may be gone already, or belong to another process. They are few.
+    // The few events are never destroyed, because the driver may be gone already, or belong to another process.
     ~KernelEvents() = default;
 
     void turn(bool on) { is_on_ = on; }

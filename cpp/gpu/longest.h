@@ -25,8 +25,8 @@ struct LongestMatchAt {
     uint32_t size;
     int32_t id;
 };
-// The longest token at `at` that ends before the next stop; else a byte's token. The result has the form of
-// LongestMatch::at.
+// Returns the longest token at `at` that ends before the next stop, or a byte's token if none does. The result has the
+// form of LongestMatch::at.
 CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at, const uint32_t* stops) {
     const Tables& t = w.tables;
     LongestMatchAt best{1, int32_t(t.byte_ids[w.text[at]])};
@@ -46,8 +46,8 @@ CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at,
 struct MatchTiles {
     static constexpr uint32_t kThreads = 256, kEach = kMatchTile / kThreads;
     struct Shared {
-        uint16_t ends[kMatchTile];  // per place, from the tile's start: the end of the matches from there, as far as
-                                    // known
+        uint16_t ends[kMatchTile];  // per place: where the matches from there end, as far as known, counted from the
+                                    // tile's start
     };
 
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size + kMatchTile - 1) / kMatchTile; }

@@ -12,7 +12,7 @@ namespace gpu {
 
 constexpr uint32_t kNoMerge = 0xFFFFFFFFu;
 
-// Returns what MergeTables::reachable_rank (merge.h) does if the vocabulary has that table, else what its rank() does.
+// Returns the result of MergeTables::reachable_rank (merge.h) if the vocabulary has that table, else that of rank().
 CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t right) {
     const uint64_t key = pair_key(left, right);
     if (t.reachable_slots != nullptr) {

@@ -53,7 +53,7 @@ struct WriteIds {
     }
 
   private:
-    // The special ids before a pretoken at `at`, whose document is `from` or a later one.
+    // Returns the number of special ids before a pretoken at `at`, whose document is `from` or a later one.
     CRAYON_DEVICE static size_t specials_before(const Work& w, uint32_t at, uint32_t from) {
         if (w.n_before + w.n_after == 0) return 0;
         uint32_t step = 1;

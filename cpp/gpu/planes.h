@@ -109,8 +109,8 @@ CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t
 
 // -- runs that scan_rules.h skips at once
 
-// The place after the last character of `set` in [from, to), or `from`. Both are starts of characters. The planes mark
-// all bytes of a character.
+// Returns the place after the last character of `set` in [from, to), or `from` if none is in `set`. Both `from` and
+// `to` are starts of characters. The planes mark all bytes of a character.
 CRAYON_DEVICE inline uint32_t behind_last(const Work& w, uint32_t from, uint32_t to, uint32_t set) {
     for (uint32_t chunk = (to - 1) / kChunk + 1; chunk-- > from / kChunk;) {
         if (chunk % kTile == kTile - 1 && chunk - from / kChunk >= kTile && (w.tile_sets[chunk / kTile] & set) == 0) {

@@ -33,7 +33,7 @@ class Pool {
         return std::max(kLeast, (bytes + step - 1) / step * step);
     }
 
-    // Memory of at least `bytes` bytes; `room` gets its size. DeviceError.
+    // Returns memory of at least `bytes` bytes, and sets `room` to its size. Throws DeviceError.
     void* take(size_t bytes, bool is_pinned, size_t* room) {
         const size_t wanted = rounded(bytes);
         if (void* const kept = take_kept(bytes, wanted + wanted / 4, is_pinned, room)) return kept;
@@ -51,7 +51,7 @@ class Pool {
         return memory;
     }
 
-    // Keeps the memory for reuse, unless the pool keeps too much.
+    // Keeps the memory for reuse, unless the pool already keeps too much.
     void give(void* memory, size_t room, bool is_pinned) {
         std::vector<Block> too_much;
         {

@@ -42,7 +42,7 @@ CRAYON_DEVICE inline uint32_t cache_line(const Work& w, uint64_t hash) {
     return (uint32_t(hash >> 32) & (w.cache_entries / kCacheWays - 1)) * kCacheWays;
 }
 
-// The entry of the key, or `none`.
+// Returns the entry of the key, or `none` if the cache lacks it.
 CRAYON_DEVICE inline uint32_t find_cached(const Work& w, TextKey key, uint64_t hash, uint32_t none) {
     const uint32_t first = cache_line(w, hash);
     for (uint32_t i = first; i < first + kCacheWays; ++i) {
@@ -106,8 +106,8 @@ CRAYON_DEVICE inline bool same_text(const Work& w, uint32_t a, uint32_t b, uint3
     return true;
 }
 
-// The pretoken that is merged for this one: the first of all pretokens with these bytes, perhaps this one. Which comes
-// first is random, but the ids are equal.
+// Returns the pretoken that is merged for all pretokens with these bytes: the first one that a thread looked up,
+// perhaps this one. Which one is first is random, but the ids are equal.
 CRAYON_DEVICE inline uint32_t first_of_kind(const Work& w, uint32_t pretoken, uint64_t hash) {
     const uint32_t at = w.starts[pretoken], size = w.starts[pretoken + 1] - at;
     for (uint32_t i = 0; i < kProbes; ++i) {

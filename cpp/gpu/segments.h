@@ -9,7 +9,8 @@
 namespace crayon {
 namespace gpu {
 
-// The index of the last of `count` ascending places that is at most `at`. The first place always is.
+// Returns the index of the last of `count` ascending places that is at most `at`. The first place always is at most
+// `at`.
 template <typename PlaceOf>
 CRAYON_DEVICE inline uint32_t last_not_beyond(uint32_t count, uint32_t at, PlaceOf place_of) {
     uint32_t first = 0;

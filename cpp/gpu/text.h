@@ -43,8 +43,8 @@ struct TextCursor {
     CRAYON_DEVICE bool operator!=(const TextCursor& o) const { return at != o.at; }
 };
 
-// The end of the segment that contains the pretoken at `from`. It is not computed: comparisons test each place for a
-// segment's start.
+// The end of the segment that contains the pretoken at `from`. The end is never computed: comparisons test each place
+// for a segment's start.
 struct SegmentEnd {
     uint32_t from;
 };
@@ -84,8 +84,8 @@ CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
     return start + read_char(TextCursor{&work, start}, SegmentEnd{start}).size <= at;
 }
 
-// The place after the chunks whose characters are all in `set`, if `at` is the first start of a character in its
-// chunk; else `at`. Skips whole tiles of such chunks at once.
+// Returns the place after the chunks from `at` on whose characters are all in `set`. Returns `at` if it is not the
+// first start of a character in its chunk. Skips whole tiles of such chunks at once.
 CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t set) {
     constexpr uint32_t kTileBytes = kTile * kChunk;
     const uint32_t before = at % kChunk;

@@ -34,8 +34,8 @@ std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine
 }
 
 // Whether every longest match of an added token's content is that token, wherever it is in the text. True if no token
-// has conditions and no two can overlap, so that the order of search does not matter. False if the proof takes too
-// long.
+// has conditions and no two can overlap, so that the order of search does not matter. Returns false if the proof takes
+// too long.
 bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, int32_t>>& contents,
                const DoubleArrayView& trie) {
     bool some_normalized = false, some_not = false;

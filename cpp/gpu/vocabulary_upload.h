@@ -11,7 +11,7 @@
 namespace crayon {
 namespace gpu {
 
-// Why a GPU cannot encode with this engine's vocabulary; "" if it can.
+// Returns why a GPU cannot encode with this engine's vocabulary, or "" if it can.
 std::string why_unsupported(const Engine& engine);
 
 // Tables::byte_flags without added tokens.

@@ -100,7 +100,7 @@ struct ListPretokens {
     }
 };
 
-// The entry of a key in the word table, or `none`. As find_word in word_table.h.
+// Returns the entry of a key in the word table, or `none` if the table lacks it, as find_word in word_table.h does.
 CRAYON_DEVICE inline uint32_t find_entry(const Tables& t, TextKey key, uint64_t hash, uint32_t none) {
     for (uint64_t b = hash & t.word_bucket_mask;; b = (b + 1) & t.word_bucket_mask) {
         const WordEntry* const bucket = t.words + 2 * b;
@@ -110,7 +110,7 @@ CRAYON_DEVICE inline uint32_t find_entry(const Tables& t, TextKey key, uint64_t 
     }
 }
 
-// The token that equals a whole pretoken of more than kWordKeyBytes bytes, or -1.
+// Returns the token that equals a whole pretoken of more than kWordKeyBytes bytes, or -1.
 CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t size) {
     const Tables& t = w.tables;
     if (size > t.max_token_bytes || t.trie.size == 0) return -1;

@@ -13,8 +13,8 @@ namespace py = pybind11;
 
 namespace {
 
-// The tokens and ranks of a file. None unless each line has exactly the form that `rank_file` writes, with unique
-// tokens.
+// Returns the tokens and ranks of a file. Returns None if a token is repeated, or if a line has another form than the
+// one that `rank_file` writes.
 py::object read_rank_file(const py::bytes& data) {
     py::dict ranks;
     std::string token;
@@ -28,7 +28,7 @@ py::object read_rank_file(const py::bytes& data) {
     return std::move(ranks);
 }
 
-// Bytes objects and their numbers. take() returns false for other types.
+// Tokens as bytes objects, and their ids. take() returns false for other types.
 struct Ranked {
     std::vector<std::string_view> tokens;
     std::vector<int64_t> ids;

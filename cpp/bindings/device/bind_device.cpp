@@ -61,7 +61,7 @@ class PyDeviceEncoder {
         TextBatch batch(texts, replaces_surrogates(on_device_->encoder.engine()));
         Made made(*this);
         batch.run([&](const std::vector<TextView>& views) {
-            // Releases the GIL for a small batch, too, because it may have to wait for another thread's batch.
+            // Releases the GIL even for a small batch, because the batch may have to wait for another thread's.
             std::optional<py::gil_scoped_release> release;
             if (PyGILState_Check() != 0) release.emplace();
             const std::lock_guard<std::mutex> lock(on_device_->mutex);

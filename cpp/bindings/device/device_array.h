@@ -26,7 +26,7 @@ class DeviceArray {
     py::dtype dtype() const;
     const OpenDevice& device() const { return *device_; }
 
-    // A capsule with a view or a copy. BufferError if the request cannot be met.
+    // Returns a capsule with a view or a copy. Raises BufferError if it cannot fulfil the request.
     py::capsule to_dlpack(const py::object& stream, const py::object& max_version, const py::object& where,
                           const py::object& copy) const;
     // A copy on the host.
@@ -34,7 +34,7 @@ class DeviceArray {
 
   private:
     using Owner = std::shared_ptr<void>;
-    // Memory with exported views. Their streams may still use it when they release it.
+    // Memory with exported views. The streams of the views' users may still use the memory when the views are released.
     struct Viewed {
         virtual ~Viewed() = default;
         std::atomic<bool> has_views{false};

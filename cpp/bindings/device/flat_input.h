@@ -13,8 +13,8 @@ namespace crayon::python {
 // Keeps the object that owns the bytes alive. Create and destroy it under the GIL.
 class FlatInput {
   public:
-    // Takes a contiguous vector of bytes of the host or of this device; TypeError or ValueError otherwise. If the
-    // vector is on the device, asks its producer to make `stream` wait for it.
+    // Takes a contiguous vector of bytes on the host or on this device. Raises TypeError or ValueError for other
+    // objects. If the vector is on the device, asks its producer to make `stream` wait for the vector's bytes.
     FlatInput(const py::object& data, const OpenDevice& device, gpu::Stream stream);
 
     const uint8_t* bytes() const { return bytes_; }

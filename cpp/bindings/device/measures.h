@@ -6,7 +6,7 @@
 
 namespace crayon::python {
 
-// Adds "device", and "kernels" for each kernel that was started.
+// Adds the entries "device" and "kernels" to `out`. "kernels" has an entry for each kernel that was started.
 void add_measures(const gpu::Measures& all, py::dict* out);
 
 }  // namespace crayon::python

@@ -11,8 +11,8 @@ namespace crayon::python {
 
 class OpenDevice {
   public:
-    // DeviceUnavailableError if the capsule's module was built from another device.h. `measures`: counts calls and
-    // times kernels.
+    // Raises DeviceUnavailableError if the capsule's module was built from another device.h. With `measures`, the
+    // device counts calls and times kernels.
     explicit OpenDevice(py::object capsule, bool measures = false);
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
@@ -21,9 +21,9 @@ class OpenDevice {
     gpu::Device* get() const { return measured_ != nullptr ? measured_.get() : device_; }
     gpu::MeasuredDevice* measured() const { return measured_.get(); }  // null unless `measures`
     std::string label() const;                                         // "cuda:0"
-    // False in the child of a fork, which may neither use nor release the device's objects.
+    // Returns false in the child of a fork, which may neither use nor release the device's objects.
     bool is_here() const;
-    // DeviceLostError in the child of a fork.
+    // Raises DeviceLostError in the child of a fork.
     void check_process() const;
 
   private:

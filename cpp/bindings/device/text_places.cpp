@@ -10,7 +10,7 @@
 namespace crayon::python {
 namespace {
 
-// Uninitialized memory of a device.
+// Returns uninitialized memory of a device.
 DeviceArray taken(const py::object& capsule, size_t size) {
     const auto device = std::make_shared<OpenDevice>(capsule);
     gpu::Buffer<int8_t> memory(std::make_shared<gpu::Pool>(device->get()));

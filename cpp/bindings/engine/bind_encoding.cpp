@@ -255,7 +255,7 @@ py::object as_python(const Found& found) {
     }
 }
 
-// A method that looks up a number of type Index. It also takes the index of a sequence if `find` does.
+// A method that calls `find` with a number of type Index. The method also takes the index of a sequence if `find` does.
 template <auto find, typename Index = size_t>
 struct LookUp {
     static constexpr bool kInSequence = std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>;
@@ -495,7 +495,7 @@ void bind_encoding(py::module_& m) {
     c.def("__deepcopy__", locked(+[](const PyEncoding& self, py::handle) { return PyEncoding(self); }),
           py::arg("memo"));
     c.def("__getstate__", locked(&state_of));
-    // Under the name __setstate__, pybind11 would take it for a constructor and not call it on existing objects.
+    // pybind11 would take a function named __setstate__ for a constructor and not call it on existing objects.
     c.attr("__setstate__") =
         py::cpp_function(locked(&set_state), py::name("set_state"), py::is_method(c), py::arg("state"));
     c.def("__reduce__",

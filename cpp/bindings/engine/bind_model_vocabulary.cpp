@@ -15,7 +15,8 @@ py::object owned(PyObject* made) {
     return py::reinterpret_steal<py::object>(made);
 }
 
-// The model's tokens by id, null for an id without one. Each string is made once; merges refer to the same objects.
+// Returns the model's tokens by id, and null for an id without a token. Each string is made once; merges refer to the
+// same objects.
 std::vector<py::object> strings_of(const Cartridge& c) {
     std::vector<py::object> strings(c.program().n_ids);
     for (uint32_t id = 0; id < strings.size(); ++id) {
@@ -65,8 +66,8 @@ py::object vocabulary_of(const Cartridge& c, const std::vector<py::object>& stri
     return out;
 }
 
-// Whether the tables have all merges of the tokenizer.json. They have each pair once, so this is false if it lists a
-// merge twice.
+// Whether the tables have all merges of the tokenizer.json. The tables have each pair once, so the result is false if
+// the file lists a merge twice.
 bool has_all_that_is_read(const Cartridge& c) {
     const auto is_pair = [](uint64_t slot) { return slot != kEmptyPair; };
     return c.reads_alike() && (c.scores.empty() || !c.score_ulps.empty()) &&

@@ -46,7 +46,7 @@ bool is_flag(PyObject* object) {
 // free-threaded CPython each thread has a buffer of its own.
 class QuickIds {
   public:
-    // False if `text` is not a str or has surrogates.
+    // Returns false if `text` is not a str or has surrogates.
     bool encode(const Engine& engine, PyObject* text, const EncodeOptions& options) {
         if (!PyUnicode_CheckExact(text)) return false;
         const TextView view = view_of(text);
@@ -83,7 +83,7 @@ class QuickIds {
     IdBuffer* ids_ = &own_;
 };
 
-// An Encoding of a str, or nothing if the slow path must handle it. `engine` is native.
+// Returns the Encoding of a str, or nothing if the slow path must handle the call. `engine` is native.
 py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions& options) {
     const Engine& native = *value_of<Engine>(engine);
     QuickIds ids;
@@ -95,7 +95,7 @@ py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions&
         PyEncoding(std::move(own), py::reinterpret_borrow<py::object>(text), options, engine_of(engine)));
 }
 
-// The text of ids, with the errors of Engine.decode.
+// Returns the text of ids. Raises the errors of Engine.decode.
 py::object quick_text(PyObject* engine, PyObject* ids, bool skip_special_tokens) {
     const Ids read = ids_from(ids);
     DecodedText text;
@@ -157,7 +157,7 @@ class Slot {
         (void)type;
 #endif
     }
-    // Nothing if the attribute is not set.
+    // Returns nothing if the attribute is not set.
     py::object get(PyObject* self) const {
         if (offset_ != 0)
             return py::reinterpret_borrow<py::object>(
@@ -178,7 +178,7 @@ class Slot {
 Slot engine_slot, truncation_slot, padding_slot, special_as_text_slot;
 PyTypeObject* engine_type = nullptr;  // never freed
 
-// The native engine of a Tokenizer, if it has opened one; else nothing.
+// Returns the native engine of a Tokenizer if it has opened one, else nothing.
 py::object native_of(PyObject* tokenizer) {
     py::object engine = engine_slot.get(tokenizer);
     const bool is_native = engine && Py_TYPE(engine.ptr()) == engine_type && value_of<Engine>(engine.ptr()) != nullptr;
@@ -242,8 +242,8 @@ PyObject* token_to_id(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     return token_to_id_bound.call(self, args, n, names);
 }
 
-// Replaces a method by `method` and keeps the old one in `bound`. `signature` is "($self, ...)", for help and inspect;
-// null if the docstring has it.
+// Replaces a method by `method` and keeps the old one in `bound`. `signature` is "($self, ...)", for help and inspect.
+// It is null if the docstring has the signature.
 void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound) {
     py::object before = py::getattr(type, name);
     auto doc = py::str(before.attr("__doc__")).cast<std::string>();

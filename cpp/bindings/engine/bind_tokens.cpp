@@ -39,7 +39,7 @@ bool each_id(PyObject* list, Py_ssize_t n, Visit&& visit) {
     return true;
 }
 
-// The bytes that one id decodes to; false if the vocabulary does not have it.
+// Sets `out` to the bytes that an id decodes to. Returns false if the vocabulary lacks the id.
 bool bytes_of(const Engine& engine, int64_t id, std::string* out) {
     if (!engine.has_id(id)) return false;
     out->clear();
@@ -145,7 +145,7 @@ py::object bytes_and_starts(const Engine& engine, PyObject* ids) {
     return done ? py::object(py::make_tuple(bytes_from(all), starts)) : py::none();
 }
 
-// From bytes or a str. None for other types and for lone surrogates.
+// Takes bytes or a str. Returns None for other types and for lone surrogates.
 py::object id_of_bytes(const Engine& engine, PyObject* token) {
     std::string_view wanted;
     if (PyBytes_CheckExact(token)) {

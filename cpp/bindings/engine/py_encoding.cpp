@@ -7,7 +7,7 @@ bool can_wait(const Engine& engine, const EncodeOptions& options) {
     return engine.single_frame() != nullptr && !engine.is_random() && !options.truncation && !options.padding;
 }
 
-// From this many bytes of text on, threads encode it together.
+// Several threads encode a text of at least this many bytes together.
 constexpr size_t kLarge = size_t(1) << 19;
 
 void PyEncoding::encode_whole() const {

@@ -15,7 +15,7 @@ void translate(std::exception_ptr pointer);  // in module.cpp
 
 using Method = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);  // METH_FASTCALL | METH_KEYWORDS
 
-// The C++ object inside a Python object of pybind11; null if __init__ was not called.
+// Returns the C++ object inside a Python object of pybind11, or null if __init__ was not called.
 template <typename T>
 T* value_of(PyObject* self) {
     return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr<T>();
@@ -60,7 +60,8 @@ inline PyObject* interned(const char* text) {
     return name;
 }
 
-// The id of a token, and the token of an id; None if unknown. TypeError for other types.
+// Return the id of a token, and the token of an id, or None if the vocabulary lacks it. Raise TypeError for other
+// types.
 py::object id_of_token(const Engine& engine, PyObject* token);
 py::object token_of_id(const Engine& engine, PyObject* id);
 

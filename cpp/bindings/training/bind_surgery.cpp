@@ -1,4 +1,5 @@
-// Extending and shrinking a vocabulary: an engine and the words of a WordCounter in, tokens and merges, or a mask, out.
+// Binds the functions that extend and shrink a vocabulary, from an engine and the words of a WordCounter. Extending
+// returns tokens and merges, shrinking returns a mask of tokens.
 #include <pybind11/stl.h>
 
 #include <optional>

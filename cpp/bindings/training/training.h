@@ -21,7 +21,8 @@ struct PyWordCounter {
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
-// Exclusive use of the counter's words. RuntimeError if they are in use, also from inside a progress callback.
+// Exclusive use of the counter's words. Raises RuntimeError if another call uses them, even one that is running this
+// progress callback.
 class UsesCounter {
   public:
     explicit UsesCounter(PyWordCounter& counter) : counter_(counter) {
@@ -36,8 +37,8 @@ class UsesCounter {
     PyWordCounter& counter_;
 };
 
-// Takes the GIL, checks for an interrupt, then calls `callback` unless it is None. `callback` is borrowed and must
-// outlive the result. TypeError if it is not callable.
+// Returns a Progress that takes the GIL, checks for an interrupt, and calls `callback` unless it is None. `callback` is
+// borrowed and must outlive the result. Raises TypeError if `callback` is not callable.
 Progress progress_of(py::handle callback);
 
 }  // namespace crayon::python

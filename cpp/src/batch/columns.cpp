@@ -11,8 +11,8 @@
 namespace crayon {
 namespace {
 
-// The lengths that tokenizers' truncate_encodings leaves of each sequence. Returns false where that function fails.
-// `second` is null for a single sequence.
+// Shortens the lengths of both sequences as tokenizers' truncate_encodings does. Returns false where that
+// function fails. `second` is null for a single sequence.
 bool truncate_sizes(const Truncation& truncation, size_t added, size_t* first, size_t* second) {
     if (added > truncation.max_length) return false;
     const size_t most = truncation.max_length - added;
@@ -160,7 +160,7 @@ class RowEncoder {
     size_t encoded_bytes_ = 0;
 };
 
-// The frame that the options ask for. Nothing if the post-processor is not a frame.
+// Returns the frame that the options ask for, or nothing if the post-processor is not a frame.
 std::optional<PairFrame> choose_frame(const Engine& engine, bool is_pair, bool add_special_tokens) {
     PairFrame out;
     if (is_pair) {

@@ -61,7 +61,8 @@ constexpr JsonBytes kJsonBytes;
 
 // Finder::find(p, end, line) returns the first byte of a string that needs attention: '"', '\\' or a byte below 0x20;
 // else `end`. It sets a flag of `line` if the bytes before the result are not all ASCII. Finder::copy(p, end, &to,
-// line) does the same and copies the bytes before the result to `to`. It may write up to JsonLine::kRoom bytes more.
+// line) does the same and copies the bytes before the result to `to`. After these bytes, copy may write up to
+// JsonLine::kRoom bytes more.
 template <typename Finder>
 class JsonLineParser {
   public:

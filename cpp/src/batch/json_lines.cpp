@@ -23,7 +23,7 @@ JsonLineReader best_reader() {
     return json_line_reader();
 }
 
-// Returns what Python's bytes.isspace does, and true for no bytes.
+// Does what Python's bytes.isspace does, but returns true for no bytes.
 bool is_blank(const uint8_t* p, const uint8_t* end) {
     while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) ++p;
     return p == end;

@@ -41,13 +41,13 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// Long tasks call it now and then. It throws if the work should stop.
+// Long tasks call a Poll now and then. The Poll throws if the work should stop.
 using Poll = std::function<void()>;
 
 // Runs work(task, worker, poll) for tasks [0, n), started in order, on up to `threads` threads. This thread is one of
 // them, as worker 0. It also calls
 // - finish(begin, end) for ready tasks in order: when `together` consecutive ones are ready, or when this thread is
-// idle. It may change `together`, and may wait for a lock (the GIL), because no thread waits for it.
+// idle. finish may change `together`. It may wait for a lock such as the GIL, because no thread waits for this one.
 // - watch() often: between this thread's tasks, when they poll, and while it waits for other threads.
 // Rethrows what watch() threw, or else the error of the first failed task.
 template <typename Work, typename Finish, typename Watch>

@@ -26,8 +26,8 @@ std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<Te
 // Tasks for counting words: always cuts large texts, at seams between words.
 std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
 
-// The last unit before `to`, and near it, at which the text can be cut; else `from`. The bytes of the text need not be
-// UTF-8.
+// Returns the last unit before `to`, and near it, at which the text can be cut, or `from` if none is found. The bytes
+// of the text need not be UTF-8.
 size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader);
 
 // The ids of a task's texts: those of text i end at ends[i - task.begin].
@@ -49,8 +49,8 @@ void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, 
     }
 }
 
-// Appends the ids of a task's texts, or of its part of a text. With `utf8_error`, checks texts of bytes (width 0):
-// Error(utf8).
+// Appends the ids of a task's texts, or of its part of a text. With `utf8_error`, checks texts of bytes (width 0), and
+// throws Error(utf8) for an invalid one.
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out);

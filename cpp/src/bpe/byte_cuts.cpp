@@ -11,7 +11,7 @@ bool is_tail(uint8_t byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-// The number of bytes of a character with this first byte; 0 if it begins none.
+// Returns the number of bytes of a character with this first byte, or 0 if the byte begins no character.
 uint32_t size_of(uint8_t lead) {
     if (lead < 0x80) return 1;
     if (lead < 0xC0 || lead >= 0xF8) return 0;

@@ -101,7 +101,7 @@ struct MemoTable {
 // stale pointer reads a valid `holds_`; hold() then notices that the memo points elsewhere.
 class MemoGeneration {
   public:
-    // Returns a new generation with one hold, the caller's; null if memory is short.
+    // Returns a new generation with one hold, the caller's, or null if memory is short.
     static MemoGeneration* make() {
         MemoGeneration* own = nullptr;
         for (MemoGeneration* each = all_.load(std::memory_order_acquire); each != nullptr && own == nullptr;
@@ -130,7 +130,7 @@ class MemoGeneration {
         return own;
     }
 
-    // Adds a hold to the generation that `place` points to, and returns it; null if `place` is null.
+    // Adds a hold to the generation that `place` points to, and returns the generation, or null if `place` is null.
     static MemoGeneration* hold(std::atomic<MemoGeneration*>& place) {
         for (;;) {
             MemoGeneration* const it = place.load();
@@ -160,7 +160,7 @@ class MemoGeneration {
         return bytes_of_tables_.load(std::memory_order_relaxed) + 4 * head_.load(std::memory_order_relaxed);
     }
 
-    // Returns room for a record of `words` 32-bit words and sets `place`; null if the generation is full.
+    // Sets `place` and returns room for a record of `words` 32-bit words, or returns null if the generation is full.
     uint32_t* reserve(size_t words, uint64_t* place) {
         for (int tries = 0; tries < 2; ++tries) {
             const uint64_t at = head_.fetch_add(words, std::memory_order_relaxed);
@@ -410,7 +410,8 @@ void MemoReader::count_kept() {
     if (newer_.table != table || memo_->newest_.load(std::memory_order_relaxed) != &generation) return;
     const size_t bytes = generation.bytes(), larger_bytes = bytes + 4 * table->memory.bytes();
     const size_t most = std::clamp(memory_limit(4 * larger_bytes) / 4, kLeast, kMostOfAll);
-    // True once when the table fills, and again every `step` words in case that thread is gone (after fork()).
+    // True once when the table fills, and again every `step` words, in case the thread that saw it fill is gone after
+    // fork().
     const bool is_full = now >= full && (before < full || now / step != before / step);
     if (bytes <= most && !is_full) return;
     const bool pays = found >= now;

@@ -49,7 +49,8 @@ class Memo {
 // One thread's view of a memo. A reference that it returns is valid until the next refresh() or rest().
 class MemoReader {
   public:
-    // A record: the number of ids and of bytes (0 if the key is the word itself), the bytes, the ids.
+    // A record: the number of ids, the number of bytes, the bytes, the ids. If the key is the word itself, the record
+    // has 0 bytes.
     struct Record {
         uint32_t sizes;
         size_t count() const { return sizes >> 16; }

@@ -48,7 +48,7 @@ struct MergeTables {
 
     uint64_t filter_bit(uint32_t left, uint32_t right) const { return pair_hash(pair_key(left, right), filter_shift); }
 
-    // The rank of merging two neighbours; kNoRank if they never merge.
+    // Returns the rank of merging two neighbours, or kNoRank if they never merge.
     uint32_t rank(uint32_t left, uint32_t right) const {
         const uint64_t key = pair_key(left, right);
         // Most pairs never merge. The filter recognizes most of these, from a nearer cache than the table's.

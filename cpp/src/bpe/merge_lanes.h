@@ -1,6 +1,6 @@
 // Merges pretokens of up to 15 bytes, with sixteen lanes for each, on instruction sets that hold sixteen lanes in one
 // or two registers. Lane i holds the rank of the pair that begins at byte i, with i in the low bits, so the least lane
-// is the next merge. All ones mean no merge. In bits:
+// is the next merge. All ones mean that the pair does not merge. In bits:
 //    rrrrrrrr rrrrrrrr rrrrrrrr rrrr____ rank
 //    ________ ________ ________ ____iiii byte where the pair begins
 //
@@ -23,7 +23,8 @@ namespace crayon {
 //  - static constexpr size_t kTogether: pretokens in turn, up to 32
 //  - Lanes(tables, __m128i bytes, uint32_t pairs): the ranks of the pairs at the first `pairs` bytes
 //  - uint32_t least(): the least lane
-//  - void change(gone, here, here_rank, there, there_rank): sets lanes, `gone` to all ones; none from 16 on
+//  - void change(gone, here, here_rank, there, there_rank): sets lane `gone` to all ones, the others to ranks; ignores
+//  lanes from 16 on
 //  - static void load_ids(tables, __m128i bytes, uint32_t* ids): loads the ids of single bytes
 //  - static void write_ids(const uint32_t* ids, uint32_t which, uint32_t* out): writes the ids of a mask, in order
 template <typename Lanes>

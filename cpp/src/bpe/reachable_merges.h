@@ -30,7 +30,7 @@ struct ReachableMerges {
 constexpr size_t kLongestTraced = 256;
 
 // Merges the bytes of a token, 1 to kLongestTraced, as Merger::merge_whole does. `*last` gets the merge that completed
-// the token; kNoRank if several tokens are left, or the token is one byte.
+// the token, or kNoRank if several tokens are left or the token is one byte.
 size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint32_t* last);
 
 // The ranks of the reachable merges, in order. `tokens` has the bytes of every id that text can become, empty for other

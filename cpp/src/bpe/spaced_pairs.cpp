@@ -47,7 +47,7 @@ constexpr CharShape kCharShapes[16] = {kAscii,
                                        {8, 0x3F, 0xFFFF},
                                        {0, 0x3F, 0x1FFFFF}};
 
-// Without branches. Reads four bytes.
+// Reads four bytes, without branches.
 uint32_t code_point_at(const uint8_t* p) {
     const CharShape& shape = kCharShapes[p[0] >> 4];
     const uint32_t bytes =

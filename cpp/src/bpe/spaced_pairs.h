@@ -45,8 +45,8 @@ class SpacedPairs {
 
     bool joins(uint32_t before, uint32_t after) const { return pairs_.joins(spelled(before), spelled(after)); }
 
-    // One bit for each of up to 64 bytes from `at` (not 0): whether the text can be cut before it. `last` is the
-    // character before them, and gets the last one that begins in them.
+    // Returns one bit for each of up to 64 bytes from `at` on, which is not 0: whether the text can be cut before the
+    // byte. `last` is the character before these bytes, and becomes the last character that begins in them.
     uint64_t cuts(Bytes text, size_t at, size_t size, uint32_t* last) const;
 
   private:

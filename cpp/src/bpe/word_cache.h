@@ -32,7 +32,7 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
-    // The entry of a key; null if missing.
+    // Returns the entry of a key, or null if the cache lacks it.
     const WordEntry* find(uint64_t at, WordKey key) const {
         for (const WordEntry& entry : buckets_[at].entries)
             if (word_matches(entry, key)) return &entry;

@@ -34,7 +34,7 @@ class PartCutter {
     Utf8Reader reader_;
 };
 
-// A seam of the kind that PartCutter gives, in the 16 Ki units before `to`; or 0.
+// Returns a seam of the kind that PartCutter gives, in the 16 Ki units before `to`, or 0 if none is found.
 size_t seam_before(const Seams& seams, const TextView& text, size_t to);
 
 // Encodes parts of texts as texts of their own.

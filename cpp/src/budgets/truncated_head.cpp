@@ -14,7 +14,8 @@ constexpr size_t kLeast = size_t(1) << 12;
 // Longer texts are an error, which encoding a part would not report.
 constexpr size_t kMost = size_t(1) << 31;
 
-// Returns the whole text if encoding a part of it suffices, because the rest cannot contain an error; else null.
+// Returns the text if encoding a part of it suffices, because the rest of the text cannot contain an error. Otherwise
+// returns null.
 const Bytes* text_to_cut(const Engine& engine, const Input& input, const EncodeOptions& options) {
     if (!options.truncation || options.truncation->side != Side::right || input.is_pair) return nullptr;
     if (input.first.is_pretokenized || engine.is_random() || !engine.impl().takes_any_text) return nullptr;

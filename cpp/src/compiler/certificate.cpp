@@ -15,7 +15,7 @@ std::string too_large(size_t size) {
     return "is larger than 1 MiB: it has " + std::to_string(size) + " bytes";
 }
 
-// The fault in the text of a certificate; "" if it is valid.
+// Returns the fault in the text of a certificate, or "" if it is valid.
 std::string fault_of(std::string_view text) {
     if (text.size() > kMaxCertificate) return too_large(text.size());
     try {

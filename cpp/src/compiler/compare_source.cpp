@@ -155,7 +155,7 @@ std::string added_difference(const Cartridge& c, const TokenizerSpec& spec, cons
     return "";
 }
 
-// The pair of each rank; kEmptyPair if it has none.
+// Returns the pair of each rank, or kEmptyPair for a rank without one.
 std::vector<uint64_t> pairs_by_rank(const Cartridge& c) {
     std::vector<uint64_t> pairs(c.merge_products.size, kEmptyPair);
     for (const uint64_t slot : c.pair_table) {

@@ -26,8 +26,8 @@ class MergeTablesBuilder {
         filter_shift = 64 - filter_log2;
     }
 
-    // Adds merges in rank order. Of equal pairs the last counts, as in the reference. Error(unsupported) for merges
-    // that were crafted to collide.
+    // Adds merges in rank order. Of equal pairs the last counts, as in the reference. Throws Error(unsupported) for
+    // merges that were crafted to collide.
     void add(uint32_t left, uint32_t right, uint32_t product);
 
     std::vector<uint32_t> products;
@@ -35,8 +35,8 @@ class MergeTablesBuilder {
     uint32_t shift = 0, filter_shift = 0;
 };
 
-// Which merges the section reachable_slots has, by rank. The section must not be empty. Error(cartridge) unless all of
-// them are merges of pair_table, each in the slot that the search reads.
+// Returns, by rank, whether the section reachable_slots has the merge. The section must not be empty. Throws
+// Error(cartridge) unless all its merges are merges of pair_table, each in the slot that the search reads.
 std::vector<bool> verify_reachable_slots(const Cartridge& cartridge, const MergeTables& tables);
 
 }  // namespace crayon

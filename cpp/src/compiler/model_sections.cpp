@@ -67,7 +67,7 @@ bool is_model_token(const Cartridge& c, uint32_t id) {
     return id < c.program().n_ids && (c.token_flags[id] & kModel);
 }
 
-// The tokens of bytes; none without byte_fallback.
+// The tokens of bytes. It has none without byte_fallback.
 class ByteTokens {
   public:
     explicit ByteTokens(std::vector<uint32_t> byte_ids) : ids_(std::move(byte_ids)) {
@@ -113,7 +113,7 @@ void check_trie(const Cartridge& c) {
     check(keys == values, "section trie has a key that is not a token");
 }
 
-// A search ends at an empty place, so one must follow soon.
+// A search ends at an empty place, so an empty place must follow every full one soon.
 void check_chains(Array<uint64_t> table) {
     size_t chain = 0, empty = 0;
     for (size_t i = 0; i < 2 * table.size; ++i) {  // twice, because chains wrap around

@@ -81,7 +81,7 @@ void read_vocab(const Value& model, ModelSpec* spec, TokenIndex* index) {
     spec->tokens.resize(n_ids);
     spec->present.assign(n_ids, 0);
     for (const auto& [token, id] : index->entries()) {
-        // The reference then shows either of the tokens.
+        // For such an id the reference shows either of the tokens.
         if (spec->present[id]) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
         spec->present[id] = 1;
         spec->tokens[id] = std::string(token);
@@ -138,12 +138,12 @@ void read_merges(const Value& model, const ModelOptions& options, const TokenInd
             right = two[1].as_string("a merge");
         }
         const uint32_t left_id = find(left, "left part"), right_id = find(right, "right part");
-        // Where the reference panics.
+        // The reference panics on such a merge.
         if (right.size() < prefix_size || (prefix_size < right.size() && (uint8_t(right[prefix_size]) & 0xC0) == 0x80))
             malformed("the right part of a merge is cut by the prefix: " + json::quote(right));
         product.assign(left).append(right.substr(prefix_size));
         const uint32_t product_id = find(product, "product");
-        // Such merges make the reference apply others out of order.
+        // Such merges make the reference apply other merges out of order.
         if (product_id == left_id) unsupported("a merge that adds nothing to its left part");
         spec->merges.push_back({left_id, right_id, product_id});
     }
@@ -158,7 +158,7 @@ ModelSpec read_as(const Value& model, ModelType type) {
     else
         read_vocab(model, &spec, &index);
     if (type == ModelType::bpe) read_merges(model, options, index, &spec);
-    // The tokens of such bytes would extend outside the text.
+    // With an affix, the tokens of bytes would extend outside the text.
     if (options.byte_fallback &&
         (!options.continuing_subword_prefix.value_or("").empty() || !options.end_of_word_suffix.value_or("").empty()))
         unsupported("model BPE with byte_fallback and a prefix or suffix");

@@ -25,15 +25,16 @@ struct ModelSpec {
     std::vector<int32_t> score_ulps;  // json::Value::ulps_to_nearest of each
 };
 
-// Reads every model type, guessing a missing type or field as the reference does. Error(vocabulary) if the reference
-// refuses to load it, Error(unsupported) if it is not native.
+// Reads every model type, guessing a missing type or field as the reference does. Throws Error(vocabulary) if the
+// reference refuses to load the model, and Error(unsupported) if the model is not native.
 ModelSpec read_model_spec(const json::Value& model);
 
 // Adds the sections that make_model needs (trie over the model's tokens, merge tables, scores, ...). The compiler
 // writes token_offsets and token_bytes, which also contain added tokens.
 void add_model_sections(const ModelSpec& spec, CartridgeWriter* writer);
 
-// verify_cartridge for these sections: afterwards no use of the model can read outside them or loop.
+// Makes the checks of verify_cartridge for these sections. Afterwards no use of the model can read outside them or loop
+// without end.
 void verify_model_sections(const Cartridge& cartridge, Checks checks = Checks::whole);
 
 }  // namespace crayon

@@ -1,8 +1,8 @@
 // Verifies a cartridge before it is trusted.
 //
-// After Checks::memory the engine cannot read outside the file or search without end, and every id has the bytes of its
-// text. After Checks::whole it gives only the ids of its own merges, too, because each derived table is built again.
-// That takes as long as all other checks together.
+// After Checks::memory the engine cannot read outside the file or search without end, and the tokens of a text have the
+// bytes of the text. After Checks::whole the engine also gives only the ids of its own merges, because each derived
+// table is built again. Building takes as long as all other checks together.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -147,7 +147,7 @@ void check_byte_ids(const Cartridge& c) {
               "section byte_ids gives a byte another byte's token");
 }
 
-// A search ends at an empty place, so one must follow soon.
+// A search ends at an empty place, so an empty place must follow every full one soon.
 template <typename IsFull>
 void check_chains(size_t places, const char* section, IsFull is_full) {
     size_t chain = 0, empty = 0;
@@ -160,7 +160,7 @@ void check_chains(size_t places, const char* section, IsFull is_full) {
     if (empty == 0) fail(std::string("section ") + section + " has no empty place");
 }
 
-// Every id that encoding can give has as many bytes as its text, which offsets rely on.
+// Every token that encoding can give has as many bytes as the text that it encodes. Offsets rely on this.
 void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) {
     for (const uint32_t id : c.merge_products)
         check(is_model_token(c, id), "section merge_products has an id that is not a model token");
@@ -201,7 +201,7 @@ void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) 
           "section byte_cuts does not match the merges");
 }
 
-// The table has only merges of pair_table, each where the search finds it, and all reachable ones.
+// Checks that the table has all reachable merges, only merges of pair_table, and each merge where the search finds it.
 void check_live_merges(const Cartridge& c, const MergeTables& tables, Checks checks) {
     if (c.reachable_slots.empty()) return;
     const std::vector<bool> has = verify_reachable_slots(c, tables);
@@ -213,7 +213,7 @@ void check_live_merges(const Cartridge& c, const MergeTables& tables, Checks che
         check(has[rank], "section reachable_slots lacks a reachable merge");
 }
 
-// The trie is sound and has exactly `keys` keys. If all expected keys are found, it has no others.
+// Checks that the trie is sound and has exactly `keys` keys. If all expected keys are found, the trie has no others.
 void check_trie(const DoubleArrayView& trie, const char* section, size_t value_limit, size_t keys) {
     if (trie.size == 0 && keys == 0) return;
     try {
@@ -260,7 +260,7 @@ const WordEntry* entry_of(const Cartridge& c, Bytes word) {
 
 constexpr char kOtherIds[] = "section word_table has an entry whose ids are not its word's";
 
-// Entries are where a search finds them, and their ids have the bytes of their word.
+// Checks that a search finds each entry, and that the tokens of an entry's ids have the bytes of its word.
 void check_word_table(const Cartridge& c) {
     const size_t buckets = c.word_table.size / 2;
     check_chains(buckets, "word_table", [&](size_t b) { return c.word_table[2 * b + 1].key[1] != 0; });

@@ -76,7 +76,7 @@ static int hex_value(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// The byte of <0x41>, or -1. Like Rust's parser, accepts a plus sign.
+// Returns the byte that a token such as <0x41> names, or -1. Like Rust's parser, accepts a plus sign.
 int byte_of(std::string_view token) {
     if (token.size() != 6 || token.compare(0, 3, "<0x") != 0 || token[5] != '>') return -1;
     const int high = token[3] == '+' ? 0 : hex_value(token[3]), low = hex_value(token[4]);

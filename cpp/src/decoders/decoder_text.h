@@ -15,7 +15,7 @@ void replace_all(std::string* text, const std::string& what, const std::string& 
 size_t count_of(const std::string& what, const std::string& text);
 // Removes the spaces that splitting off punctuation adds to English text.
 void clean_up(std::string* text);
-// The byte of <0x41>, or -1.
+// Returns the byte that a token such as <0x41> names, or -1.
 int byte_of(std::string_view token);
 
 }  // namespace crayon

@@ -18,12 +18,12 @@ class TokenJoiner {
     virtual ~TokenJoiner() = default;
     // Adds the next token. `readable` as for TextBlock::put.
     virtual void add(Bytes token, size_t readable, TextBlock* out) = 0;
-    // The byte that a token names, or -1. The tokens of a run of bytes spell characters together.
+    // Returns the byte that a token names, or -1. The tokens of a run of bytes together spell characters.
     virtual int byte_of(Bytes) { return -1; }
     virtual void add_byte(uint8_t) {}
-    // Ends a run of bytes, if any. Also called at the end of the text.
+    // Ends a run of bytes, if one has begun. The caller also calls it at the end of the text.
     virtual void finish(TextBlock*) {}
-    // Changes the whole text. Returns whether it may contain bytes that no block has seen.
+    // Changes the whole text. Returns whether the text may then contain bytes that no block has seen.
     virtual bool change(std::string*) const { return false; }
 };
 
@@ -32,9 +32,9 @@ std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacemen
 
 // The steps of a sequence with Fuse, and the ones that may surround it.
 struct FallbackSteps {
-    bool has_bytes = false;  // a ByteFallback before it
+    bool has_bytes = false;  // whether a ByteFallback comes before Fuse
     // One of `spaced` and `replaces` is empty.
-    std::string spaced;                                         // Replace of this by a space
+    std::string spaced;                                         // a Replace puts a space in place of this
     std::vector<const Decoder*> replaces;                       // Steps for each token, which outlive the joiner.
     std::string stripped;                                       // Strip removes this from the beginning of the text
     uint64_t strips = 0;                                        // at most this many times

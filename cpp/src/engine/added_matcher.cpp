@@ -70,7 +70,7 @@ class AddedMatcher::Longest {
     Longest(const AddedMatcher& matcher, Bytes text)
         : matcher_(matcher), text_(text), steps_left_(kStepsForAny + kStepsForEach * text.size) {}
 
-    // {bytes, index}, or {0, -1}.
+    // Returns {bytes, index}, or {0, -1} if no content begins there.
     std::pair<size_t, int32_t> at(size_t place) {
         if (backward_ == nullptr) {
             if (steps_left_ > 0) {

@@ -1,5 +1,5 @@
 // Finds added tokens in a text, as tokenizers' AddedVocabulary does: leftmost-longest over all contents, then the
-// conditions of each token (single_word, lstrip, rstrip). In time linear in the text, whatever the tokens.
+// conditions of each token (single_word, lstrip, rstrip). Takes time linear in the text, whatever the tokens.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@ class AddedMatcher {
     AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens);
 
     bool empty() const { return trie_.size == 0; }
-    // Whether some content may begin with the last bytes of the text, at most `longest` of them, or equal them. Takes
-    // trie steps from `steps_left`; returns true when none are left.
+    // Whether the content of some added token may begin with the last bytes of the text, or equal them. Looks at no
+    // more than `longest` bytes. Takes trie steps from `steps_left`, and returns true when no steps are left.
     bool may_go_on(Bytes text, size_t longest, size_t* steps_left) const;
-    // Whether the text contains some content.
+    // Whether the text contains the content of some added token.
     bool finds(Bytes text) const;
     // Replaces `out` by segments that cover `text` in order. As in the reference, neighbours may overlap in white space
     // that rstrip took and the next token begins with. `special_as_text` skips special tokens.

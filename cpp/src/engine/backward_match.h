@@ -2,7 +2,8 @@
 //
 // Walking a trie anew from each place takes time in proportion to the keys' length. This class reads the text from its
 // end instead, with an automaton over the reversed keys (A. Aho, M. Corasick, "Efficient String Matching", 1975). At
-// each place the automaton knows the longest text from there that some key ends with, and so all keys that begin there.
+// each place the automaton knows the longest text after it that is the end of some key, and so all keys that begin
+// there.
 #pragma once
 
 #include <cstdint>

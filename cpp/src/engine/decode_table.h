@@ -48,7 +48,7 @@ class DecodeTable {
 class LazyDecodeTable {
   public:
     ~LazyDecodeTable() { delete table_.load(); }
-    // Null until the table is built. `ids` is the number of ids to decode now; make() is called once.
+    // Returns null until the table is built. `ids` is the number of ids to decode now; make() is called once.
     template <typename Make>
     const DecodeTable* get(size_t ids, size_t n_ids, Make&& make) {
         const DecodeTable* table = table_.load(std::memory_order_acquire);

@@ -28,7 +28,8 @@ class CharacterMap {
         }
         before_[text.size] = count;
     }
-    // The whole characters that bytes [start, end) belong to: a token that ends inside a character covers it.
+    // Returns the whole characters that bytes [start, end) belong to. A token that ends inside a character covers that
+    // character.
     Offset range(size_t start, size_t end) const {
         if (ascii_) return {uint32_t(start), uint32_t(end)};
         if (start == end) return {before_[start], before_[start]};

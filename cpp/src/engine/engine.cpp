@@ -46,8 +46,8 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     map_unknown_ids(p.unknown, before, out);
 }
 
-// The requirements that a text must fulfil to be cut, before its spaces become U+2581. Nothing if such a space could
-// fulfil one, or if one has too many bytes.
+// Returns the requirements that a text must fulfil to be cut, before its spaces become U+2581. Returns nothing if such
+// a space could fulfil a requirement, or if a requirement has too many bytes.
 std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_tokenizer) {
     constexpr size_t kMostBytes = 4;
     std::vector<Regex::Needed> all;
@@ -61,7 +61,7 @@ std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_
     return all;
 }
 
-// Whether the pre-tokenizer leaves a text whole, judged by its bytes. False if unknown.
+// Whether the pre-tokenizer leaves a text whole, judged by its bytes. Returns false if unknown.
 bool stays_whole(const Engine::Impl& p, Bytes text, bool continues) {
     if (!p.needed_to_cut) return false;
     const auto has = [text](char byte) { return std::memchr(text.data, byte, text.size) != nullptr; };
@@ -321,7 +321,7 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
         return map_unknown_ids(p.unknown, before, out);
     }
     if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
-    // A general pre-tokenizer needs text: gives it the valid parts, unless it would lose some.
+    // A general pre-tokenizer needs text, so it gets the valid parts, unless it would lose some of their bytes.
     for (size_t start = 0; start < data.size;) {
         const size_t end = start + utf8_error(data.data + start, data.size - start);
         if (end > start) {

@@ -54,7 +54,7 @@ struct Engine::Impl {
     std::optional<SpaceMarks> spaced;
     DoubleArray unspaced_trie;
     AddedMatcher unspaced;
-    // A text that the pre-tokenizer cuts fulfils one of these requirements. Nothing if unknown.
+    // A text that the pre-tokenizer cuts fulfils one of these requirements. The value is empty if they are unknown.
     std::optional<std::vector<Regex::Needed>> needed_to_cut;
 
     // Whether ids do not depend on the kind of white space between words.
@@ -62,7 +62,7 @@ struct Engine::Impl {
         return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->drops_white() && !pipeline.joins_pieces &&
                vocabulary->normalized_matcher().empty();
     }
-    // Whether no text can fail, so that a truncated one need not be read to its end.
+    // Whether encoding any text surely succeeds, so that a truncated text need not be read to its end.
     bool takes_any_text = false;
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {

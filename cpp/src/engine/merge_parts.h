@@ -5,8 +5,8 @@
 
 namespace crayon {
 
-// Writes the ids of `word` by merging alone to `out`, which needs room for one id per byte and kWordIds more. Returns
-// their number.
+// Writes the ids that merging gives for `word` to `out`, which needs room for one id per byte and kWordIds more.
+// Returns their number.
 size_t merge_parts(const SegmentTables& tables, Bytes word, Scratch& scratch, uint32_t* out);
 
 }  // namespace crayon

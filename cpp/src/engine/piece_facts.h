@@ -1,5 +1,5 @@
-// The metadata of a cartridge about a SentencePiece model, for opening the model's own file: parts of the library that
-// replace components.
+// Parts of an engine that encode as the SentencePiece library does, for a model opened from the library's own file.
+// They replace components; the cartridge's metadata describes them.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ struct OwnParts {
     bool takes_whole_text = false;           // only the components' model needs the pre-tokenizer
 };
 
-// A component that differs from the cartridge's own is not replaced. Without `with_model`, makes no model.
-// Error(cartridge) if the metadata violates docs/cartridge-format.md. Error(unsupported) if the components hold only a
-// model's vocabulary and change the model's options.
+// A component that differs from the cartridge's own is not replaced. Without `with_model`, makes no model. Throws
+// Error(cartridge) if the metadata violates docs/cartridge-format.md. Throws Error(unsupported) if the components hold
+// only a model's vocabulary and change the model's options.
 OwnParts own_parts(const Cartridge& cartridge, const json::Value& components, bool with_model);
 
 }  // namespace crayon

@@ -31,8 +31,8 @@ bool flag(const Value& component, const char* name, bool fallback) {
     return given(v) ? v->as_bool(name) : fallback;
 }
 
-// Normalizers that spell bytes themselves, or that can put text before the first character without an alignment: the
-// reference's ByteLevel then spells it twice.
+// Whether a normalizer spells bytes itself, or can put text before the first character without an alignment. The
+// reference's ByteLevel then spells this text twice.
 bool spells_or_inserts(const Value& normalizer) {
     const auto is_empty = [](const Value* text) {
         return given(text) && text->is_string() && text->as_string("").empty();
@@ -50,7 +50,8 @@ bool spells_or_inserts(const Value& normalizer) {
     return false;
 }
 
-// The family of a Split before a plain ByteLevel, if its one pattern puts every character into some piece.
+// Finds the family of a Split before a plain ByteLevel. Returns false unless its pattern puts every character into some
+// piece.
 bool family_of_split(const Value& split, Flavor flavor, Family* family) {
     if (type_of(split) != "Split") return false;
     const Value* pattern = split.find("pattern");

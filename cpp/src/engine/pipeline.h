@@ -40,9 +40,9 @@ struct Pipeline {
     }
 };
 
-// From a components section, or other JSON that replaces it. Error(vocabulary) if the reference refuses to load it.
-// Error(unsupported) if it is not native, or not with this cartridge's tables. A non-null `specials` selects greedy
-// mode, in which text never becomes one of these ids.
+// Makes a pipeline from a components section, or from other JSON that replaces the section. Throws Error(vocabulary) if
+// the reference refuses to load the JSON. Throws Error(unsupported) if a component is not native, or not with this
+// cartridge's tables. A non-null `specials` selects greedy mode, in which text never becomes one of these ids.
 Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
                        const std::vector<uint32_t>* specials = nullptr);
 
@@ -51,7 +51,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
 bool is_longest_match(const json::Value& model);
 
 // The ids of control tokens in the metadata ("control": [1, 2]). They are tokens of the model, but text never becomes
-// one, neither in exact nor in greedy mode. Error(cartridge) if it is not a list of ids.
+// one, neither in exact nor in greedy mode. Throws Error(cartridge) if "control" is not a list of ids.
 std::vector<uint32_t> control_ids(const Cartridge& cartridge);
 
 // Whether byte-level tables can serve these components: a ByteLevel is last in the pre-tokenizer, and nowhere else.

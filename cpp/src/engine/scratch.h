@@ -20,7 +20,7 @@ namespace crayon {
 
 class Scratch {
   public:
-    // `memos` points to two, for plain words and for words in another spelling; or is null.
+    // `memos` is null, or points to two memos: for plain words, and for words in another spelling.
     explicit Scratch(Memo* memos) : memos(memos) {}
 
     Memo* const memos;

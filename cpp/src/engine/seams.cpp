@@ -284,8 +284,8 @@ LazySeams::~LazySeams() {
 
 namespace {
 
-// Two threads may build the seams at once; one result is kept. Lock-free, because the child of a fork could find a lock
-// taken.
+// Two threads may build the seams at once; one result is kept. Building is lock-free, because the child of a fork could
+// find a lock taken.
 template <typename Make>
 const Seams& kept(std::atomic<const Seams*>* place, Make&& make) {
     if (const Seams* const seams = place->load(std::memory_order_acquire)) return *seams;

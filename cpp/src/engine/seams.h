@@ -42,11 +42,11 @@ class Seams {
     bool exist() const { return exist_; }
     // Whether last_inside can find a seam.
     bool exist_inside() const { return exist_ && !shifts_ && (!matches_whole_ || p_.pipeline.seams != nullptr); }
-    // The last seam of a text that may continue, or 0; never its end. The text is UTF-8 and ends with a whole
-    // character. It begins at the start of a text or, if it `continues`, at a seam. The seam is inside a piece between
-    // added tokens.
+    // Returns the last seam of a text that may continue, or 0 if none is found; never the text's end. The text is UTF-8
+    // and ends with a whole character. It begins at the start of a text or, if it `continues`, at a seam. The seam is
+    // inside a piece between added tokens.
     size_t last(Bytes text, bool continues) const;
-    // The last seam of any part of a text, for ids only; it is after `least`. Returns 0 if it finds none, or if the
+    // Returns the last seam after `least` of any part of a text, for ids only. Returns 0 if it finds none, or if the
     // text before the part could matter.
     size_t last_inside(Bytes stretch, size_t least = 0) const;
     // How many bytes before a seam matter to last_inside. If counts_digits(), all of a run of digits matters, too.
@@ -54,7 +54,7 @@ class Seams {
     bool counts_digits() const { return groups_digits_; }
     // How many bytes before a place before() searches, first and, if they have no seam, next.
     static constexpr size_t kNearSeam = size_t(1) << 10, kFarSeam = size_t(1) << 14;
-    // The last seam in the bytes before `to`; `from` if it finds none. The text need not be UTF-8.
+    // Returns the last seam in the bytes before `to`, or `from` if none is found. The text need not be UTF-8.
     size_t before(Bytes text, size_t from, size_t to) const;
 
   private:

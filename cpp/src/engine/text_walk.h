@@ -10,7 +10,7 @@
 
 namespace crayon {
 
-// The size of a text. Error(argument) if its pieces would not fit Piece.
+// The size of a text. Throws Error(argument) if its pieces would not fit Piece.
 inline uint32_t size_to_cut(Bytes text) {
     if (text.size > UINT32_MAX)
         throw Error(ErrorKind::argument, "a text of 4 GiB or more cannot be cut into pieces: encode it in parts");
@@ -25,10 +25,10 @@ struct Origin {
     bool continues = false;                 // Whether other text precedes the text.
 };
 
-// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given on request. `continues`: a
-// piece at the start is the rest of one that was cut at a seam (seams.h). `words_only`: the kind of white space does
-// not matter. on_raw(bytes, continues) gets each piece before it is normalized, and returns whether it has handled the
-// piece.
+// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given on request. With
+// `continues`, a piece at the start continues a piece that was cut at a seam (seams.h). With `words_only`, the kind of
+// white space does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and returns whether it
+// has handled the piece.
 struct NeverRaw {
     bool operator()(Bytes, bool) const { return false; }
 };
@@ -86,8 +86,8 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
     }
 }
 
-// Returns a piece as the scanner's segment: with a space in front where the reference adds one. It is then stored in
-// s.prefixed. A piece that continues begins with a space, so it gets none (Seams).
+// Returns a piece as the scanner's segment: with a space in front where the reference adds one. A segment with such a
+// space is stored in s.prefixed. A piece that continues begins with a space, so it gets none (Seams).
 inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
     s.prefixed.assign(1, ' ');

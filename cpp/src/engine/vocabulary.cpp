@@ -210,8 +210,8 @@ int64_t Vocabulary::find(std::string_view token) const {
         const auto found = own_ids_.find(std::string(token));
         if (found != own_ids_.end()) return found->second;
     }
-    // The tries of the cartridge's added tokens have contents as they appear in text. If another token has that
-    // content, or a normalizer changes some, all are compared at the end.
+    // The tries of the cartridge's added tokens have contents as they appear in text. If another token has such a
+    // content, or a normalizer changes some contents, the end of this function compares all added tokens.
     bool may_hide = !respelled_.empty();
     for (const DoubleArrayView* trie : {&cartridge_.added_trie, &cartridge_.added_trie_normalized}) {
         const int32_t at = own_ids_.empty() ? trie->find(token) : -1;

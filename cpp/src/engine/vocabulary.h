@@ -22,15 +22,15 @@ class Vocabulary {
     // The added tokens of the cartridge, whose tries are used in place. `normalizer` may be null.
     Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer);
     // Replaces the cartridge's added tokens by `added`. Each has the id of the model's token with the same string, or
-    // an id outside the model. Error(vocabulary) if two tokens claim an id or a content, Error(unsupported) if they are
-    // not native.
+    // an id outside the model. Throws Error(vocabulary) if two tokens claim an id or a content, and Error(unsupported)
+    // if the added tokens are not native.
     Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenSpec>& added, const Normalizer* normalizer);
 
     uint32_t n_ids() const { return n_ids_; }
     uint32_t size(bool with_added) const { return with_added ? size_ : cartridge_.program().model_size; }
     bool has(int64_t id) const { return id >= 0 && id < int64_t(n_ids_) && (flags(uint32_t(id)) & kPresent); }
     uint8_t flags(uint32_t id) const { return flags_[id]; }
-    // Whether it is a token of the model, neither added nor special: its bytes are the cartridge's.
+    // Whether the id's token belongs to the model and is neither added nor special. Its bytes are then the cartridge's.
     bool is_ordinary(uint32_t id) const { return (flags_[id] & (kPresent | kAdded | kSpecial)) == kPresent; }
     // The vocabulary's string of the token.
     std::string content_of(uint32_t id) const;
@@ -40,8 +40,8 @@ class Vocabulary {
     bool is_respelled(uint32_t id) const { return !respelled_.empty() && respelled_.count(id) != 0; }
     // The bytes that a byte-level token's text spells, or the text.
     Bytes bytes_of(uint32_t id) const;
-    // Whether decoding skips the id if it skips special tokens. The reference looks its text up among the contents of
-    // special tokens.
+    // Whether decoding that skips special tokens skips the id. The reference looks the id's text up among the contents
+    // of special tokens.
     bool is_skipped(uint32_t id) const;
     WhiteEnds white_ends_of(uint32_t id) const;
     int64_t find(std::string_view token) const;  // -1 if unknown

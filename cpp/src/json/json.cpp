@@ -45,7 +45,7 @@ inline bool any_special(const char* p) {
     return ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & highs;
 }
 
-// The length of the valid non-ASCII UTF-8 sequence at `p`, or 0 (Unicode 15, table 3-7).
+// Returns the length of the valid non-ASCII UTF-8 sequence at `p`, or 0 if it is invalid (Unicode 15, table 3-7).
 size_t utf8_length(const char* p, const char* end) {
     const auto byte = [&](size_t i) { return p + i < end ? uint8_t(p[i]) : uint8_t(0); };
     const auto continues = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -82,7 +82,7 @@ void append_utf8(std::string& out, uint32_t c) {
 
 }  // namespace
 
-// How many doubles `to` is farther from zero than `from`, which has the same sign.
+// Returns how many doubles `to` is farther from zero than `from`, which has the same sign.
 int32_t ulps_between(double from, double to) {
     uint64_t bits[2];
     std::memcpy(&bits[0], &from, sizeof from);

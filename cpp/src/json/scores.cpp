@@ -36,7 +36,7 @@ size_t scientific(char* out, double score) {
 #endif
 }
 
-// False unless it is a list of pieces with scores.
+// Returns false unless `vocab` is a list of pieces with scores.
 bool append_scores(std::string& out, const Value& vocab) {
     char separator = '[';
     for (const Value& entry : vocab.as_array("model.vocab")) {

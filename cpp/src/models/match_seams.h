@@ -29,8 +29,8 @@ class MatchSeams {
     // Whether a seam exists between two characters.
     bool divide(const Border& border) const;
 
-    // The first words of `text` (not empty), up to kWords. Each ends at a seam or at the end of the text. Returns their
-    // number: 0 if the first one does not end within 4 GiB.
+    // Finds the first words of `text`, which is not empty: up to kWords. Each word ends at a seam or at the end of the
+    // text. Returns their number, or 0 if the first word does not end within 4 GiB.
     size_t words(Bytes text, Piece* words) const;
 
   private:

@@ -134,7 +134,7 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level
     spaced_ = SpacedPairs(pairs_, level);
 }
 
-// The symbol of one character; kNoId if it has none.
+// Returns the symbol of one character, or kNoId if it has none.
 uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const {
     int32_t node = trie_.size == 0 ? -1 : is_first ? 0 : prefix_node_;
     for (size_t i = 0; i < size && node >= 0; ++i) node = trie_.step(node, p[i]);
@@ -144,8 +144,8 @@ uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_la
 }
 
 // Whether merging never crosses the border at `at`, between characters that are not a pair of char_pairs. Next to an
-// unknown character it may: characters without a symbol are dropped or fused, and the unknown token only follows after
-// the next bytes.
+// unknown character merging may cross it: characters without a symbol are dropped or fused, and the unknown token only
+// follows after the next bytes.
 bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
     if (is_whole_) return true;
     return find_char(piece.data + before, at - before, before == 0, false) != kNoId &&
@@ -324,7 +324,7 @@ void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratc
     }
 }
 
-// The id of the token that equals the whole text with its spaces as U+2581; -1 if none does.
+// Returns the id of the token that equals the whole text with its spaces as U+2581, or -1 if none does.
 int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     int32_t node = prefix ? walk(trie_, kSpaceMark) : trie_.size > 0 ? 0 : -1;
     for (size_t i = 0; i < text.size && node >= 0; ++i) {
@@ -338,7 +338,7 @@ int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     return node >= 0 ? trie_.values[node] : -1;
 }
 
-// Null until building the tables pays off.
+// Returns null until building the tables pays off.
 const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
     const AsciiMerges* found = ascii_.load(std::memory_order_acquire);
     if (found != nullptr || ++s.new_words < kTableAfter) return found;

@@ -40,10 +40,10 @@ struct ModelOptions {
     }
 };
 
-// Reads the options of a model, whose type is `type` if it names none. Error(vocabulary) if the reference refuses to
-// load it.
+// Reads the options of a model. If the model names no type, its type is `type`. Throws Error(vocabulary) if the
+// reference refuses to load the model.
 ModelOptions read_model_options(const json::Value& model, ModelType type);
-// The type that the model names, if any.
+// Returns the type that the model names, if any.
 std::optional<ModelType> read_model_type(const json::Value& model);
 // The options of a model that must name its type.
 ModelOptions read_typed_options(const json::Value& model);
@@ -53,13 +53,13 @@ std::string write_model_options(const ModelOptions& options);
 // The token of byte b in a model with byte_fallback.
 std::string byte_token(uint8_t b);
 
-// The id of a token of the model; kNoId if unknown. The trie has all tokens but the empty one.
+// Returns the id of a token of the model, or kNoId if it is unknown. The trie has all tokens but the empty one.
 uint32_t find_model_token(const Cartridge& cartridge, std::string_view token);
 
-// The node of keys that begin with `prefix`; -1 if none do.
+// Returns the node of the keys that begin with `prefix`, or -1 if none do.
 int32_t walk(const DoubleArrayView& trie, std::string_view prefix);
 
-// The size of a piece. Error(argument) if its offsets would not fit those of tokens.
+// Returns the size of a piece. Throws Error(argument) if the piece's offsets would not fit those of tokens.
 uint32_t checked_size(Bytes piece);
 
 std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level);

@@ -151,7 +151,7 @@ class Pieces final : public Model {
         return (found == std::string_view::npos ? text.size : found) - at;
     }
 
-    // The id of the piece that equals `text`, if text may become this piece; else unk_id_.
+    // Returns the id of the piece that equals `text`, if text may become this piece, else unk_id_.
     uint32_t piece_of(Bytes text) const {
         const int32_t id = trie_.find(text);
         return id >= 0 && kinds_[size_t(id)] != kNever ? uint32_t(id) : unk_id_;

@@ -92,7 +92,7 @@ class Unigram final : public Model {
     ~Unigram() override { delete[] packed_.load(); }
 
   private:
-    // Null until building the packed nodes pays off, and if scores are not finite.
+    // Returns null until building the packed nodes pays off, and always if scores are not finite.
     const PackedNode* packed(UnigramScratch* s) const {
         const PackedNode* found = packed_.load(std::memory_order_acquire);
         if (found != nullptr || !is_ordinary_ || ++s->new_pieces < kPackAfter) return found;

@@ -11,10 +11,10 @@
 // earlier rounding, and each addition rounds by at most M * 2^-24. The best of some sums moves no more than any of
 // them. So each sum differs by less than n * M * 2^-24 from S plus D's sum.
 //
-// If all paths that D rejects are worse by more than twice that, single precision takes the same path. This bounds |S|;
-// the bound is cached with the word's ids. The library also restarts its sum at zero, which must not happen inside a
-// cached word. Below the bound, the word's scores are added to S one by one, as the library does. Otherwise the search
-// for the best path runs again, from S.
+// If all other paths are worse than D by more than twice that difference, single precision takes the same path. This
+// condition gives a bound of |S|, which is cached with the word's ids. The library also restarts its sum at zero, which
+// must not happen inside a cached word. If |S| is below the bound, the word's scores are added to S one by one, as the
+// library does. Otherwise the search for the best path runs again, from S.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -12,12 +12,13 @@ namespace crayon {
 
 class Charsmap {
   public:
-    // Error(vocabulary) if the bytes are not a charsmap. Searches that leave the trie raise it, too.
+    // Throws Error(vocabulary) if the bytes are not a charsmap. Searches that leave the trie throw this error, too.
     explicit Charsmap(const std::string& bytes);
 
     bool empty() const { return units_.empty(); }
 
-    // The replacement of the shortest key that the characters begin with. Returns the key's size, or 0.
+    // Sets `replacement` to that of the shortest key that the characters begin with. Returns the key's size, or 0 if
+    // they begin with none.
     size_t find_shortest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<false>(p, end, replacement);
     }
@@ -26,7 +27,7 @@ class Charsmap {
         return find<true>(p, end, replacement);
     }
 
-    // Whether the byte is a key, or starts one with another ASCII byte after it.
+    // Whether the byte is a key, or begins a key whose second byte is ASCII.
     bool begins_with_ascii(uint8_t byte) const;
 
   private:

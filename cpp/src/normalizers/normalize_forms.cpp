@@ -90,7 +90,7 @@ uint32_t property(uint32_t code_point) {
     return kNfcPropertyValues[kNfcBlocks[block * 64 + code_point % 64]];
 }
 
-// The first character from `p` on that may change, or `end`. Continuation bytes are below every lead byte.
+// Returns the first character from `p` on that may change, or `end`. Continuation bytes are below every lead byte.
 const uint8_t* next_active(const Rules& rules, const uint8_t* p, const uint8_t* end) {
     for (; end - p > 8; p += 8) {
         uint64_t word;
@@ -105,7 +105,7 @@ const uint8_t* next_active(const Rules& rules, const uint8_t* p, const uint8_t* 
     return end;
 }
 
-// The first character from `p` on, a cut, that fails the quick check; or `end`.
+// Returns the first character that fails the quick check from `p` on, which is a cut, or `end`.
 const uint8_t* find_work(const Rules& rules, const uint8_t* p, const uint8_t* end) {
     while (true) {
         p = next_active(rules, p, end);

@@ -9,7 +9,7 @@ namespace crayon {
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// True if the text surely is in the form; false if unknown.
+// Whether the text is surely in the form. Returns false if unknown.
 bool is_form_quick(Form form, Bytes text);
 
 // Converts the text to the form. Returns false if nothing had to change.

@@ -113,8 +113,8 @@ class Precompiled final : public Normalizer {
         return next(text.begin(), text.end(), nullptr, white_).begin == text.end();
     }
 
-    // Clusters are independent. A character that is surely a cluster by itself becomes its own replacement. That is not
-    // empty, so no surplus goes to a neighbour.
+    // Clusters are independent. A character that is surely a cluster by itself becomes its own replacement. Such a
+    // replacement is not empty, so no surplus goes to a neighbour.
     bool divides(Border* b) const override {
         const auto parts = [](uint32_t before, uint32_t after) {
             if (after == kUnknownChar || (before == '\r' && after == '\n')) return false;
@@ -174,13 +174,13 @@ class Precompiled final : public Normalizer {
         std::string_view replacement;
     };
 
-    // The first replacement at p or later. p is at the start of a cluster, or inside one that ends at `cluster` and is
-    // looked up character by character.
+    // Returns the first replacement at p or later. p is at the start of a cluster, or inside a cluster that ends at
+    // `cluster` and is looked up character by character.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster = nullptr) const {
         return next(p, end, cluster, plain_);
     }
     using AsciiSet = std::array<bool, 0x80>;
-    // As above, but skips the ASCII characters in `kept`.
+    // Does the same, but skips the ASCII characters in `kept`.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster, const AsciiSet& kept) const {
         std::string_view replacement;
         while (p < end) {

@@ -20,7 +20,7 @@ std::unique_ptr<Normalizer> make_bert(const BertOptions& options);
 std::unique_ptr<Normalizer> make_replace(std::string_view pattern, std::string_view content);
 // `is_spaces`: the pattern is " {2,}", for which `divides` has rules.
 std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content, bool is_spaces = false);
-// Error(vocabulary) if the bytes are not a charsmap.
+// Throws Error(vocabulary) if the bytes are not a charsmap.
 std::unique_ptr<Normalizer> make_precompiled(const std::string& charsmap);
 
 }  // namespace crayon

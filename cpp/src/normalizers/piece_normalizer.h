@@ -20,7 +20,7 @@ struct PieceNormalizerOptions {
     std::vector<std::string_view> user_defined;  // pieces that no rule changes
 };
 
-// Error(vocabulary) if the rules are damaged.
+// Throws Error(vocabulary) if the rules are damaged.
 std::unique_ptr<Normalizer> make_piece_normalizer(const PieceNormalizerOptions& options);
 
 }  // namespace crayon

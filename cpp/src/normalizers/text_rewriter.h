@@ -32,7 +32,8 @@ class TextRewriter {
         if (tracked_) align(size, change);
         out_.append(bytes, size);
     }
-    // Keeps old characters, each replacing one. They replace themselves if as many were replaced as precede them.
+    // Keeps old characters, each replacing one old character. A character replaces itself if all characters before it
+    // were replaced or dropped.
     void keep(const uint8_t* from, const uint8_t* to);
     // Drops as many old characters as these bytes have.
     void drop(const uint8_t* from, const uint8_t* to);

@@ -159,7 +159,7 @@ void run_step(const PostProcessStep& step, const TrimInfo& trim, bool add_specia
 // Placeholder ids of the sequences, for finding the special ids around them.
 constexpr int32_t kSequences[2] = {-1, -2};
 
-// The special ids before, between and after the sequences. False if the post-processor is not a frame.
+// Gives the special ids before, between and after the sequences. Returns false if the post-processor is not a frame.
 bool run_on_ids(const PostProcessor& processor, size_t n, bool add_special_tokens, std::vector<SpecialId>* runs,
                 uint32_t* type_ids) {
     Encoding inputs[2];

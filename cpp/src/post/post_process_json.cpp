@@ -37,7 +37,7 @@ std::string shown(const Value& value) {
     return text.substr(0, end) + "...";
 }
 
-// The field, or null if it is missing or repeated, which the reference refuses.
+// Returns the field, or null if it is missing or repeated. The reference refuses a repeated field.
 const Value* field(const Value& object, std::string_view name) {
     size_t count = 0;
     for (const auto& member : object.as_object("post_processor")) count += member.first == name;

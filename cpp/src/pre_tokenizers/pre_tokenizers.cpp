@@ -35,7 +35,7 @@ class Fields {
         return component_.find(name) == nullptr ? otherwise : flag(name);
     }
 
-    // Null for an Option of the reference that is missing or null.
+    // Returns null for an Option of the reference that is missing or null.
     const Value* optional(const char* name) const {
         const Value* value = component_.find(name);
         return value == nullptr || value->is_null() ? nullptr : value;
@@ -180,7 +180,7 @@ std::unique_ptr<PreTokenizer> read_fixed_length(const Fields& fields) {
         if (value.type() == Value::Type::large) unsupported("FixedLength of length 2^63 or more");
         const int64_t given = value.as_integer(fields.label("length").c_str());
         if (given < 0) refuse("FixedLength's \"length\" is negative");
-        // The reference loads it, and panics at a text.
+        // The reference loads this length, and panics at any text.
         if (given == 0) unsupported("FixedLength of length 0");
         length = uint64_t(given);
     }

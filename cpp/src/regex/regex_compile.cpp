@@ -23,7 +23,8 @@ struct First {
     bool nullable = false;
 };
 
-// The characters that can come next in the whole pattern: one of `set`, or any (`open`). `certain`: it cannot fail.
+// The characters that can come next in the whole pattern: one of `set`, or any if `open`. If `certain`, the rest of the
+// pattern cannot fail.
 struct Follow {
     CharSet set;
     bool open = false;

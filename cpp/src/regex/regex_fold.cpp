@@ -219,7 +219,7 @@ void check_look_behind(Node& node, std::string_view pattern) {
     if (node.kind == NodeKind::look && node.behind) {
         check_inside_look_behind(node.child(), node.negative, pattern);
         const Lengths length = lengths(node.child());
-        // Oniguruma 6.9.10 refuses some of these, without a discernible rule.
+        // Oniguruma 6.9.10 refuses some such patterns, without a discernible rule.
         if (length.min == 0 && length.max != 0)
             fail(ErrorKind::unsupported, pattern, "look-behind that may be empty or not");
         node.min = length.min;

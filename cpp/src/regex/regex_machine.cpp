@@ -222,7 +222,7 @@ const uint8_t* Machine::advance(uint32_t pc, const uint8_t* p) {
     return nullptr;
 }
 
-// Returns to the last alternative; false if none is left.
+// Resumes at the last alternative. Returns false if none is left.
 bool Machine::resume(uint32_t* pc, const uint8_t** place) {
     while (!stack_->empty()) {
         Frame& frame = stack_->back();

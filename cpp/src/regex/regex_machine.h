@@ -186,7 +186,7 @@ class Machine {
         return p;
     }
 
-    // The last place from `p` down to `least` where the next byte passes the filter; null if none does.
+    // Returns the last place from `p` down to `least` where the next byte passes the filter, or null if none does.
     const uint8_t* last_passing(const ByteSet& filter, const uint8_t* p, const uint8_t* least) {
         const uint8_t* begin = p;
         if (p >= limit_) {

@@ -16,7 +16,7 @@ Regex& Regex::operator=(Regex&&) noexcept = default;
 Regex::~Regex() = default;
 
 Regex Regex::compile(std::string_view pattern) {
-    // One per thread, without a lock, because the child of a fork could find a lock taken for ever.
+    // Each thread has its own map without a lock, because the child of a fork could find a lock taken for ever.
     static thread_local std::map<std::string, std::weak_ptr<const Program>, std::less<>> known;
     static thread_local size_t most_known = 0;
     auto place = known.find(pattern);

@@ -24,7 +24,7 @@ struct Quantifier {
     bool possessive = false;
 };
 
-// The index of a quantifier among ? * + ?? *? +?; -1 for others.
+// Returns the index of a quantifier among ? * + ?? *? +?, or -1 for another one.
 int simple_type(const Node& q) {
     if (q.min == 0 && q.max == 1) return q.greedy ? 0 : 3;
     if (q.min == 0 && q.max == kInfinite) return q.greedy ? 1 : 4;
@@ -268,7 +268,8 @@ class Parser {
             outer.children = std::move(inner->children);
     }
 
-    // The set of group `number` if `previous` is that group, of one character, or a reference to it; else null.
+    // Returns the set of group `number`, or null unless `previous` is that group, of one character, or a reference to
+    // it.
     static std::shared_ptr<const CharSet> referred(const Node* previous, uint32_t number) {
         if (previous->kind == NodeKind::group)
             return previous->number == number && is_one_char(previous->child()) ? set_of(previous->child()) : nullptr;
@@ -276,8 +277,8 @@ class Parser {
         return previous->kind == NodeKind::same && previous->number == number ? previous->set : nullptr;
     }
 
-    // \N directly after group N, which is one character, or after another \N there: that character again. Returns
-    // null, with nothing read, for other text.
+    // Reads \N directly after group N, which is one character, or after another \N there. It matches that character
+    // again. Returns null, with nothing read, for other text.
     NodePtr parse_back_reference(const Node* previous) {
         if (previous == nullptr || options_.ignore_case || !r_.sees(U'\\') || r_.at + 1 >= r_.chars.size())
             return nullptr;

@@ -52,7 +52,7 @@ struct Instruction {
     uint32_t a = 0, b = 0, c = 0, d = 0;
 };
 
-// A set of code points for tests: by first byte, then in blocks of 256 bits.
+// A set of code points for membership tests: by first byte, then in blocks of 256 bits.
 struct MatchSet {
     enum Kind : uint8_t { none = 0, all = 1, some = 2 };
     std::array<uint8_t, 256> first;  // all: every character with this first byte is a member
@@ -114,7 +114,8 @@ struct Code {
 
 Code compile(std::string_view pattern);
 
-// The search for a string that is not empty. The table says how long a partial match stays after a mismatch.
+// The search for a string that is not empty. The table gives the length of the partial match that remains after a
+// mismatch.
 std::vector<uint32_t> failure_table(std::string_view word);
 bool find_literal(std::string_view word, const std::vector<uint32_t>& failure, Bytes text, size_t from,
                   Regex::Match* match);

@@ -13,10 +13,10 @@ uint32_t set_of(CharClass c) {
 
 }  // namespace
 
-// Finds pairs of classes that no alternative of a pattern matches as neighbours. The pretoken before the border then
-// ends at it. Alternatives stop there as at the end of a text, so it ends there in the part as well. The exception is
-// white space: at the end of a text it is one pretoken, elsewhere it may not be. So the character before the border may
-// not be white space, except a line break where `\s*[\r\n]+` takes all of it.
+// Finds pairs of classes that no alternative of a pattern matches as neighbours. The pretoken before such a border then
+// ends at the border. Alternatives stop there as at the end of a text, so the pretoken ends there in the first part as
+// well. The exception is white space: at the end of a text it is one pretoken, elsewhere it may not be. So the
+// character before the border may not be white space, except a line break where `\s*[\r\n]+` takes all of it.
 bool family_divides(Family family, Flavor flavor, const Border& border) {
     if (family == Family::whole || border.before[0] == kUnknownChar) return false;
     const bool breaks = family != Family::gpt2;  // line breaks belong to punctuation before them

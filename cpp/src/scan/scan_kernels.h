@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// Null if the instruction set has no scanner for the family.
+// These return null if the instruction set has no scanner for the family.
 ScanFunction scalar_scanner(Family family);
 
 #if CRAYON_X86_64

@@ -194,7 +194,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
     starts |= white & ~(white << 1);
     uint64_t last_white = white & ~(white >> 1) & ~breaks;
     if constexpr (wide) {
-        // From the last byte it is up to two bytes to the first.
+        // The first byte of that character is up to two bytes before its last byte.
         for (int i = 0; i < 2; ++i) last_white = (last_white & ~m.continuations) | (last_white & m.continuations) >> 1;
     }
     starts |= last_white;

@@ -56,7 +56,7 @@ CRAYON_DEVICE constexpr Rules rules_of(Family family) {
     return {Contractions::lower, Words::spaced, 0, false, false, false};
 }
 
-// `p` is after an apostrophe. Returns the end of the contraction, or P().
+// `p` is after an apostrophe. Returns the end of the contraction, or P() if none begins there.
 template <bool folded, typename P, typename E>
 CRAYON_DEVICE inline P contraction_end(P p, E end) {
     const size_t left = static_cast<size_t>(end - p);
@@ -93,8 +93,8 @@ inline void pass_breaks(const uint8_t*& p, const uint8_t* end) {
 inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
 inline void pass_capitals(const uint8_t*&, const uint8_t*, const uint8_t*&) {}
 
-// The end of the cased word at `p`, without its prefix: the longest match of `U*L+`, or else of `U+L*`, where U and L
-// share the caseless letters and marks. P() if neither matches.
+// Returns the end of the cased word at `p`, without its prefix: the longest match of `U*L+`, or else of `U+L*`, where U
+// and L share the caseless letters and marks. Returns P() if neither matches.
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P cased_word_end(P p, E end) {
     const P start = p;

@@ -18,7 +18,7 @@ constexpr std::array<uint32_t, 256> digit_values() {
 
 constexpr std::array<uint32_t, 256> kValues = digit_values();
 
-// The bits of some digits; kNoDigit or more if one is invalid.
+// Returns the bits of `n` digits, or at least kNoDigit if one of them is invalid.
 uint32_t bits_of(const char* digits, size_t n) {
     uint32_t bits = 0, others = 0;
     for (size_t i = 0; i < n; ++i) {

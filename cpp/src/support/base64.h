@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// False if `text` is not base64.
+// Returns false if `text` is not base64.
 bool from_base64(std::string_view text, std::string* out);
 
 }  // namespace crayon

@@ -53,7 +53,7 @@ std::optional<double> core_quota(const std::string& root) {
 size_t usable_cores() {
     const size_t cores = cores_of_affinity();
 #if defined(__linux__)
-    // Read once, possibly by several threads: a few files.
+    // The first calls read a few files, possibly in several threads; later calls read none.
     static std::atomic<size_t> limit{0};  // 0: not known yet
     size_t most = limit.load(std::memory_order_relaxed);
     if (most == 0) {

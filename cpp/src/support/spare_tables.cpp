@@ -12,7 +12,7 @@ constexpr size_t kSizes = 3;                   // one, two and four large pages
 // Lock-free, because the child of a fork could find a lock taken for ever.
 std::atomic<void*> kept[kSizes];
 
-// The index in `kept` for blocks of `bytes`; kSizes if none.
+// Returns the index in `kept` for blocks of `bytes`, or kSizes if none fits.
 size_t place_of(size_t bytes) {
     size_t place = 0;
     while (place < kSizes && kSmallest << place != bytes) ++place;

@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// A kept block from std::calloc of exactly `bytes`, or null. It is not zeroed.
+// Returns a kept block from std::calloc of exactly `bytes`, or null. The block is not zeroed.
 void* take_spare_table(size_t bytes);
 // Keeps a block, one per size, or frees it.
 void give_spare_table(void* block, size_t bytes);

@@ -11,7 +11,7 @@
 
 namespace crayon {
 
-// Error(argument) for a greedy engine. The traces of an exact engine also show longest match.
+// Throws Error(argument) for a greedy engine. The traces of an exact engine also show longest match.
 inline void check_exact(const Engine& engine) {
     if (engine.is_greedy())
         throw Error(ErrorKind::argument, "only an engine in exact mode has traces; they show longest match as well");
@@ -27,13 +27,13 @@ struct TraceModel {
     bool on_bytes;
     bool merges_bytes;  // byte-level tables with merges
 
-    // Error(utf8) if the vocabulary is of text and this is not UTF-8.
+    // Throws Error(utf8) if the vocabulary is of text and `text` is not UTF-8.
     void check(Bytes text) const;
-    // The id of a token of the model; kNoId if unknown.
+    // Returns the id of a token of the model, or kNoId if unknown.
     uint32_t find(Bytes token) const { return find_model_token(cartridge, token.view()); }
-    // The tokens <0xNN> of these bytes; none unless the model has byte_fallback and all of them.
+    // Returns the tokens <0xNN> of these bytes, or none unless the model has byte_fallback and all of these tokens.
     std::vector<TraceToken> byte_tokens(Bytes text, size_t start, size_t end) const;
-    // The unknown token. Error(vocabulary) where the engine fails, too.
+    // Returns the unknown token. Throws Error(vocabulary) where the engine throws it, too.
     TraceToken unknown(size_t start, size_t end) const;
 };
 

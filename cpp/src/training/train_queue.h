@@ -29,8 +29,8 @@ class PairQueue {
         heap_.push_back(entry);
         std::push_heap(heap_.begin(), heap_.end(), is_behind);
     }
-    // Pops the most frequent pair; among equals, the smallest key; among its entries, the one pushed first.
-    // Returns false if the queue is empty.
+    // Pops the most frequent pair. Of equally frequent pairs, pops the one with the smallest key. Of the entries of a
+    // pair, pops the one that was pushed first. Returns false if the queue is empty.
     bool pop(PairEntry* out) {
         while (heap_.empty()) {
             if (rare_.empty()) return false;

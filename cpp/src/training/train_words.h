@@ -37,8 +37,8 @@ class TrainingWords {
         }
     }
     void push(uint32_t symbol) { slots_.push_back(symbol); }
-    // Drops a word of fewer than two symbols, which has no pairs. Error(argument) if positions cannot address the
-    // words.
+    // Drops a word of fewer than two symbols, which has no pairs. Throws Error(argument) if positions cannot address
+    // the words.
     void end_word() {
         const size_t size = slots_.size() - start_ - 1;
         if (size < 2) {
@@ -61,11 +61,11 @@ class TrainingWords {
 
     uint32_t symbol(Position p) const { return slots_[p]; }
     bool is_symbol(Position p) const { return slots_[p] < kSymbols; }
-    // The position after a symbol: the next symbol, or the end of the word.
+    // Returns the position after a symbol: that of the next symbol, or the end of the word.
     Position after(Position p) const { return p + span(p); }
     // The number of original symbols that were joined to make this one.
     uint32_t span(Position p) const { return is_free(slots_[p + 1]) ? slots_[p + 1] & kLength : 1; }
-    // The previous symbol, or kNone at the start of the word.
+    // Returns the position of the previous symbol, or kNone at the start of the word.
     Position before(Position p) const {
         const uint32_t slot = slots_[p - 1];
         if (is_header(slot)) return kNone;

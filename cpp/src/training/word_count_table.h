@@ -96,8 +96,8 @@ class WordCountShard {
         insert({uint64_t(reinterpret_cast<uintptr_t>(records_.add(word))), hi, n}, hash);
     }
 
-    // Adds the counts of another shard, word by word. `done` counts them, for take_back. If it throws, the words
-    // counted so far stay.
+    // Adds the counts of another shard, word by word. `done` counts the words, for take_back. If the call throws, the
+    // words counted so far stay.
     void absorb(const WordCountShard& from, size_t* done) {
         from.for_each([&](const WordCount& entry) {
             const uint64_t hash = hash_of(entry);

@@ -204,7 +204,8 @@ class LineTasks {
         bool continues;  // whether the cut is inside a line
     };
     size_t size() const { return (data_.size + kPartUnits - 1) / kPartUnits; }
-    // The start of task i; nullopt if the previous task includes it. Depends only on i, so all threads find the same.
+    // Returns the start of task i, or nullopt if the previous task includes it. The result depends only on i, so all
+    // threads find the same.
     std::optional<Cut> begin(size_t i) const {
         if (i == 0) return Cut{0, false};
         if (i == size()) return Cut{data_.size, false};

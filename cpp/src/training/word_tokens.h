@@ -12,8 +12,8 @@
 
 namespace crayon {
 
-// Calls use(word, ids) for each word, in order. Error(argument) if words are raw and the engine's are not, or vice
-// versa.
+// Calls use(word, ids) for each word, in order. Throws Error(argument) if words are raw and the engine's are not, or
+// vice versa.
 template <typename Use>
 void for_each_word_in_tokens(const Engine& engine, const std::vector<CountedWord>& words, TrainingReport* report,
                              Use&& use) {

@@ -15,7 +15,7 @@ uint32_t byte_level_char(uint8_t byte);
 // The byte-level spelling of bytes, in UTF-8.
 std::string to_byte_level(Bytes bytes);
 
-// The inverse. Returns false, with `out` unspecified, if a character of `text` spells no byte.
+// The inverse of to_byte_level. Returns false, with `out` unspecified, if a character of `text` spells no byte.
 bool from_byte_level(std::string_view text, std::string* out);
 
 // Characters at the ends of a token's string that trim_offsets treats as white space: the one that spells byte 0x20,

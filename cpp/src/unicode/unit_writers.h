@@ -31,7 +31,8 @@ struct UnitWriters {
     void write(Bytes text, size_t characters, uint32_t* to) const { ucs4(text, characters, to); }
 };
 
-// Null if no permitted instruction set is faster than CPython's decoder. Reads CRAYON_CPU as selected_cpu_level does.
+// Returns null if no permitted instruction set is faster than CPython's decoder. Reads CRAYON_CPU as selected_cpu_level
+// does.
 const UnitWriters* best_unit_writers();
 
 #if CRAYON_X86_64

@@ -15,8 +15,8 @@ using Utf8Error = size_t (*)(const uint8_t* text, size_t size);
 Utf8Error best_utf8_error();
 
 #if CRAYON_X86_64
-// The number of bytes from the beginning that are surely valid: whole characters, and all but about the last 64 bytes
-// of valid text.
+// Returns the number of bytes from the beginning that are surely valid: whole characters, and all but about the last 64
+// bytes of valid text.
 size_t avx2_utf8_prefix(const uint8_t* text, size_t size);
 #endif
 

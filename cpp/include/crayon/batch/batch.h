@@ -12,8 +12,8 @@
 
 namespace crayon {
 
-// The number of threads of a call: `threads` unless it is 0, then CRAYON_NUM_THREADS. Without either: 1 if
-// TOKENIZERS_PARALLELISM is "false", "off" or "0", else the cores that this process may use (cores.h).
+// Returns the number of threads of a call: `threads`, or CRAYON_NUM_THREADS if `threads` is 0. Without either, returns
+// 1 if TOKENIZERS_PARALLELISM is "false", "off" or "0", else the cores that this process may use (cores.h).
 size_t thread_count(size_t threads);
 // The number of threads for a batch of `bytes` bytes of text. A default number is limited to one thread per 256 KiB. A
 // requested number is limited to twice the cores, or 8 if that is more, because each thread keeps memory.

@@ -33,7 +33,7 @@ template <typename Id>
 SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                          const Suffix& suffix, size_t threads);
 
-// For each text, the offset of its first byte that is not valid UTF-8, or -1.
+// Returns for each text the offset of its first byte that is not valid UTF-8, or -1.
 std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t threads);
 
 struct SpanList {
@@ -41,7 +41,7 @@ struct SpanList {
 };
 
 // Splits data at each separator, taking overlapping separators from the left. The text after the last separator is a
-// span, too, unless it is empty. Error(argument) for an empty separator.
+// span, too, unless it is empty. Throws Error(argument) for an empty separator.
 SpanList split_spans(Bytes data, Bytes separator, size_t threads);
 
 }  // namespace crayon

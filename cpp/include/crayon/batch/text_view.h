@@ -19,17 +19,17 @@ struct TextView {
     size_t bytes() const { return size * (width == 0 ? 1 : width); }
 };
 
-// Thrown for a text with a code point that UTF-8 cannot encode. The caller finds out which one.
+// Thrown for a text with a code point that UTF-8 cannot encode. The caller has to find this code point.
 struct NotUnicode {};
 
 // utf8_size returns the size of units [from, to) in UTF-8. write_utf8 writes these units to `memory`, and no byte past
-// that size. It throws NotUnicode.
+// that size, or throws NotUnicode.
 size_t utf8_size(const TextView& text, size_t from, size_t to);
 void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory);
 
 class Utf8Reader {
   public:
-    // Units [from, to) as UTF-8: a view of the text, or of memory that the next call reuses. Throws NotUnicode.
+    // Returns units [from, to) as UTF-8: a view of the text, or of memory that the next call reuses. Throws NotUnicode.
     Bytes read(const TextView& text, size_t from, size_t to);
 
   private:

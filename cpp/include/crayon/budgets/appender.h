@@ -19,7 +19,7 @@ class StretchEncoder;
 // Use it from one thread at a time. A call that throws changes nothing.
 class Appender {
   public:
-    // Error(unsupported) if encoding is random (dropout).
+    // Throws Error(unsupported) if encoding is random (dropout).
     Appender(std::shared_ptr<const Engine> engine, bool special_as_text);
 
     // Appends UTF-8. Returns how many ids at the start are unchanged.

@@ -11,14 +11,14 @@
 
 namespace crayon {
 
-// The number of tokens of each text, or `limit` + 1 if it has more. Throws NotUnicode.
+// Returns the number of tokens of each text, or `limit` + 1 if the text has more. Throws NotUnicode.
 std::vector<int64_t> count_up_to(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                                  size_t limit, size_t threads);
 
-// Where to cut a text so that the part that stays encodes to at most `most` tokens, special tokens included. `cut_off`
-// is the side to remove; see TextIndex::longest and longest_before. If the whole text fits, returns its size, or 0 if
-// `cut_off` is left. A unit of the text must be a character. Error(argument) if the special tokens alone exceed `most`;
-// throws NotUnicode.
+// Returns where to cut a text so that the remaining part encodes to at most `most` tokens, special tokens included.
+// `cut_off` is the side to remove; see TextIndex::longest and longest_before. If the whole text fits, returns its size,
+// or 0 if `cut_off` is left. A unit of the text must be a character. Throws Error(argument) if the special tokens alone
+// exceed `most`, and NotUnicode.
 size_t truncation_place(const std::shared_ptr<const Engine>& engine, const TextView& text, size_t most, Side cut_off,
                         const EncodeOptions& options);
 

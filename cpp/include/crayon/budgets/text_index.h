@@ -18,23 +18,25 @@ class StretchEncoder;
 // range as a text of its own. Immutable, except for grow().
 class TextIndex {
   public:
-    // Keeps a view of the text, which must outlive the index. Error(unsupported) if encoding is random (dropout).
-    // `whole` reads all of the text now, and throws NotUnicode. `begin` is 0, or a seam; no range may start before it.
+    // Keeps a view of the text, which must outlive the index. Throws Error(unsupported) if encoding is random
+    // (dropout). `whole` reads all of the text now, and throws NotUnicode. `begin` is 0, or a seam; no range may start
+    // before it.
     TextIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole = true,
               size_t begin = 0);
     ~TextIndex();
 
     size_t count(size_t start, size_t end) const;
     void ids(size_t start, size_t end, IdBuffer* out) const;
-    // The end of the longest range from `start` that fits into `most` tokens. It ends at a token's border in the
-    // encoding of text[start:], and its own encoding has at most `most` tokens.
+    // Returns the end of the longest range from `start` that fits into `most` tokens. The range ends at a token's
+    // border in the encoding of text[start:], and its own encoding has at most `most` tokens.
     size_t longest(size_t start, size_t most) const;
     // The start of the longest range that ends at `end`, by the same rules.
     size_t longest_before(size_t end, size_t most) const;
     // An upper limit of the units that a call with this range may encode.
     size_t work(size_t start, size_t end) const;
 
-    // Only if not `whole`: reads on until the text has more than `tokens` tokens. Returns whether it has.
+    // Only for an index that is not `whole`: reads on until the known text has more than `tokens` tokens. Returns
+    // whether it has.
     bool grow(size_t tokens);
     size_t known_tokens() const { return places_.back().before; }
 

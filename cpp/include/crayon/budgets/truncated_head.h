@@ -9,14 +9,15 @@
 
 namespace crayon {
 
-// The result of Engine::encode. Unless `is_whole`, it lacks the overflowing encodings, which need the whole text.
+// The result of Engine::encode. Unless `is_whole`, the result lacks the overflowing encodings, which need the whole
+// text.
 struct TruncatedHead {
     Encoding encoding;
     bool is_whole = true;
 };
 
-// Encodes a head of the text if truncation cuts the end of a single text, its seams hold for offsets, and no text can
-// fail. Otherwise encodes all of it.
+// Encodes only a head of the text if truncation cuts the end of a single text, the engine's seams hold for offsets, and
+// encoding cannot fail. Otherwise encodes the whole text.
 TruncatedHead encode_truncated_head(const Engine& engine, const Input& input, const EncodeOptions& options,
                                     Scratch& scratch);
 // Encodes the heads of a batch. Results are in the order of encode_batch.

@@ -158,12 +158,14 @@ class Storage {
   public:
     virtual ~Storage() = default;
     virtual Bytes bytes() const = 0;
-    // The identity of the opened file, even if another file has its name now. Nothing if the bytes are not mapped.
+    // Returns the identity of the opened file, even if another file now has its name. Returns nothing if the bytes are
+    // not mapped.
     virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 };
 // Maps the file, or reads it into memory if CRAYON_MAP is `copy`. A copy has no identity, so earlier checks of the file
-// do not count for it. Raises std::system_error if the file cannot be opened, mapped or read. Error(cartridge) if it is
-// not a regular file or is larger than any cartridge; Error(argument) for another value of CRAYON_MAP.
+// do not count for it. Raises std::system_error if the file cannot be opened, mapped or read. Throws Error(cartridge)
+// if `path` is not a regular file or is larger than any cartridge; throws Error(argument) for another value of
+// CRAYON_MAP.
 std::shared_ptr<const Storage> open_file(const std::string& path);
 std::shared_ptr<const Storage> own_bytes(Bytes bytes);
 
@@ -201,8 +203,9 @@ class Cartridge {
     bool reads_alike() const { return !section(Section::reads_alike).empty(); }
     // Whether the tokenizer.json names its model's type.
     bool has_model_type() const { return reads_alike() && section(Section::reads_alike)[0] == 1; }
-    // A copy with other scores. `nearest`: the doubles nearest to the numbers in the tokenizer.json, as Python reads
-    // them; Error(unsupported) without a section score_ulps. Otherwise the doubles that the reference reads.
+    // Returns a copy with other scores. With `nearest`, these are the doubles nearest to the numbers in the
+    // tokenizer.json, as Python reads them; without a section score_ulps, throws Error(unsupported). Otherwise they are
+    // the doubles that the reference reads.
     Cartridge with_nearest_scores(bool nearest) const;
 
   private:
@@ -235,13 +238,13 @@ auto named(const std::string& path, Make&& make) -> decltype(make()) {
     try {
         return make();
     } catch (const Error& error) {
-        // Components that are not native here mean damage, or another version's cartridge.
+        // If the components are not native here, the file is damaged, or another version wrote it.
         if (error.kind() == ErrorKind::argument) throw;
         throw Error(ErrorKind::cartridge, path + ": " + error.what());
     }
 }
 
-// Opens a cartridge file. Error(cartridge) names the file; other errors as for open_file.
+// Opens a cartridge file. Throws Error(cartridge), which names the file, and the errors of open_file.
 Cartridge open_cartridge(const std::string& path);
 
 // How much of a cartridge to check before use.

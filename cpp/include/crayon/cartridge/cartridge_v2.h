@@ -11,7 +11,7 @@
 
 namespace crayon {
 
-// Error(cartridge) if the magic, the version or the size is wrong, or if verify_double_array refuses the arrays.
+// Throws Error(cartridge) if the magic, the version or the size is wrong, or if verify_double_array refuses the arrays.
 DoubleArray read_cartridge_v2(Bytes file);
 
 // The inverse of read_cartridge_v2, bit for bit.

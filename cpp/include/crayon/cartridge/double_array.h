@@ -36,13 +36,13 @@ struct DoubleArrayView {
     const int32_t* values = nullptr;
     uint32_t size = 0;
 
-    // The child of `node` by `byte`, or -1.
+    // Returns the child of `node` by `byte`, or -1.
     CRAYON_DEVICE int32_t step(int32_t node, uint8_t byte) const {
         const int64_t next = int64_t(base[node]) + byte;
         if (next <= 0 || next >= size || check[next] != node) return -1;
         return int32_t(next);
     }
-    // The value of `key`, or -1.
+    // Returns the value of `key`, or -1.
     int32_t find(Bytes key) const {
         if (size == 0) return -1;
         int32_t node = 0;
@@ -50,7 +50,8 @@ struct DoubleArrayView {
             if ((node = step(node, b)) < 0) return -1;
         return values[node];
     }
-    // The longest key that is a prefix of `text`: {length, value}, or {0, -1}. `steps` gets the number of bytes walked.
+    // Returns the longest key that is a prefix of `text` as {length, value}, or {0, -1}. `steps` gets the number of
+    // bytes walked.
     std::pair<size_t, int32_t> longest_match(Bytes text, size_t* steps) const {
         std::pair<size_t, int32_t> best{0, -1};
         size_t i = 0;

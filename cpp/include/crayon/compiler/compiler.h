@@ -16,8 +16,8 @@ struct CompileOptions {
     std::array<uint8_t, 32> source_digest{};  // SHA-256 of the tokenizer.json
 };
 
-// Returns the bytes of the cartridge, which depend on the arguments alone. Error(vocabulary) for a malformed source,
-// Error(unsupported) for a component that is not native.
+// Returns the bytes of the cartridge, which depend on the arguments alone. Throws Error(vocabulary) for a malformed
+// source, and Error(unsupported) for a component that is not native.
 std::string compile_tokenizer_json(std::string_view tokenizer_json, const CompileOptions& options);
 
 }  // namespace crayon

@@ -15,16 +15,17 @@ class TokenJoiner;
 class Decoder {
   public:
     virtual ~Decoder();
-    // The reference's decode_chain: replaces the strings by others, whose concatenation is the text. Error(vocabulary)
-    // if they grow too large.
+    // The reference's decode_chain: replaces the strings by others, whose concatenation is the text. Throws
+    // Error(vocabulary) if the strings grow too large.
     void decode(std::vector<std::string>* tokens) const;
     // Runs as a step of another decoder. `before` is the number of bytes that the first step received.
     virtual void run(std::vector<std::string>* tokens, size_t before) const = 0;
-    // Makes a joiner, which decodes a text in one pass over its tokens (fast_decode.h). Null if this decoder has none.
+    // Makes a joiner, which decodes a text in one pass over its tokens (fast_decode.h). Returns null if this decoder
+    // has none.
     virtual std::unique_ptr<TokenJoiner> joiner() const;
 };
 
-// Makes a decoder from its JSON in a tokenizer.json (not null). Errors as for make_normalizer.
+// Makes a decoder from its JSON in a tokenizer.json (not null). Throws the errors of make_normalizer.
 std::unique_ptr<Decoder> make_decoder(const json::Value& component);
 
 }  // namespace crayon

@@ -59,7 +59,7 @@ struct IdView {
     }
 };
 
-// A decoded text. If `is_text` is false, the bytes may be invalid UTF-8; text() replaces those bytes by U+FFFD.
+// A decoded text. If `is_text` is false, the bytes may be invalid UTF-8; text() replaces invalid bytes by U+FFFD.
 struct DecodedText {
     std::string bytes;
     bool is_text = true;    // the bytes are surely UTF-8
@@ -82,15 +82,16 @@ class Engine {
                                               const std::optional<FileIdentity>& verified = std::nullopt);
     // Copies and checks a cartridge in memory.
     static std::shared_ptr<const Engine> from_bytes(Bytes cartridge, Checks checks = Checks::whole);
-    // Another engine over the same cartridge, with other components (JSON as in the section) and added tokens.
-    // Error(unsupported) for components that are not native over this cartridge's tables, Error(vocabulary) for
+    // Another engine over the same cartridge, with other components (JSON as in the section) and added tokens. Throws
+    // Error(unsupported) for components that are not native over this cartridge's tables, and Error(vocabulary) for
     // malformed ones.
     std::shared_ptr<const Engine> with_components(std::string_view components,
                                                   const std::vector<AddedTokenSpec>& added) const;
-    // An engine in greedy mode over the same cartridge, components and added tokens: it cuts text into longest matches.
-    // It keeps the pre-tokenizer's changes and removals of text, not its cuts. Text matches a special token of the
-    // model only as an added token. `unknown` replaces ids of the model; Error(argument) if its id is beyond the
-    // cartridge's. with_components() of the result stays in greedy mode.
+    // Returns an engine in greedy mode over the same cartridge, components and added tokens: it cuts text into longest
+    // matches. It keeps the pre-tokenizer's changes and removals of text, not its cuts. Text matches a special token of
+    // the model only as an added token. With `unknown`, one id replaces all ids of the model from a first one on;
+    // throws Error(argument) if that id is beyond the cartridge's. with_components() of the result stays in greedy
+    // mode.
     std::shared_ptr<const Engine> greedy(std::optional<UnknownIds> unknown = std::nullopt) const;
     ~Engine();
 
@@ -117,8 +118,9 @@ class Engine {
     // (seams.h), and `text` is its second part.
     void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out,
                           bool continues = false) const;
-    // Appends these ids and their offsets in characters of `text`, as `encode` gives them with these options. If `text`
-    // continues another, `has_tokens` says whether the other had tokens. Requires a frame, see single_frame().
+    // Appends the ids of encode_inner_ids and their offsets in characters of `text`, as `encode` gives them with these
+    // options. If `text` continues another text, `has_tokens` says whether that text had tokens. Requires a frame, see
+    // single_frame().
     void encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens,
                               Scratch& scratch, IdBuffer* out, std::vector<Offset>* offsets) const;
     // Appends the ids of arbitrary bytes, without added tokens, normalizer and post-processor. Lossless.
@@ -140,7 +142,7 @@ class Engine {
     Encoding post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
 
     // Appends the bytes of the ids, which need not be whole characters. Skips unknown ids if `skip_unknown`, else
-    // Error(token_id) names the first. Error(unsupported) if the decoder does more than join bytes.
+    // Error(token_id) names the first. Throws Error(unsupported) if the decoder does more than join bytes.
     void decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
     // Decodes ids to text with the decoder.
     void decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
@@ -151,8 +153,8 @@ class Engine {
     // Whether one text can encode to different ids (dropout).
     bool is_random() const;
     bool is_greedy() const { return greedy_.has_value(); }
-    // The longest token of the model that starts at `start` of `data`: {id, bytes}, or {-1, 0}. In greedy mode only
-    // tokens that text can become match, and `unknown` replaces ids.
+    // Returns the longest token of the model that starts at `start` of `data` as {id, bytes}, or {-1, 0}. In greedy
+    // mode only tokens that text can become match, and UnknownIds replaces ids.
     std::pair<int64_t, size_t> longest_match(Bytes data, size_t start) const;
 
     int64_t token_to_id(std::string_view token) const;  // -1 if unknown
@@ -161,11 +163,12 @@ class Engine {
     std::string id_to_bytes(uint32_t id) const;
     std::vector<std::pair<std::string, uint32_t>> vocabulary(bool with_added) const;
     uint32_t vocabulary_size(bool with_added) const;
-    // The model's vocabulary as json::model_text writes it. Nothing if tokens are bytes.
+    // Returns the model's vocabulary as json::model_text writes it, or nothing if tokens are bytes.
     std::optional<std::string> vocabulary_json(bool pretty) const;
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
-    // The special ids around a single sequence and around a pair. Null if the post-processor does more to ids.
+    // Return the special ids around a single sequence and around a pair, or null if the post-processor does more to
+    // ids.
     const SingleFrame* single_frame() const;
     const PairFrame* pair_frame() const;
     // Where texts can be cut if only ids are needed. Built at first use.
@@ -173,7 +176,7 @@ class Engine {
 
     // JSON: the tokenizer.json without vocabulary, merges and added tokens.
     std::string_view components() const { return components_; }
-    // The family of the specialized scanner. None if the pre-tokenizer's own steps run.
+    // Returns the family of the specialized scanner, or nothing if the pre-tokenizer's own steps run.
     std::optional<Family> family() const;
     const Cartridge& cartridge() const { return cartridge_; }
     const char* cpu_level() const;

@@ -49,15 +49,16 @@ class Value {
     int64_t as_integer(const char* what) const;
     uint64_t as_large(const char* what) const;
     double as_number(const char* what) const;  // Integers are numbers, too.
-    // The distance from as_number to the double nearest to the text, in doubles away from zero. kFar if it is too
-    // large. 0 if numbers were read with Numbers::nearest.
+    // Returns the distance from as_number to the double nearest to the text, counted in doubles away from zero. Returns
+    // kFar if the distance is too large, and 0 if numbers were read with Numbers::nearest.
     int32_t ulps_to_nearest() const;
     static constexpr int32_t kFar = INT32_MIN;
     std::string_view as_string(const char* what) const;
     Items<Value> as_array(const char* what) const;
     Items<Member> as_object(const char* what) const;
 
-    // The member of that name, the last one if it is repeated. Null if it is missing or this is not an object.
+    // Returns the member of that name, the last one if the name is repeated. Returns null if the member is missing or
+    // this value is not an object.
     const Value* find(std::string_view name) const;
 
   private:

@@ -24,8 +24,8 @@ std::string spell_score(double score);
 // double found for which the reference does.
 double settled_score(double score);
 
-// The compact tokenizer.json that the reference writes for a Unigram model in memory, with scores spelled by
-// `spell_score`. Other tokenizer.json files stay unchanged.
+// Returns the compact tokenizer.json that the reference writes for a Unigram model in memory, with scores spelled by
+// `spell_score`. Returns any other tokenizer.json unchanged.
 std::string with_exact_scores(std::string_view tokenizer_json);
 
 }  // namespace crayon::json

@@ -25,7 +25,7 @@ class LongestMatch {
     // Keys whose value is in `never` do not match.
     explicit LongestMatch(const DoubleArrayView& trie, const std::vector<uint32_t>& never = {});
 
-    // The longest key that `text` begins with: {bytes, value}, or {0, -1}.
+    // Returns the longest key that `text` begins with as {bytes, value}, or {0, -1}.
     std::pair<size_t, int32_t> at(Bytes text) const;
 
     // Cuts `text` from the left and appends the values. Returns where it stopped: at the end, or where no key matches.

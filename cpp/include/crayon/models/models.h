@@ -54,7 +54,8 @@ class Model {
   public:
     virtual ~Model() = default;
     virtual std::unique_ptr<ModelScratch> make_scratch() const = 0;
-    // Appends the tokens of `piece` (valid UTF-8, not empty). Error(vocabulary) if the reference fails to encode it.
+    // Appends the tokens of `piece` (valid UTF-8, not empty). Throws Error(vocabulary) if the reference fails to encode
+    // it.
     virtual void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const = 0;
     // Appends only the ids of `piece`.
     virtual void encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const;
@@ -64,12 +65,12 @@ class Model {
     // before each U+2581.
     void encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const;
     // Appends the ids of one piece: `text` with each space as U+2581, and with one more U+2581 in front if `prefix`.
-    // Returns false, with nothing done, unless takes_spaced(), or if encoding the written piece is as fast.
+    // Returns false, with nothing done, if takes_spaced() is false or if encoding the written piece is as fast.
     virtual bool takes_spaced() const { return false; }
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
     // Whether one piece can have different tokens (dropout).
     virtual bool is_random() const { return false; }
-    // Whether no text can fail; false if unknown.
+    // Whether encoding any text surely succeeds.
     virtual bool takes_any_text() const { return false; }
     // Whether the tokens of any piece with this border are those of its two parts.
     virtual bool divides(const Border& border) const {
@@ -78,12 +79,12 @@ class Model {
     }
 };
 
-// `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Errors as for
-// make_normalizer.
+// `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Throws the errors
+// of make_normalizer.
 std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level);
 
-// The vocabulary of a model, in greedy mode. Text never becomes one of `specials`, nor the name of a byte's token.
-// WordPiece stays unchanged: it is longest match already.
+// The vocabulary of a model, in greedy mode. Text never becomes one of `specials`. The name of a byte's token in a text
+// is plain text. WordPiece stays unchanged, because it already takes the longest match.
 struct GreedyModel {
     std::unique_ptr<Model> model;
     LongestMatch match;         // tokens that text can become

@@ -45,8 +45,8 @@ struct Change {
 };
 
 // tokenizers' transform_range over bytes [start, end): drops the first `dropped` old characters, then replaces the
-// others by `changes`. The changes may not replace more characters than the range has. Error(argument) if they replace
-// one past the end of the text, where tokenizers panics.
+// others by `changes`. The changes may not replace more characters than the range has. Throws Error(argument) if the
+// changes replace a character past the end of the text, where tokenizers panics.
 void transform(AlignedText* text, size_t start, size_t end, const std::vector<Change>& changes, size_t dropped);
 
 }  // namespace crayon

@@ -16,7 +16,7 @@ class CharsmapRules {
   public:
     using Pair = std::pair<std::string_view, std::string_view>;  // a key and its replacement
 
-    // Error(vocabulary) if the data is damaged.
+    // Throws Error(vocabulary) if the data is damaged.
     explicit CharsmapRules(std::string charsmap);
     CharsmapRules(const CharsmapRules&) = delete;
 
@@ -57,7 +57,7 @@ class CharsmapRules {
     bool has_child(size_t base, uint8_t label) const;
     void read_trie();
     void add_rule(std::string_view key, size_t value);
-    // False if the text is not a key.
+    // Returns false if the text is not a key.
     bool find(std::string_view key, std::string_view* value) const;
     std::string_view value_at(size_t offset) const;
     void compare_chars(const Normalizer& normalizer, std::vector<uint32_t>* differing) const;

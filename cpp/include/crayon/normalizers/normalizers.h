@@ -21,12 +21,12 @@ class Normalizer {
     virtual ~Normalizer() = default;
     // Changes `text` as the reference does. Immutable: any number of threads may call it.
     virtual void normalize(AlignedText* text) const = 0;
-    // True if `normalize` surely leaves the text unchanged; false if unknown. Much faster than normalizing.
+    // Whether `normalize` surely leaves the text unchanged. The answer is much faster than normalizing.
     virtual bool leaves(Bytes text) const = 0;
-    // True if `normalize` surely changes nothing but white-space characters, each to another white-space character.
+    // Whether `normalize` surely changes nothing but white-space characters, each to another white-space character.
     virtual bool keeps_words(Bytes text) const { return leaves(text); }
     virtual std::optional<SpaceMarks> space_marks() const { return std::nullopt; }
-    // Whether no text can fail; false if unknown.
+    // Whether normalizing any text surely succeeds.
     virtual bool takes_any_text() const { return space_marks().has_value(); }
     // Whether any text with this border normalizes to the concatenation of its normalized parts, with the same
     // alignments. The second part is normalized as a text that `continues`. Updates the border to that of the
@@ -35,8 +35,8 @@ class Normalizer {
         (void)border;
         return false;
     }
-    // Whether the beginning of `text` can change alignments up to the text's end. For an empty text: whether any
-    // beginning can. Such a text must not be cut if offsets are wanted, whatever `divides` says.
+    // Whether the beginning of `text` can change alignments up to the text's end; for an empty `text`, whether the
+    // beginning of any text can. Such a text must not be cut if offsets are wanted, whatever `divides` says.
     virtual bool shifts(Bytes text) const {
         (void)text;
         return false;
@@ -44,8 +44,8 @@ class Normalizer {
 };
 
 // Makes a normalizer from its JSON in a tokenizer.json ({"type": ..., ...}; not null), and copies all that it needs.
-// Error(vocabulary) if the reference refuses to load it, Error(unsupported) if it is not native. The message names the
-// component.
+// Throws Error(vocabulary) if the reference refuses to load the component, and Error(unsupported) if the component is
+// not native. The message names the component.
 std::unique_ptr<Normalizer> make_normalizer(const json::Value& component);
 
 }  // namespace crayon

@@ -67,7 +67,7 @@ struct EncodingPart {
 Encoding join(std::vector<EncodingPart>* parts);
 
 size_t n_sequences(const Encoding& encoding);
-// The sequence of each token; kNoSequence for tokens outside all ranges.
+// Returns the sequence of each token, or kNoSequence for a token outside all ranges.
 std::vector<int32_t> sequence_ids(const Encoding& encoding);
 
 // The string of an id that has none in `texts`.
@@ -91,8 +91,8 @@ void own_texts(Encoding* encoding, const TokenStringOf& string_of);
 
 // The JSON that tokenizers pickles.
 std::string to_json(const Encoding& encoding, const TokenStringOf& string_of);
-// The inverse; the encoding has all texts of its own. Error(vocabulary) for invalid JSON, arrays of unequal length, or
-// numbers out of range.
+// The inverse of to_json. The encoding owns all its token strings. Throws Error(vocabulary) for invalid JSON, arrays of
+// unequal length, or numbers out of range.
 Encoding encoding_from_json(std::string_view text);
 
 // Lookups with the reference's answers. As in the reference, a sequence that does not exist means the whole encoding.

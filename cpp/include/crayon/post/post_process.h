@@ -42,16 +42,17 @@ struct WhiteEnds;
 using TrimInfo = std::function<WhiteEnds(uint32_t id)>;
 
 // The reference's `post_process`; `pair` may be null. Consumes the inputs. As in the reference, a step works on the
-// list of encodings that the previous step returned, and a template returns one for each of its pieces.
-// Error(vocabulary) where the reference panics: a template for more than two encodings, or one with a missing sequence.
+// list of encodings that the previous step returned, and a template returns one for each of its pieces. Throws
+// Error(vocabulary) where the reference panics: at a template for more than two encodings, or at one that lacks a
+// sequence.
 Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Encoding&& first, Encoding* pair,
                       bool add_special_tokens);
 
 // How many special tokens `post_process` adds.
 size_t count_added_tokens(const PostProcessor& processor, bool is_pair);
 
-// The effect of `post_process` on ids, if it is a frame. Nothing for a template that lacks a sequence, repeats one, or
-// puts B before A, or if a step treats another step's special tokens as plain ones.
+// Return the effect of `post_process` on ids, if it is a frame. Return nothing for a template that lacks a sequence,
+// repeats one, or puts B before A, or if a step treats another step's special tokens as plain ones.
 std::optional<SingleFrame> single_frame_of(const PostProcessor& processor);
 std::optional<PairFrame> pair_frame_of(const PostProcessor& processor);
 

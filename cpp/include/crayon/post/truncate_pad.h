@@ -31,15 +31,16 @@ struct Padding {
 };
 
 // tokenizers' truncate_encodings, before post-processing. `pair` may be null; `added` is the number of special tokens
-// to come. Error(argument) where the reference raises.
+// to come. Throws Error(argument) where the reference raises.
 void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t added);
 
-// tokenizers' Encoding::truncate and Encoding::pad, overflowing encodings included. Error(argument) where it raises.
+// tokenizers' Encoding::truncate and Encoding::pad, overflowing encodings included. Throws Error(argument) where the
+// reference raises.
 void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side);
 void pad(Encoding* encoding, size_t length, const Padding& padding);
 
-// The number of tokens for each encoding of a batch, if the longest has `longest`. Error(argument) above 2^32 - 1,
-// where the reference runs out of memory.
+// The number of tokens for each encoding of a batch, if the longest has `longest`. Throws Error(argument) above 2^32 -
+// 1, where the reference runs out of memory.
 size_t padded_length(size_t longest, const Padding& padding);
 
 // tokenizers' pad_encodings: pads a whole batch as `padding` says.

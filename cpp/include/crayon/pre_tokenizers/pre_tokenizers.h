@@ -31,7 +31,7 @@ class PreTokenizer {
     virtual ~PreTokenizer() = default;
     // Cuts each piece as the reference does, and may change the text. Immutable: any number of threads may call it.
     virtual void split(PieceList* list) const = 0;
-    // Whether `split` needs alignments for the right pieces (it looks at a piece's origin).
+    // Whether `split` needs alignments to find the right pieces, because it looks at a piece's origin.
     virtual bool needs_alignments() const { return false; }
     // Whether `split` looks at origins after a step that changed the text. Then even unnormalized text needs
     // alignments.
@@ -41,16 +41,18 @@ class PreTokenizer {
     // A known shape that allows shortcuts.
     // white_split: cuts at white space of any kind and drops it.
     // white_runs: does what white_split does, and also cuts at other characters.
-    // space_marks: puts U+2581 before each piece unless it begins so, replaces spaces by U+2581, and cuts before each.
+    // space_marks: puts U+2581 before each piece unless it begins so, replaces spaces by U+2581, and cuts before each
+    // U+2581.
     enum class Shape { other, white_split, white_runs, space_marks };
     virtual Shape shape() const { return Shape::other; }
-    // If this is a white_split followed by space_marks, its first step; else null.
+    // Returns the first step if this is a white_split followed by space_marks, else null.
     virtual const PreTokenizer* words_to_mark() const { return nullptr; }
     // Whether replacing one white-space character of the text by another keeps the pieces.
     bool drops_white() const {
         return shape() == Shape::white_split || shape() == Shape::white_runs || words_to_mark() != nullptr;
     }
-    // Adds strings or characters of which a text must have one to be cut or changed. False if unknown.
+    // Adds strings or characters. A text without any of them is neither cut nor changed. Returns false if none are
+    // known.
     virtual bool add_needed(std::vector<Regex::Needed>*) const { return false; }
     // How `split` treats the place of this border, if the text is cut there and the second part is split as one that
     // `continues`. Updates the border to that of the changed text; after `apart` its value does not matter.
@@ -68,8 +70,8 @@ struct PreTokenizerOptions {
     CpuLevel level = CpuLevel::scalar;  // for the specialized scanners (pattern_families.h)
 };
 
-// Makes a pre-tokenizer from its JSON in a tokenizer.json (not null), and copies all that it needs. Errors as for
-// make_normalizer.
+// Makes a pre-tokenizer from its JSON in a tokenizer.json (not null), and copies all that it needs. Throws the errors
+// of make_normalizer.
 std::unique_ptr<PreTokenizer> make_pre_tokenizer(const json::Value& component, const PreTokenizerOptions& options);
 
 // True if the component is a ByteLevel or a Sequence that ends (at any depth) in one, and has no other ByteLevel.

@@ -19,9 +19,9 @@ class Regex {
         size_t start, end;  // bytes
     };
 
-    // Error(vocabulary) if Oniguruma refuses the pattern, Error(unsupported) for syntax that is not native. The message
-    // quotes the pattern and names the construct. Regexes that one thread compiles from equal patterns share one
-    // program.
+    // Throws Error(vocabulary) if Oniguruma refuses the pattern, and Error(unsupported) for syntax that is not native.
+    // The message quotes the pattern and names the construct. Regexes that one thread compiles from equal patterns
+    // share one program.
     static Regex compile(std::string_view pattern);
     // A pattern that matches exactly these bytes.
     static Regex literal(std::string_view text);
@@ -30,16 +30,16 @@ class Regex {
     ~Regex();
 
     // Finds the leftmost match that starts at `from` or later. `text` is the whole valid UTF-8: look-behind reads
-    // before `from`. Returns false without a match. Error(argument) if backtracking exceeds the budget.
+    // before `from`. Returns false without a match. Throws Error(argument) if backtracking exceeds the budget.
     bool find(Bytes text, size_t from, Match* match) const;
 
-    // A requirement that every matching text fulfils. It contains `text`; if that is empty, one of `bytes`. With
-    // `at_start` its first byte is one of them.
+    // A requirement that every matching text fulfils. The text contains `text` or, if `text` is empty, one of `bytes`.
+    // With `at_start` the text's first byte is one of `bytes`.
     struct Needed {
         std::string text, bytes;
         bool at_start = false;
     };
-    // The requirement that filters out most texts. None if no requirement is known.
+    // Returns the requirement that filters out most texts, or nothing if none is known.
     std::optional<Needed> needed() const;
 
     // All matches, also empty ones, as tokenizers' find_iter over Oniguruma gives them.

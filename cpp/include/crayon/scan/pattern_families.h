@@ -33,8 +33,8 @@ bool family_of_name(std::string_view name, Family* family);
 // Finds the family of a `Split` regex by its exact published text. Returns false for other patterns.
 bool family_of_pattern(std::string_view regex, Flavor flavor, Family* family);
 
-// Oniguruma's pattern for this family, for writing a tokenizer.json; "" for Family::whole. It means the same to Rust's
-// regex crate.
+// Returns Oniguruma's pattern for this family, for writing a tokenizer.json, or "" for Family::whole. The pattern means
+// the same to Rust's regex crate.
 const char* canonical_pattern(Family family);
 
 // Whether this published pattern lacks a scanner but means the same to both regex engines. The matcher for Oniguruma's
@@ -50,7 +50,7 @@ std::vector<std::string_view> known_patterns(Flavor flavor);
 // it. Never reads outside text[0, size).
 using ScanFunction = size_t (*)(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity);
 
-// The scanner of a family for an instruction set that this CPU has.
+// Returns the scanner of a family for an instruction set that this CPU has.
 ScanFunction find_scanner(Family family, Flavor flavor, CpuLevel level);
 
 }  // namespace crayon

@@ -17,9 +17,9 @@ class BufferPool {
         void* data = nullptr;
         size_t capacity = 0;
     };
-    // Shared by the pool and its leases, which may outlive the pool. Only tries the lock: in the child of a fork(), a
-    // lock that another thread of the parent held would never be released. Without the lock, a caller allocates or
-    // frees directly.
+    // Shared by the pool and its leases, which may outlive the pool. A shelf only tries its lock: in the child of a
+    // fork(), a lock that another thread of the parent held would never be released. If the lock is taken, the caller
+    // allocates or frees memory directly.
     class Shelf {
       public:
         Shelf(size_t blocks, size_t largest) : blocks_(blocks), largest_(largest) { free_.reserve(blocks); }
@@ -77,7 +77,8 @@ class BufferPool {
             if (larger == nullptr) throw std::bad_alloc();
             block_ = {larger, bytes};
         }
-        // For a container that grows with std::realloc: it takes the memory, and returns its final block with adopt().
+        // For a container that grows with std::realloc: the container takes the memory, and returns its final block
+        // with adopt().
         void* release() { return std::exchange(block_, Block()).data; }
         void adopt(void* data, size_t capacity) {
             std::free(block_.data);

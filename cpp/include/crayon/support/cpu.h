@@ -15,8 +15,9 @@ const char* cpu_level_name(CpuLevel level);
 // The levels that this build and this CPU support, slowest first.
 std::vector<CpuLevel> available_cpu_levels();
 
-// The fastest available level, or the one that CRAYON_CPU names ("scalar", "avx2", "avx512", "neon"). Error(argument)
-// for an unknown name or an unavailable level. Reads the variable on each call; engines call it when they open.
+// The fastest available level, or the one that CRAYON_CPU names ("scalar", "avx2", "avx512", "neon"). Throws
+// Error(argument) for an unknown name or an unavailable level. Reads the variable on each call; engines call it when
+// they open.
 CpuLevel selected_cpu_level();
 
 }  // namespace crayon

@@ -6,15 +6,15 @@
 
 namespace crayon {
 
-// Opens a regular file for reading. The caller closes the descriptor. std::system_error if it cannot be opened, or is a
-// pipe or device, which could block or never end.
+// Opens a regular file for reading. The caller closes the descriptor. Throws std::system_error if the file cannot be
+// opened, or is a pipe or device, which could block or never end.
 int open_regular(const std::string& path);
 
 class HeldFile {
   public:
     enum class Kind { file, directory };
 
-    // std::system_error unless it is a regular file or, for Kind::directory, a directory.
+    // Throws std::system_error unless `path` is a regular file or, for Kind::directory, a directory.
     HeldFile(const std::string& path, Kind kind);
     ~HeldFile();
     HeldFile(const HeldFile&) = delete;

@@ -26,7 +26,8 @@ inline void advise_huge_pages(void* p, size_t bytes) {
 #endif
 }
 
-// Memory in large pages; free it with std::free(). Null for less than one large page, or if none is available.
+// Returns memory in large pages, which the caller frees with std::free(). Returns null for less than one large page, or
+// if none is available.
 inline void* huge_memory(size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes < kHugePage) return nullptr;

@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// The process's only check: throws if the call should stop. Null if nothing can interrupt calls.
+// The process's only check, which throws if the call should stop. The pointer is null if nothing can interrupt calls.
 inline std::atomic<void (*)()> interrupt_check{nullptr};
 
 // Time between two polls, and the longest sleep of a thread that has to poll.

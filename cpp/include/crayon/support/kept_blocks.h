@@ -42,7 +42,7 @@ inline void* take_kept_block(std::atomic<void*>& place, size_t* bytes) {
     return block;
 }
 
-// A kept block of `least` to about twice `least` bytes; null if none fits.
+// Returns a kept block of `least` to about twice `least` bytes, or null if none fits.
 inline void* take_kept_block(size_t least, size_t* bytes) {
     if (least < kHugePage || least > kMostKeptBytes) return nullptr;
     for (std::atomic<void*>& place : kept_blocks) {

@@ -19,7 +19,7 @@ namespace crayon {
 constexpr size_t kTracePieceBytes = 4096;
 // A walk takes many records per token, so only the first bytes of a longer run are walked.
 constexpr size_t kTraceRunBytes = size_t(1) << 16;
-// The limit of a run in steps of its walks, for vocabularies with long walks.
+// The most steps of the walks over one run, for vocabularies with long walks.
 constexpr size_t kTraceSteps = size_t(1) << 20;
 
 // A piece (pretoken): bytes [start, end) of a segment's text, [original_start, original_end) of the input.
@@ -41,7 +41,7 @@ struct TraceSegment {
 
 // The segments of a text (UTF-8) as in Engine::encode_inner_ids.
 std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool special_as_text);
-// The segments of Engine::encode_raw. Error(unsupported) where encode_raw raises it.
+// The segments of Engine::encode_raw. Throws Error(unsupported) where encode_raw raises it.
 std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data);
 
 struct TraceToken {

@@ -25,11 +25,12 @@ struct KeptTokensOptions {
 
 // Returns by id 1 for each token to keep, else 0. Without `most` each token that is used is kept.
 //
-// With `most`, the most used tokens come first. Among equally used tokens come first single symbols, then tokens of
+// With `most`, the most used tokens come first. Of equally used tokens, single symbols come first, then tokens of
 // merges by the rank of their last merge, then tokens that no merge makes; then the lower id decides. A token that does
 // not fit together with its parts is skipped.
 //
-// `engine` must be exact. Error(unsupported) for a model without merges, or a token of more than 4096 characters.
+// `engine` must be exact. Throws Error(unsupported) for a model without merges, or a token of more than 4096
+// characters.
 std::vector<uint8_t> kept_tokens(const Engine& engine, const KeptTokensOptions& options);
 
 }  // namespace crayon

@@ -42,9 +42,9 @@ struct TrainedBpe {
     std::vector<std::pair<uint32_t, uint32_t>> merges;  // by rank
 };
 
-// The merges and ids that the reference's trainer finds for these words, with 64-bit pair counts. Where the reference
-// depends on the order of a hash map, the order of the words' bytes decides here. docs/training.md gives the memory.
-// Error(argument) if words exceed 4 G characters in all, or options contradict.
+// Returns the merges and ids that the reference's trainer finds for these words, with 64-bit pair counts. Where the
+// reference depends on the order of a hash map, the order of the words' bytes decides here. docs/training.md gives the
+// memory. Throws Error(argument) if words exceed 4 G characters in all, or options contradict each other.
 TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, const Progress& progress);
 
 // Trains an existing vocabulary further by the steps of train_bpe. Each word begins as the ids that `engine` gives it,
@@ -57,7 +57,8 @@ TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOpti
 // (unknown and byte tokens) is never merged. Products have fewer than max_token_length characters.
 //
 // Uses these options: vocab_size (old and new tokens), min_frequency, max_token_length and continuing_subword_prefix.
-// Returns all tokens, and the new merges. Errors as train_bpe; Error(vocabulary) if the engine cannot encode a word.
+// Returns all tokens, and the new merges. Throws the errors of train_bpe; throws Error(vocabulary) if the engine cannot
+// encode a word.
 TrainedBpe extend_bpe(const Engine& engine, const std::vector<CountedWord>& words, std::vector<std::string> tokens,
                       const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,
                       const BpeTrainerOptions& options, const Progress& progress);

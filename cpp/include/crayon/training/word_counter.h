@@ -21,24 +21,24 @@ namespace crayon {
 // one call at a time. Threads end with their call, so a fork between calls is harmless.
 class WordCounter {
   public:
-    // `threads` as for thread_count (batch.h). Error(argument) for an engine in greedy mode, which has no pretokens.
-    // If `added_tokens` is false, added tokens in a text are not counted as words.
+    // `threads` as for thread_count (batch.h). Throws Error(argument) for an engine in greedy mode, which has no
+    // pretokens. If `added_tokens` is false, added tokens in a text are not counted as words.
     explicit WordCounter(std::shared_ptr<const Engine> engine, size_t threads = 0, bool added_tokens = true);
     ~WordCounter();
 
     // Each view is one text. Threads share a large text, which is cut at seams (places where words can be cut; see
     // seams.h). One thread counts a text without seams, and an interrupt waits for its normalizer or pre-tokenizer.
     //
-    // Calls `progress` (may be empty) in this thread, at most ten times a second even across short calls. Its stages
-    // are "counting words" in bytes of text, then "merging counts" in shards of the table.
+    // Calls `progress`, which may be empty, in this thread, at most ten times a second even across short calls. The
+    // stages are "counting words" in bytes of text, then "merging counts" in shards of the table.
     //
-    // Error(utf8) names the text and the byte; NotUnicode as in text_view.h. Error(argument) for a text on which the
-    // reference panics, or for 4 GiB of text without a seam.
+    // Throws Error(utf8), which names the text and the byte, and NotUnicode (text_view.h). Throws Error(argument) for a
+    // text on which the reference panics, or for 4 GiB of text without a seam.
     void add(const std::vector<TextView>& texts, const Progress& progress);
     // Each line, with its "\n" if it has one, is one text. Reads the data in place. Errors name the offset in the data.
     void add_lines(Bytes data, const Progress& progress);
-    // Adds words that are already cut and normalized. Ignores words of no bytes or count 0. Error(argument) if the
-    // total would exceed 2^64 - 1.
+    // Adds words that are already cut and normalized. Ignores words of no bytes or count 0. Throws Error(argument) if
+    // the total would exceed 2^64 - 1.
     void add_words(const std::vector<CountedWord>& words);
 
     // All unique words and their counts, in any order. They point into the counter's memory and are valid until the

@@ -34,8 +34,8 @@ struct CodePointRange {
     uint32_t first, last;
 };
 
-// The code points of Oniguruma's \p{name}, in order; `name` in lower case, without spaces, underscores and hyphens.
-// Error(argument) for an unknown name.
+// Returns the code points of Oniguruma's \p{name}, in order. `name` is in lower case, without spaces, underscores and
+// hyphens. Throws Error(argument) for an unknown name.
 std::vector<CodePointRange> property_ranges(std::string_view name);
 
 struct Decoded {
