@@ -138,7 +138,7 @@ class MaybeRelease {
 };
 
 // Pauses Python's cyclic garbage collector while many containers without cycles are made. The collector would traverse
-// all of them repeatedly; before Python 3.12 it would do so even during the allocations.
+// all of them repeatedly (before Python 3.12 even during the allocations).
 class CollectorPause {
   public:
     CollectorPause() : was_on_(PyGC_Disable() != 0) {}

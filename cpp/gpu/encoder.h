@@ -18,7 +18,7 @@ namespace gpu {
 // lacks. It is the sum of PartitionRun's buffers, which the pool rounds up by an eighth at most.
 constexpr uint64_t kBytesOfElement = 40 + 5;
 
-// The sizes of partitions, as in the CRAYON paper. A document counts as its bytes plus `margin` elements. A partition
+// The sizes of partitions, as in the CRAYON paper. A document takes an element per byte, and `margin` more. A partition
 // has room for `elements` ids, or fewer if the device lacks memory when the capacity is set. A larger text gets a
 // partition of its own.
 struct Capacity {

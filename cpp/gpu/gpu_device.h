@@ -4,9 +4,9 @@
 // - CRAYON_LAUNCH_BOUNDS: declares the number of threads of a block
 // - the namespace `runtime`
 //
-// Every call makes the device current and restores the thread's previous one. Several threads may thus use several
-// devices in turn, beside PyTorch. Streams and the default stream do not wait for each other; `after` makes a stream
-// wait for another library's.
+// Every call makes the device current and restores the thread's previous device at the end. Several threads may thus
+// use several devices in turn, beside PyTorch. Streams and the default stream do not wait for each other; `after` makes
+// a stream wait for another library's.
 #pragma once
 
 #include <unistd.h>

@@ -103,8 +103,7 @@ constexpr Kernel boundaries_kernel(Family family) {
 static_assert(boundaries_kernel(Family::tekken) == Kernel::boundaries_tekken, "in the order of families");
 
 inline uint32_t boundaries_blocks(Family family, const Work& work) {
-    // For Family::whole a thread works on a word of the bitmap, for others on a chunk. All other families have equally
-    // many chunks.
+    // For Family::whole a thread works on a word of the bitmap, for all others on a chunk.
     return family == Family::whole ? FindBoundaries<Family::whole>::blocks(work)
                                    : FindBoundaries<Family::gpt2>::blocks(work);
 }

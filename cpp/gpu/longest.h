@@ -1,10 +1,9 @@
 // Greedy mode: cuts a text into longest matches, from each stop (the start of a pretoken) on.
 //
-// The start of a match depends on all matches before it. But the size of a match depends only on the place where it
-// starts. A tile of text is therefore a map: from each place where matching may enter the tile to the place after the
-// tile where matching leaves it. Doubling finds this map for all places at once. Maps of neighbouring tiles are
-// composed to maps of groups. These give the place where each group is entered, then where each tile is entered, and
-// then the tokens of a tile.
+// The start of a match depends on all matches before it, but its size depends only on its start. A tile of text is
+// therefore a map: from each place where matching may enter the tile to the place after the tile where matching leaves
+// it. Doubling finds this map for all places at once. Maps of neighbouring tiles are composed to maps of groups. These
+// give the place where each group is entered, then where each tile is entered, and then the tokens of a tile.
 //
 // Example: tokens a, b, c, ab, ca, the text "abcabc", and tiles of 3 bytes. Matches in the first tile end at 2, 2, 4.
 // So matching leaves the first tile at 4, wherever it enters. It enters the second tile at 4, and the tokens are ab,

@@ -15,7 +15,7 @@ namespace gpu {
 // Thread-safe. Memory that is given back must not be in use by a stream any more.
 class Pool {
   public:
-    // `beside`: another pool, which frees its kept memory when the device has none left.
+    // `beside` is another pool, or null. It frees its kept memory when the device has none left.
     explicit Pool(Device* device, std::shared_ptr<Pool> beside = nullptr)
         : device_(device), beside_(std::move(beside)) {}
     Pool(const Pool&) = delete;

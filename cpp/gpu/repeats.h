@@ -107,7 +107,7 @@ CRAYON_DEVICE inline bool same_text(const Work& w, uint32_t a, uint32_t b, uint3
 }
 
 // Returns the pretoken that is merged for all pretokens with these bytes: the first one that a thread looked up,
-// perhaps this one. Which one is first is random, but the ids are equal.
+// perhaps this one. The first one is random, but the ids are equal.
 CRAYON_DEVICE inline uint32_t first_of_kind(const Work& w, uint32_t pretoken, uint64_t hash) {
     const uint32_t at = w.starts[pretoken], size = w.starts[pretoken + 1] - at;
     for (uint32_t i = 0; i < kProbes; ++i) {

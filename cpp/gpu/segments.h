@@ -9,7 +9,7 @@
 namespace crayon {
 namespace gpu {
 
-// Returns the index of the last of `count` ascending places that is at most `at`. The first place always is at most
+// Returns the index of the last of `count` ascending places that is at most `at`. The first place is always at most
 // `at`.
 template <typename PlaceOf>
 CRAYON_DEVICE inline uint32_t last_not_beyond(uint32_t count, uint32_t at, PlaceOf place_of) {

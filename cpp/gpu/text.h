@@ -69,8 +69,8 @@ CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const TextCursor& p) {
     return p.work->tables.class_blocks[*p];
 }
 
-// The start of the character that may contain the continuation byte at `at`. Any byte that is not a continuation byte
-// begins a character, so this reads at most three bytes.
+// Returns the start of the character that may contain the continuation byte at `at`. Such a character begins at most
+// three bytes before `at`, so this reads at most three bytes.
 CRAYON_DEVICE inline uint32_t lead_before(const Work& work, uint32_t at) {
     uint32_t start = at - 1;
     while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;

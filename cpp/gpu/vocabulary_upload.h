@@ -19,7 +19,7 @@ std::array<uint8_t, 256> byte_flags();
 
 class Vocabulary {
   public:
-    // `engine` must be supported. The constructor returns when the upload in the stream is complete.
+    // `engine` must be supported. The constructor waits until the upload in the stream is complete.
     Vocabulary(const Engine& engine, const PoolPtr& pool, Stream stream);
     const Tables& tables() const { return tables_; }
 

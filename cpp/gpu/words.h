@@ -110,7 +110,7 @@ CRAYON_DEVICE inline uint32_t find_entry(const Tables& t, TextKey key, uint64_t 
     }
 }
 
-// Returns the token that equals a whole pretoken of more than kWordKeyBytes bytes, or -1.
+// Returns the token that equals a whole pretoken of more than kWordKeyBytes bytes, or -1 if none does.
 CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t size) {
     const Tables& t = w.tables;
     if (size > t.max_token_bytes || t.trie.size == 0) return -1;

@@ -57,12 +57,12 @@ struct Tables {
     DoubleArrayView trie;
     uint32_t max_token_bytes;
     const uint8_t* token_flags;  // TokenFlag by id
-    // Added tokens in the text: a trie from their contents to their ids. `added_is_plain`: every match is an added
-    // token, wherever it is. Otherwise a document with a match is left to the CPU.
+    // A trie from the contents of added tokens, as texts have them, to their ids. If `added_is_plain`, every match is
+    // an added token, wherever it is. Otherwise a document with a match is left to the CPU.
     DoubleArrayView added;
     bool added_is_plain;
-    // A bit for each code point that the normalizer keeps in any context; a document with other characters is left to
-    // the CPU. Null without a normalizer.
+    // A bit for each code point that the normalizer keeps in any context. A document with other characters is left to
+    // the CPU. The pointer is null without a normalizer.
     const uint32_t* stable_chars;
     bool longest_match;
     const uint32_t* never;  // a bit for each id that text never becomes in greedy mode; or null

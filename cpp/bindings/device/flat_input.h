@@ -20,7 +20,7 @@ class FlatInput {
     const uint8_t* bytes() const { return bytes_; }
     size_t size() const { return size_; }
     bool is_on_device() const { return is_on_device_; }
-    // The stream that may still be writing the bytes.
+    // Returns the stream that may still be writing the bytes.
     gpu::Stream stream() const { return stream_; }
 
   private:

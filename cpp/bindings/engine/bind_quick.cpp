@@ -1,6 +1,6 @@
 // Fast paths for small inputs: encode, encode_ids and decode of Engine, and the methods of crayon_hf.Tokenizer that
-// loops call. pybind11's dispatcher, or a Python function, would take longer than their work. Each handles the usual
-// arguments, and passes all other calls, errors included, to the function that it replaced.
+// loops call. pybind11's dispatcher, or a Python function, would take longer than their work. Each fast path handles
+// the usual arguments, and passes all other calls, errors included, to the function that it replaced.
 #include <Python.h>
 #include <structmember.h>  // PyMemberDef, until 3.12
 

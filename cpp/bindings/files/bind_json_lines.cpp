@@ -13,7 +13,7 @@ struct PyJsonLines {
     py::object begins, ends, status, line_begins;
 };
 
-// A name that UTF-8 cannot encode is not a key of any line that this reader accepts.
+// A name with lone surrogates equals no key of a line that this reader accepts.
 std::vector<std::string> names_of(const py::object& columns) {
     std::vector<std::string> names;
     for (const py::handle item : items_of(columns, "columns")) {

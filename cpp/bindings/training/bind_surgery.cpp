@@ -1,5 +1,5 @@
-// Binds the functions that extend and shrink a vocabulary, from an engine and the words of a WordCounter. Extending
-// returns tokens and merges, shrinking returns a mask of tokens.
+// Extends and shrinks a vocabulary by the words of a WordCounter. Extending returns tokens and merges, shrinking a mask
+// of tokens.
 #include <pybind11/stl.h>
 
 #include <optional>

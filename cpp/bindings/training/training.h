@@ -21,7 +21,7 @@ struct PyWordCounter {
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
-// Exclusive use of the counter's words. Raises RuntimeError if another call uses them, even one that is running this
+// Exclusive use of the counter's words. Raises RuntimeError if another call uses them, also if that call is running a
 // progress callback.
 class UsesCounter {
   public:

@@ -115,7 +115,7 @@ class RowEncoder {
 
     // Appends the ids of a text or of a part of it, and returns their number. A part starts, or ends, where the text
     // does, and has more ids than truncation leaves. Truncation then gives the same result, because the length of the
-    // remaining text does not matter to it, except in the case above.
+    // remaining text does not matter to truncation, except in the case of longest_first above.
     size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
         if (!options_.truncation) return encode_all(text, scratch, out);
         size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));

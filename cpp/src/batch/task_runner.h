@@ -160,7 +160,7 @@ void run_watched(size_t n, size_t threads, Work&& work, Watch&& watch) {
         n, threads, n, work, [](size_t, size_t) {}, watch);
 }
 
-// Runs work(task, scratch) with working memory of an engine, or work(task). Stops if interrupt_check throws.
+// Runs work(task, scratch) with working memory of an engine, or work(task). Ends early if interrupt_check throws.
 template <typename Work, typename Finish>
 void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const size_t& together, Work&& work,
                         Finish&& finish) {

@@ -50,7 +50,7 @@ void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, 
 }
 
 // Appends the ids of a task's texts, or of its part of a text. With `utf8_error`, checks texts of bytes (width 0), and
-// throws Error(utf8) for an invalid one.
+// throws Error(utf8) for invalid text.
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out);

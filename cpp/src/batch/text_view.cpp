@@ -98,7 +98,7 @@ void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
 Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
     if (text.width == 0) return {static_cast<const uint8_t*>(text.data) + from, to - from};
     const size_t most = (to - from) * (text.width == 4 ? 4 : text.width + 1);
-    // Not null even for empty text, because null means an error.
+    // The memory is not null even for an empty text, because null means an error.
     if (memory_ == nullptr || most > capacity_ || capacity_ > kKept) {
         capacity_ = most > 4096 ? most : 4096;
         memory_.reset();

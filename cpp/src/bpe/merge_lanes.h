@@ -23,8 +23,8 @@ namespace crayon {
 //  - static constexpr size_t kTogether: pretokens in turn, up to 32
 //  - Lanes(tables, __m128i bytes, uint32_t pairs): the ranks of the pairs at the first `pairs` bytes
 //  - uint32_t least(): the least lane
-//  - void change(gone, here, here_rank, there, there_rank): sets lane `gone` to all ones, the others to ranks; ignores
-//  lanes from 16 on
+//  - void change(gone, here, here_rank, there, there_rank): sets lane `gone` to all ones and lanes
+//    `here` and `there` to ranks; ignores lanes from 16 on
 //  - static void load_ids(tables, __m128i bytes, uint32_t* ids): loads the ids of single bytes
 //  - static void write_ids(const uint32_t* ids, uint32_t which, uint32_t* out): writes the ids of a mask, in order
 template <typename Lanes>

@@ -12,8 +12,8 @@ namespace {
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Indices = std::unordered_map<std::string_view, uint32_t>;
 
-// The pairs of parts of a piece, longer left parts first. Returns false if a part is a single character without a
-// piece.
+// Finds the pairs of parts that form a piece, longer left parts first. Returns false if a part is a single character
+// that is not a piece.
 bool find_cuts(const Indices& indices, Bytes piece, Pairs* pairs) {
     const size_t first = piece.empty() ? 0 : char_size(piece, 0);
     for (size_t cut = first; cut < piece.size; cut += char_size(piece, cut)) {

@@ -1,4 +1,5 @@
-// Which neighbouring characters merging can join, in a text whose spaces become U+2581, and where it can be cut.
+// Finds which neighbouring characters merging can join, in a text whose spaces become U+2581, and where the text can be
+// cut.
 #pragma once
 
 #include <cstdint>

@@ -77,8 +77,9 @@ class WordCache {
         const Bucket* const old = buckets_;
         const uint64_t n = size_;
         lost_ = 0;
-        // First grows to four times the size in small pages, then to one large page, because many 4 KiB pages cost more
-        // than they save. Then doubles: touching all large pages at once would cause a noticeable delay.
+        // The cache first grows to four times the size in small pages, then to one large page, because many 4 KiB pages
+        // cost more than they save. Then it doubles, because touching all large pages at once would cause a noticeable
+        // delay.
         constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
         const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : 2 * n;
         ZeroedMemory larger = allocate(more);

@@ -45,7 +45,7 @@ class WordIds {
   public:
     static constexpr size_t kBlock = 256;  // words looked up together
 
-    // Without a memo it forgets words that its cache cannot hold.
+    // Without a memo, WordIds forgets the words that its cache cannot hold.
     WordIds(const WordKernels& kernels, Memo* memo) : kernels_(kernels), memo_(memo) {}
 
     // Appends the ids of up to kBlock words of `text`; each starts after the previous one. Calls `on_word(i, number of

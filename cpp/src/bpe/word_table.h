@@ -16,8 +16,8 @@ struct WordKey {
     uint64_t lo, hi;  // WordEntry::key without the number of ids
 };
 
-// The key of a word of 1 to 15 bytes. Reads 16 bytes at `p` if they end before `limit`, else only the word's own. Does
-// not branch on the size, which is unpredictable.
+// Returns the key of a word of 1 to 15 bytes. Reads 16 bytes at `p` if they end before `limit`, else only the word's
+// own. Does not branch on the size, which is unpredictable.
 inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
     uint64_t half[2] = {0, 0};
     if (limit - p >= 16) {

@@ -12,7 +12,8 @@
 namespace crayon {
 namespace {
 
-// Units of a text that most likely have fewer than `tokens` tokens, so that little is encoded in vain, in few parts.
+// Returns units that most likely have fewer than `tokens` tokens, so that few parts are encoded, and little text in
+// vain.
 size_t part_for(size_t tokens) {
     constexpr size_t kLeast = 128, kMost = size_t(1) << 18;
     return std::clamp(2 * std::min(tokens, kMost), kLeast, kMost);
@@ -36,7 +37,7 @@ std::vector<int64_t> count_up_to(const Engine& engine, const std::vector<TextVie
                                  size_t limit, size_t threads) {
     std::vector<int64_t> counts(texts.size());
     limit = std::min(limit, size_t(INT64_MAX) - 1);
-    // Only as much of a text as is likely to be encoded.
+    // Counts only as much of a text as is likely to be encoded.
     const auto needed = [&](size_t i) { return std::min(texts[i].bytes(), 8 * std::min(limit, texts[i].bytes())); };
     size_t bytes = 0;
     for (size_t i = 0; i < texts.size(); ++i) bytes += needed(i);

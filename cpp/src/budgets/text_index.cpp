@@ -29,7 +29,7 @@ struct TextIndex::Cuts {
         for (size_t n = spans.size(); n-- > 0;) starts[n] = std::min(starts[n + 1], from + spans[n].start);
     }
     size_t tokens() const { return starts.size() - 1; }
-    // Whether the text can be cut after the first `n` tokens. It cannot be cut between the tokens of one character.
+    // Whether the first `n` tokens share no character with later ones.
     bool divides(size_t n) const { return ends[n] <= starts[n]; }
 
     std::vector<size_t> ends, starts;

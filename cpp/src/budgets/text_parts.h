@@ -22,7 +22,7 @@ class PartCutter {
         : seams_(seams), text_(text), from_(from), looked_(from) {}
 
     // The end of the next part: the last seam in the next `size` units (64 or more), or the first one after them, or
-    // the text's end. Apart from the text's end itself, no part ends near it.
+    // the text's end. No part ends near the text's end, except the part that ends there.
     size_t next(size_t size);
     size_t done() const { return from_; }
     bool is_done() const { return from_ == text_.size; }

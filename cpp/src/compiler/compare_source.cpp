@@ -89,7 +89,7 @@ std::string tables_difference(const Cartridge& c, const TokenizerSpec& spec) {
     return differs("model.ignore_merges", ignores ? "false" : "true", ignores ? "true" : "false");
 }
 
-// The tokens of the cartridge. The cartridge's offsets may be invalid if its file is unverified.
+// The tokens of the cartridge, whose offsets may be invalid, because the file may be unverified.
 class Tokens {
   public:
     explicit Tokens(const Cartridge& cartridge) : c_(cartridge), n_ids_(cartridge.program().n_ids) {

@@ -67,7 +67,7 @@ bool is_model_token(const Cartridge& c, uint32_t id) {
     return id < c.program().n_ids && (c.token_flags[id] & kModel);
 }
 
-// The tokens of bytes. It has none without byte_fallback.
+// The tokens of bytes; empty without byte_fallback.
 class ByteTokens {
   public:
     explicit ByteTokens(std::vector<uint32_t> byte_ids) : ids_(std::move(byte_ids)) {

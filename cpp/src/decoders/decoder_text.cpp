@@ -61,7 +61,7 @@ size_t count_of(const std::string& what, const std::string& text) {
     return count;
 }
 
-// Removes the spaces that splitting off punctuation adds to English text.
+// Removes the spaces that English text gets when its punctuation is split off.
 void clean_up(std::string* text) {
     static const std::pair<std::string, std::string> steps[] = {
         {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},

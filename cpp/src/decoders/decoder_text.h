@@ -13,7 +13,7 @@ size_t character_size(const std::string& text, size_t at);
 void replace_all(std::string* text, const std::string& what, const std::string& by);
 // The number of matches of replace_all.
 size_t count_of(const std::string& what, const std::string& text);
-// Removes the spaces that splitting off punctuation adds to English text.
+// Removes the spaces that English text gets when its punctuation is split off.
 void clean_up(std::string* text);
 // Returns the byte that a token such as <0x41> names, or -1.
 int byte_of(std::string_view token);

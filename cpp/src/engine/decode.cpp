@@ -64,7 +64,7 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
             const size_t start = offsets[id];
             return add(all.slice(start, offsets[id + 1]), all.size - start);
         }
-        // An added token may be the engine's own, spelled in another way, or skipped.
+        // An added token may be one of the engine's own, or be spelled in another way, or be skipped.
         if (!vocabulary.has(id)) {
             if (skip_unknown) return;
             throw unknown_id(id, *this);

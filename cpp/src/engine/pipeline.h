@@ -50,8 +50,9 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
 // is exactly longest match.
 bool is_longest_match(const json::Value& model);
 
-// The ids of control tokens in the metadata ("control": [1, 2]). They are tokens of the model, but text never becomes
-// one, neither in exact nor in greedy mode. Throws Error(cartridge) if "control" is not a list of ids.
+// Returns the ids of control tokens that the metadata lists ("control": [1, 2]). Control tokens are tokens of the
+// model, but text never becomes one, neither in exact nor in greedy mode. Throws Error(cartridge) if "control" is not a
+// list of ids.
 std::vector<uint32_t> control_ids(const Cartridge& cartridge);
 
 // Whether byte-level tables can serve these components: a ByteLevel is last in the pre-tokenizer, and nowhere else.

@@ -20,7 +20,7 @@ class ScratchPool {
     ~ScratchPool();
     ScratchPool(const ScratchPool&) = delete;
 
-    // Returns the scratch in slot `worker`, any other kept scratch, or a new one.
+    // Returns the scratch in slot `worker`, another one, or a new one.
     std::unique_ptr<Scratch> take(size_t worker);
     // Keeps the scratch in its slot, or in a free one.
     void give(std::unique_ptr<Scratch> scratch) noexcept;

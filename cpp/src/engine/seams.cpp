@@ -137,9 +137,9 @@ size_t Seams::before(Bytes text, size_t from, size_t to) const {
     return from;
 }
 
-// Calls on_plain for each piece between added tokens, with places in a text where this one begins at `base`. `goes_on`:
-// the piece may be longer if the text continues. That is so for a piece at the text's end, and for one before a token
-// with single_word that is found at the end.
+// Calls on_plain for each piece between added tokens, with places in a text where this one begins at `base`. `goes_on`
+// says whether the piece may be longer if the text continues: a piece at the text's end, or one before a token with
+// single_word at the end.
 template <typename OnPlain>
 void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
                            OnPlain&& on_plain) const {

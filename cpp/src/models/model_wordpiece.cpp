@@ -1,5 +1,5 @@
-// WordPiece: from left to right the longest token that the rest of the piece begins with (M. Schuster and K. Nakajima,
-// "Japanese and Korean Voice Search", 2012). If no token matches at some place, the whole piece is unknown.
+// WordPiece: from left to right, takes the longest token that the rest of the piece begins with (M. Schuster and K.
+// Nakajima, "Japanese and Korean Voice Search", 2012). If no token matches at some place, the whole piece is unknown.
 #include <algorithm>
 
 #include "crayon/support/error.h"

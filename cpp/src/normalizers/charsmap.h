@@ -18,7 +18,7 @@ class Charsmap {
     bool empty() const { return units_.empty(); }
 
     // Sets `replacement` to that of the shortest key that the characters begin with. Returns the key's size, or 0 if
-    // they begin with none.
+    // none.
     size_t find_shortest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<false>(p, end, replacement);
     }

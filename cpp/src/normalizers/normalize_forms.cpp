@@ -8,9 +8,9 @@
 //
 // Alignments. The reference counts how many characters of the text each new character replaces. The first character of
 // a decomposition consumes its character, its other characters consume nothing, and a composite consumes the sum of its
-// parts. New characters take old ones in order: one that consumes is aligned with the first character it takes, any
-// other with the last one taken before it. So a mark that moved is aligned with the character at its new place, as in
-// the reference.
+// parts. New characters take old ones in order. A new character that consumes old ones is aligned with the first of
+// these, any other with the last old one that was taken before. So a mark that moved is aligned with the character at
+// its new place, as in the reference.
 #include "normalizers/normalize_forms.h"
 
 #include <algorithm>

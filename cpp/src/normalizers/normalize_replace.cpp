@@ -12,8 +12,8 @@
 namespace crayon {
 namespace {
 
-// The new text. A character of the content has the alignment of the last byte it replaces. If it replaces none, it has
-// that of the byte written before, or an empty one at the very start.
+// The new text. A character of the content has the alignment of the last byte it replaces. A character that replaces no
+// byte has the alignment of the byte written before, or an empty alignment at the very start.
 class Output {
   public:
     Output(const AlignedText& old, size_t capacity) : old_(old), unplaced_(old.unplaced) {

@@ -65,7 +65,7 @@ class Strip final : public Normalizer {
     Strip(bool left, bool right) : left_(left), right_(right) {}
     void normalize(AlignedText* text) const override { strip(left_ && !text->continues, right_, text); }
     bool leaves(Bytes text) const override { return !is_strippable(left_, right_, text); }
-    // From both ends, stripping stops at the character before the border, at the latest.
+    // Stripping from either end stops at the character before the border, at the latest.
     bool divides(Border* border) const override {
         const uint32_t last = border->before[0];
         return last != kUnknownChar && !is_white_space(last);

@@ -1,5 +1,5 @@
 // SentencePiece's own normalizer, which works from left to right. No component of a tokenizer.json does the same; the
-// metadata of a cartridge from a .model asks for it.
+// metadata of a cartridge from a .model asks for this normalizer.
 #pragma once
 
 #include <memory>

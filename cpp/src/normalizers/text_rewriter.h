@@ -1,8 +1,9 @@
 // Writes a new text in place of an old one, from front to back, with alignments if the text has them.
 //
-// It follows tokenizers' `transform`: every character replaces the next old ones, or none. It has the alignment of the
-// first that it replaces, or of the character before it. Alignments follow from these numbers alone, whichever
-// character a new one comes from. So a step that removes a character without reporting it shifts all later alignments.
+// It follows tokenizers' `transform`: every new character replaces the next old ones, or none. It has the alignment of
+// the first old character that it replaces, or else of the new character before it. Alignments follow from these
+// numbers alone, whichever character a new one comes from. So a step that removes a character without reporting it
+// shifts all later alignments.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ void begin_list(std::string* out, const char* name) {
     *out += "\":[";
 }
 
-// `write(at, value)` returns the end of its output, which is at most `room` characters.
+// `write(at, value)` writes at most `room` characters and returns the end of them.
 template <typename Values, typename Write>
 void write_list(std::string* out, const char* name, const Values& values, size_t room, Write&& write) {
     begin_list(out, name);

@@ -1,5 +1,5 @@
-// The requirements that a text must fulfil for a pattern to match. If a text does not fulfil them, no match is
-// attempted.
+// Finds the requirements that a text must fulfil for a pattern to match. A text that does not fulfil them is not
+// searched.
 #include <algorithm>
 
 #include "regex/regex_program.h"

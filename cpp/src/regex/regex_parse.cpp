@@ -268,8 +268,8 @@ class Parser {
             outer.children = std::move(inner->children);
     }
 
-    // Returns the set of group `number`, or null unless `previous` is that group, of one character, or a reference to
-    // it.
+    // Returns the set of group `number`, or null unless `previous` is that group or a reference to it. The group must
+    // be one character.
     static std::shared_ptr<const CharSet> referred(const Node* previous, uint32_t number) {
         if (previous->kind == NodeKind::group)
             return previous->number == number && is_one_char(previous->child()) ? set_of(previous->child()) : nullptr;
@@ -277,8 +277,8 @@ class Parser {
         return previous->kind == NodeKind::same && previous->number == number ? previous->set : nullptr;
     }
 
-    // Reads \N directly after group N, which is one character, or after another \N there. It matches that character
-    // again. Returns null, with nothing read, for other text.
+    // Reads \N directly after group N, which is one character that \N repeats, or after another \N there. Returns null,
+    // with nothing read, for other text.
     NodePtr parse_back_reference(const Node* previous) {
         if (previous == nullptr || options_.ignore_case || !r_.sees(U'\\') || r_.at + 1 >= r_.chars.size())
             return nullptr;

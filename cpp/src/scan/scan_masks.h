@@ -263,8 +263,8 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
     return {starts, limit, last && limit == size - 1};
 }
 
-// Where scanning can continue in a window without starts, inside the word that is the first pretoken. Returns the last
-// such character at or before `limit`: a word that begins there ends where this one does. Returns 0 if none exists.
+// For a window without starts: the last place at or before `limit` where scanning can continue inside the first
+// pretoken, or 0 if none exists. A word that begins there ends where this pretoken does.
 template <Family family>
 CRAYON_DEVICE inline uint32_t middle_of_word(const Masks& m, uint32_t size, uint32_t limit) {
     const uint64_t letters = m.letters & bits_below(size);

@@ -6,10 +6,10 @@
 
 namespace crayon {
 
-// Returns CRAYON_KEPT_MEMORY, given in MiB, if it is set. Otherwise returns a 32nd of the memory of the machine and the
-// process's control groups: at least 64 MiB plus 16 MiB per core, at most 1 GiB. A caller that needs no more than
-// `enough` bytes may get any value of at least `enough`. If `enough` is at most 64 MiB, this saves asking the system,
-// which takes most of a millisecond.
+// Returns CRAYON_KEPT_MEMORY (MiB) if it is set, else a 32nd of the memory of the machine and the process's control
+// groups: at least 64 MiB plus 16 MiB per core, at most 1 GiB. A caller that needs no more than `enough` bytes may get
+// any value of at least `enough`. If `enough` is at most 64 MiB, this saves asking the system, which takes most of a
+// millisecond.
 size_t memory_limit(size_t enough = SIZE_MAX) noexcept;
 // For tests; 0: the default.
 void set_memory_limit(size_t bytes);

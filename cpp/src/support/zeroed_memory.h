@@ -16,7 +16,7 @@ namespace crayon {
 class ZeroedMemory {
   public:
     ZeroedMemory() = default;
-    // Empty if no memory is available.
+    // The block is empty if no memory is available.
     explicit ZeroedMemory(size_t bytes) : bytes_(bytes) {
         const bool is_huge = bytes >= kHugePage;
         const size_t alignment = is_huge ? kHugePage : 64;

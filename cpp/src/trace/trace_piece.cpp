@@ -37,8 +37,8 @@ std::vector<TraceToken> engine_tokens(const Engine& engine, const TraceModel& mo
     return out;
 }
 
-// BPE on text begins with characters, spelled by their place in the piece. Characters without a token become bytes, or
-// unknown.
+// BPE on text begins with characters, spelled by their place in the piece. A character without a token becomes the
+// tokens of its bytes, or unknown.
 void make_symbols(const TraceModel& model, Bytes piece, PieceTrace* out) {
     const std::string prefix = model.options.continuing_subword_prefix.value_or("");
     const std::string suffix = model.options.end_of_word_suffix.value_or("");

@@ -14,7 +14,7 @@ class PositionLists {
   public:
     using Place = uint64_t;  // index of a list's first position
 
-    // Room for `capacity` positions in lists at once; pages are touched when needed.
+    // Makes room for `capacity` positions in all lists together. Pages are touched when needed.
     explicit PositionLists(size_t capacity) : memory_(capacity * sizeof(uint32_t) + 64), capacity_(capacity) {
         if (memory_.data() == nullptr) throw std::bad_alloc();
     }

@@ -17,8 +17,8 @@
 
 namespace crayon {
 
-// A word of up to kWordKeyBytes is in the entry, with its size in the last byte. For a longer one, `lo` is the address
-// of its record, and `hi` has bits of its hash. Empty if `hi` is 0.
+// The entry of a word of up to kWordKeyBytes has the word itself, with its size in the last byte. For a longer word,
+// `lo` is the address of the word's record, and `hi` has bits of its hash. An entry is empty if `hi` is 0.
 struct WordCount {
     uint64_t lo, hi, count;
 };

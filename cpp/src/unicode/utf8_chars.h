@@ -18,7 +18,8 @@ struct Character {
     uint32_t size;
 };
 
-// Each byte of a sequence cut by the end counts as a character of its own, so that invalid text causes no read outside.
+// Each byte of a sequence cut by the end counts as a character of its own, so that invalid text causes no read past the
+// end.
 inline Character character_at(const uint8_t* p, const uint8_t* end) {
     const uint32_t lead = p[0];
     if (lead < 0x80) return {lead, 1};

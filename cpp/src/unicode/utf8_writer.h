@@ -8,8 +8,8 @@
 
 namespace crayon {
 
-// How far a writer got from the start: it writes whole vectors, until fewer than 80 units remain. The writer stops
-// earlier at a vector with a code point that UTF-8 cannot encode. It writes no byte after the UTF-8 of the whole text.
+// How far a writer got. It writes whole vectors until fewer than 80 units remain, and stops earlier at a vector with a
+// code point that UTF-8 cannot encode. It writes no byte after the UTF-8 of the whole text.
 struct Utf8Progress {
     size_t read;     // in units
     size_t written;  // in bytes

@@ -40,8 +40,9 @@ class StreamEncoder {
     // of a text may have none, such as a megabyte of one letter.
     bool streams() const;
     // Encodes the window up to its last seam, or all of it if `is_last`. The window starts at the first unconsumed
-    // byte. Offsets are bytes of the stream; they match an Encoding's characters. Error(utf8) gives the position in the
-    // stream of the first invalid byte. A character cut by the end of the window is invalid only in the last window.
+    // byte. Offsets count bytes of the stream; they match an Encoding's offsets in characters. Error(utf8) gives the
+    // position in the stream of the first invalid byte. A character cut by the end of the window is invalid only in the
+    // last window.
     StreamChunk encode(Bytes window, bool is_last);
     // Bytes consumed so far.
     uint64_t position() const { return position_; }

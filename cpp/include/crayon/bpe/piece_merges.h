@@ -21,8 +21,8 @@ struct PieceMerges {
     std::vector<Range> equal;
 };
 
-// Returns nothing if a part of a piece is a single character that has no piece, if scores include both zeros, or if one
-// is NaN.
+// Returns nothing if a part of a piece is a single character that is not a piece, if scores include both zeros, or if
+// one is NaN.
 std::optional<PieceMerges> merges_by_score(const std::vector<std::string_view>& pieces,
                                            const std::vector<double>& scores);
 

@@ -1,8 +1,9 @@
 // Converts tiktoken's ranks to merges.
 //
-// A rank file has no merges: tiktoken merges two neighbours if their joined bytes have a rank, lowest rank first. Let
-// token t appear in a text. No merge crosses t's borders, so its bytes merge exactly as they do alone. The same last
-// pair therefore always makes t. One pair per token, at the token's rank, is equivalent to the rank file.
+// A rank file has no merges: tiktoken merges two neighbours if their joined bytes have a rank, lowest rank first. If
+// token t appears in the encoding of a text, no merge crossed t's borders, so its bytes merged exactly as they do
+// alone. The same last pair therefore always makes t. One pair per token, at the token's rank, is equivalent to the
+// rank file.
 #pragma once
 
 #include <cstdint>

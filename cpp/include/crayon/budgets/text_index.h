@@ -19,8 +19,8 @@ class StretchEncoder;
 class TextIndex {
   public:
     // Keeps a view of the text, which must outlive the index. Throws Error(unsupported) if encoding is random
-    // (dropout). `whole` reads all of the text now, and throws NotUnicode. `begin` is 0, or a seam; no range may start
-    // before it.
+    // (dropout). With `whole`, reads all of the text now, and throws NotUnicode. `begin` is 0, or a seam; no range may
+    // start before it.
     TextIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole = true,
               size_t begin = 0);
     ~TextIndex();

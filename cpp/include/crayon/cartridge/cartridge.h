@@ -164,8 +164,7 @@ class Storage {
 };
 // Maps the file, or reads it into memory if CRAYON_MAP is `copy`. A copy has no identity, so earlier checks of the file
 // do not count for it. Raises std::system_error if the file cannot be opened, mapped or read. Throws Error(cartridge)
-// if `path` is not a regular file or is larger than any cartridge; throws Error(argument) for another value of
-// CRAYON_MAP.
+// if `path` is not a regular file or is larger than any cartridge, and Error(argument) for another value of CRAYON_MAP.
 std::shared_ptr<const Storage> open_file(const std::string& path);
 std::shared_ptr<const Storage> own_bytes(Bytes bytes);
 

@@ -50,8 +50,8 @@ CRAYON_DEVICE inline uint32_t reachable_slot(uint64_t hash, uint32_t pilot, uint
     return uint32_t(hash >> 12) * (2 * pilot + 1) >> shift;
 }
 
-// The longest probe chain that a reader accepts. Real vocabularies have chains of some hundred. A crafted file with
-// longer ones would make lookups so slow that the process seems to hang.
+// The longest probe chain that a reader accepts. Real vocabularies have chains of some hundred slots. A crafted file
+// with longer ones would make lookups so slow that the process seems to hang.
 constexpr size_t kLongestChain = 1024;
 
 constexpr size_t kWordKeyBytes = 15;

@@ -19,7 +19,7 @@ std::optional<std::string> certificate_of(const Cartridge& cartridge);
 
 // Returns the file with `certificate` as its last section, in place of an older one; without `certificate`, removes the
 // older one. All other sections keep their bytes, order and flags. Throws Error(cartridge) if verify_cartridge refuses
-// the file; throws Error(argument) for an invalid certificate.
+// the file, and Error(argument) for an invalid certificate.
 std::string with_certificate(Bytes cartridge, std::optional<std::string_view> certificate);
 
 }  // namespace crayon

@@ -13,8 +13,8 @@ namespace crayon {
 // find no fault, the cartridge encodes as the tokenizer.json says.
 //
 // White space and the order of members do not count. Metadata is not compared, but the flavor must be that of the
-// library that the metadata names as `reference`. Errors for the tokenizer.json are those of compile_tokenizer_json.
-// Throws Error(cartridge) if the cartridge was not verified and cannot be read.
+// metadata's `reference`. Errors for the tokenizer.json are those of compile_tokenizer_json. Throws Error(cartridge) if
+// the cartridge was not verified and cannot be read.
 std::string find_mismatch(const Cartridge& cartridge, std::string_view tokenizer_json);
 
 }  // namespace crayon

@@ -19,7 +19,7 @@ struct AddedTokenText {
 
 // The most bytes that write_added_tokens can write.
 size_t added_tokens_room(const std::vector<AddedTokenText>& tokens, bool pretty);
-// Writes the array and returns its end. `pretty` indents it as a member of the document.
+// Writes the array to `out` and returns the end of the array. `pretty` indents it as a member of the document.
 char* write_added_tokens(char* out, const std::vector<AddedTokenText>& tokens, bool pretty);
 
 }  // namespace crayon::json

@@ -96,7 +96,8 @@ Document parse(std::string_view text, Numbers numbers = Numbers::serde);
 
 // The JSON text of a string, with quotes. Non-ASCII stays UTF-8.
 std::string quote(std::string_view text);
-// Writes this JSON text to `out` and returns its end. Needs room for 6 bytes per byte of the text, and 2.
+// Writes this JSON text to `out` and returns the end of the text. `out` needs room for 6 bytes per byte of the string,
+// and 2.
 char* write_quoted(char* out, std::string_view text);
 // Appends this JSON text to `out`.
 void append_quoted(std::string& out, std::string_view text);

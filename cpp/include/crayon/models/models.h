@@ -84,7 +84,7 @@ class Model {
 std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level);
 
 // The vocabulary of a model, in greedy mode. Text never becomes one of `specials`. The name of a byte's token in a text
-// is plain text. WordPiece stays unchanged, because it already takes the longest match.
+// is plain text. WordPiece stays unchanged: it already takes the longest match.
 struct GreedyModel {
     std::unique_ptr<Model> model;
     LongestMatch match;         // tokens that text can become

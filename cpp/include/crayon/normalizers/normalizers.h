@@ -21,7 +21,7 @@ class Normalizer {
     virtual ~Normalizer() = default;
     // Changes `text` as the reference does. Immutable: any number of threads may call it.
     virtual void normalize(AlignedText* text) const = 0;
-    // Whether `normalize` surely leaves the text unchanged. The answer is much faster than normalizing.
+    // Whether `normalize` surely leaves the text unchanged. Much faster than `normalize`.
     virtual bool leaves(Bytes text) const = 0;
     // Whether `normalize` surely changes nothing but white-space characters, each to another white-space character.
     virtual bool keeps_words(Bytes text) const { return leaves(text); }

@@ -50,7 +50,7 @@ std::vector<std::string_view> known_patterns(Flavor flavor);
 // it. Never reads outside text[0, size).
 using ScanFunction = size_t (*)(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity);
 
-// Returns the scanner of a family for an instruction set that this CPU has.
+// The scanner of a family for an instruction set that this CPU has.
 ScanFunction find_scanner(Family family, Flavor flavor, CpuLevel level);
 
 }  // namespace crayon

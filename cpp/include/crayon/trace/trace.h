@@ -35,7 +35,7 @@ struct TraceSegment {
     std::string normalized;         // the segment after the normalizer
     std::string text;               // the same after the pre-tokenizer, in plain bytes
     std::vector<TracePiece> pieces;
-    // Greedy mode's pieces: those of `pieces`, with pieces that touch joined.
+    // Greedy mode's pieces: those of `pieces`, except that pieces that touch are joined.
     std::vector<Piece> runs;
 };
 

@@ -57,7 +57,7 @@ TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOpti
 // (unknown and byte tokens) is never merged. Products have fewer than max_token_length characters.
 //
 // Uses these options: vocab_size (old and new tokens), min_frequency, max_token_length and continuing_subword_prefix.
-// Returns all tokens, and the new merges. Throws the errors of train_bpe; throws Error(vocabulary) if the engine cannot
+// Returns all tokens, and the new merges. Throws the errors of train_bpe, and Error(vocabulary) if the engine cannot
 // encode a word.
 TrainedBpe extend_bpe(const Engine& engine, const std::vector<CountedWord>& words, std::vector<std::string> tokens,
                       const std::vector<uint32_t>& reusable, const std::vector<uint32_t>& apart,

@@ -21,7 +21,7 @@ namespace crayon {
 // one call at a time. Threads end with their call, so a fork between calls is harmless.
 class WordCounter {
   public:
-    // `threads` as for thread_count (batch.h). Throws Error(argument) for an engine in greedy mode, which has no
+    // `threads` is that of thread_count (batch.h). Throws Error(argument) for an engine in greedy mode, which has no
     // pretokens. If `added_tokens` is false, added tokens in a text are not counted as words.
     explicit WordCounter(std::shared_ptr<const Engine> engine, size_t threads = 0, bool added_tokens = true);
     ~WordCounter();
