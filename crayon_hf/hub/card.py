@@ -4,8 +4,9 @@ crayon-hf's part of the file is between two comments, and the next `publish` rep
 metadata included, stays as the author wrote it; crayon-hf only adds missing metadata and tags.
 
 ``library_name`` is ``crayon-hf`` in a repository that holds only a tokenizer. The Hub shows sample code for each
-library that it knows. For ``transformers`` that code opens a model, which fails without weights. In the repository of
-a model (one with a ``config.json``) crayon-hf adds no ``library_name``: the Hub infers the library itself.
+library that it knows. The code for ``transformers`` opens a model, which fails in a repository without weights. In the
+repository of a model (one with a ``config.json``) crayon-hf adds no ``library_name``: the Hub infers the library
+itself.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Facts:
 
     repo: str
     revision: str | None = None
-    """The revision that users must ask for; None for the main branch."""
+    """The revision that users must ask for, or None if it is the main branch."""
     base: str | None = None
     """The name of the tokenizer that this one was made from."""
     vocab_size: int = 0
@@ -55,7 +56,7 @@ class Facts:
 
 
 def make_card(existing: str | None, facts: Facts, report: Report) -> str:
-    """Return the README.md: `existing`, if any, with crayon-hf's part added or replaced.
+    """Return the README.md. If `existing` is given, only crayon-hf's part of it is added or replaced.
 
     Raises CrayonError if the change would lose text: the metadata is unreadable, or only one of crayon-hf's two
     comments is present.
@@ -195,7 +196,7 @@ def _speed(report: Report) -> Iterable[str]:
 
 
 def _in_words(report: Report) -> str:
-    """The content of the plot in words, as its alternative text."""
+    """Return the alternative text of the plot: its content in words."""
     ratios: dict[str, list[float]] = {}
     for speed in report.speeds:
         if speed.ratio is not None:

@@ -1,8 +1,9 @@
 """The metadata of a model card: the YAML between two lines ``---`` at the beginning of a README.md.
 
 The author's text stays unchanged to the byte: missing keys go before it, and new tags into its list of tags. The YAML
-is not parsed and rewritten, since the Hub reads another version of YAML than Python does: ``language: no`` would become
-``false``. The result of an edit is parsed. Unless it equals the old metadata with the additions, the edit is refused.
+is not parsed and rewritten, since Python and the Hub read different versions of YAML: Python would turn ``language:
+no`` into ``false``. The result of an edit is parsed. Unless it equals the old metadata with the additions, the edit is
+refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Card(NamedTuple):
     opening: str
     """The line ``---`` above the metadata."""
     block: str | None
-    """The YAML; None if the file has no metadata."""
+    """The YAML, or None if the file has no metadata."""
     closing: str
     body: str
 
@@ -42,15 +43,15 @@ def line_end(text: str) -> str:
 
 
 def read(text: str) -> dict[str, Any]:
-    """Return the metadata of a README.md; empty if the file has none. CrayonError if the metadata is not valid."""
+    """Return the metadata of a README.md, or an empty dict if it has none. Raise CrayonError for invalid metadata."""
     return _parsed(split(text.removeprefix("\ufeff")).block)
 
 
 def filled(block: str | None, missing: Mapping[str, Any], tags: Sequence[str], newline: str = "\n") -> str:
     """Return the YAML of a card, with the keys of `missing` that it lacks and with `tags` added to its own tags.
 
-    A key of `missing` that is None is not added. CrayonError if the block is not valid, or if nothing can be added
-    without changing its other lines.
+    A key of `missing` that is None is not added. Raise CrayonError if the block is not valid, or if nothing can be
+    added without changing its other lines.
     """
     has = _parsed(block)
     fill = {key: value for key, value in missing.items() if key not in has and value is not None}

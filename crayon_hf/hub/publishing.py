@@ -49,11 +49,11 @@ class Published:
     revision: str
     """The branch, or ``refs/pr/N`` of a pull request that was opened."""
     url: str | None
-    """The page of the commit, or of the pull request; None after a dry run."""
+    """The page of the commit or of the pull request, or None after a dry run."""
     commit: str | None
-    """The commit that now has the files; None after a dry run."""
+    """The commit that now has the files, or None after a dry run."""
     files: tuple[str, ...]
-    """Files that this call added, changed or removed; empty if nothing has changed. After a dry run: paths."""
+    """The names of the files that this call added, changed or removed. After a dry run, the paths of all files."""
     notes: tuple[str, ...] = ()
     """Remarks for the user, one line each."""
 
@@ -99,7 +99,8 @@ def publish(
     Args:
         repo: ``user/name``; ``name`` alone is a repository of your own. It is created if it does not exist.
         source: A directory or file of any kind that `crayon_hf.formats` reads, a profile, a tiktoken encoding or
-            another repository (``user/name@revision``). Without it, the tokenizer that `repo` has.
+            another repository (``user/name@revision``). Without `source`, the tokenizer that `repo` has is published
+            again.
         revision: The branch, created if it does not exist; by default the main one.
         private: Whether a new repository is private; by default as your account is set.
         token: As in the client: True and None mean the token that is logged in.
@@ -107,8 +108,9 @@ def publish(
         create_pr: Open a pull request instead of committing to the branch.
         license: The license in the card's metadata; by default that of the source's card.
         base_tokenizer: The tokenizer that this one was made from, to name on the card; for example a repository.
-        report: A report of ``crayon-hf parity --json``, or its path. By default the report that `repo` has, if it is
-            about this tokenizer.json and this version; else the comparison is run, which takes a minute or two.
+        report: A report of ``crayon-hf parity --json``, or its path. By default, the report that `repo` has is kept if
+            it is about this tokenizer.json and this version. Otherwise the comparison is run, which takes a minute or
+            two.
         speed: Whether to measure and show speeds.
         dry_run: A directory to write all files into, instead of publishing them.
         progress: Called with a line of text now and then.
@@ -267,10 +269,10 @@ def _build(
 
 
 def _compiled(staged: Staged) -> tuple[Staged, bytes]:
-    """The cartridge and the source that it was compiled from.
+    """Return the source and the cartridge that is compiled from it.
 
-    A user's crayon-hf has the tokenizer.json beside the cartridge, and uses the cartridge only if both mean the same.
-    Where tiktoken and ``tokenizers`` read a pattern differently, the ids of ``tokenizers`` therefore count.
+    A user's crayon-hf uses the cartridge only if it agrees with the tokenizer.json beside it. Where tiktoken and
+    ``tokenizers`` read a pattern differently, the cartridge therefore gives the ids of ``tokenizers``.
     """
     from crayon_hf.cartridges.cartridge_check import disagreement
 
@@ -296,7 +298,7 @@ def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
 def _metadata(
     staged: Staged, card: str | None, is_own: bool, license: str | None, base_tokenizer: str | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The metadata to add to the card, and remarks."""
+    """Return the metadata to add to the card, and remarks for the user."""
     has = {} if card is None else read_metadata(card)
     notes: list[str] = []
     try:

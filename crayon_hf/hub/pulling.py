@@ -94,7 +94,7 @@ def pull(
 
 
 def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
-    """The files that make the profile; the first one has the vocabulary."""
+    """Return the files that make the profile. The first one has the vocabulary."""
     from crayon_hf.formats.recognise import candidates
     from crayon_hf.formats.sidecar_files import FILES
 
@@ -134,7 +134,7 @@ def _content(place: client.Place, listing: client.Listing, folder: str, names: l
 
 
 def _refusal(cartridge: bytes, source: bytes) -> str | None:
-    """Why the cartridge does not fit the source; None if it does. CartridgeError for a damaged cartridge."""
+    """Return why the cartridge does not fit the source, or None if it fits. Raise CartridgeError if it is damaged."""
     engine = _core.Engine.from_bytes(cartridge)  # verifies all of it
     return cartridge_check.disagreement(engine, sha256(source).hexdigest(), source)
 

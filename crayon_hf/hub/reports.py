@@ -39,7 +39,7 @@ def report_of(
 ) -> Report:
     """Return the parity report to publish. Raises CrayonError unless it shows full agreement for this tokenizer.json.
 
-    Without `given` it is the repository's report, if a new one would say the same; else the comparison is run.
+    Without `given`, the repository's report is kept if a new one would say the same. Otherwise the comparison is run.
     """
     from crayon_hf.parity.report.model import Report, ReportError
 
@@ -79,7 +79,7 @@ def report_of(
 
 
 def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | None:
-    """The repository's report, if a new run would say the same. Keeping it avoids a commit without a change."""
+    """Return the repository's report if a new run would say the same: keeping it avoids a commit without a change."""
     from crayon_hf.parity.report.model import Report, ReportError
 
     try:

@@ -8,9 +8,8 @@ Layout::
     .pulled/lock               held by the process that changes the directory; released when it dies
 
 A new directory is written to disk under a temporary name and then renamed; then NAME.json is replaced, then NAME.dat. A
-process that opens the profile between these two steps finds a cartridge of another source. It then compiles the source,
-which is the new one (`sources.open_found`). Temporary files found by the holder of the lock were left by a process that
-died.
+process that opens the profile between these two steps finds the new source and the old cartridge. It then compiles the
+new source (`sources.open_found`). Temporary files found by the holder of the lock were left by a process that died.
 
 A directory without a link is removed by the next pull, not by the pull that replaced its link: another process may have
 resolved the old link without having opened the file yet.
@@ -67,9 +66,9 @@ class Installed(NamedTuple):
 
 
 def default_directory() -> Path:
-    """The directory for pulled profiles: the first entry of ``CRAYON_PROFILE_DIR``, else the user's own directory.
+    """Return the first entry of ``CRAYON_PROFILE_DIR``, or the user's own directory if that is not set.
 
-    HubError for a user without a home.
+    Raise HubError for a user without a home.
     """
     override = [entry for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
     directory = Path(override[0]) if override else home_directory()
@@ -84,7 +83,7 @@ def describe(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
 
 
 def record_of(path: str | os.PathLike[str]) -> Record | None:
-    """The record of a profile's file; None for a file that was not pulled."""
+    """Return the record of a profile's file, or None for a file that was not pulled."""
     file = Path(path)
     kind = _KINDS.get(file.suffix)
     store = Store(file.parent)
@@ -133,7 +132,7 @@ class Store:
                 )
 
     def install(self, name: str, record: Record, files: Mapping[str, bytes], force: bool = False) -> Installed:
-        """Install a profile, replacing one of its name. HubError if that fails; then nothing has changed.
+        """Install a profile, replacing one of its name. If that fails, raise HubError and change nothing.
 
         `files` are the contents of `JSON` and `CARTRIDGE`, which `record` describes.
         """
@@ -161,7 +160,7 @@ class Store:
     # -- reading
 
     def _digest_of(self, path: Path, kind: str) -> str | None:
-        """The directory that a name links to; None for a file that no pull has made."""
+        """Return the directory that a name links to, or None for a file that no pull has made."""
         if path.is_symlink():
             match = _INTO.fullmatch(os.readlink(path))
             return match[1] if match and os.readlink(path).endswith(kind) else None
@@ -206,7 +205,7 @@ class Store:
             raise HubError(f"{repo}: another pull is at work in {self.directory}: try again") from error
 
     def _stage(self, digest: str, files: Mapping[str, bytes]) -> bool:
-        """Make the directory `digest` complete; True if anything was written."""
+        """Make the directory `digest` complete. Return whether anything was written."""
         target = self.place / digest
         if target.is_dir():
             damaged = {name: data for name, data in files.items() if not _is(target / name, data)}
@@ -260,7 +259,7 @@ class Store:
 
 
 def _before(directory: Path) -> list[Path]:
-    """Return the directories before this one in the search path; none if this one is not in it."""
+    """Return the directories before this one in the search path, or an empty list if this one is not in the path."""
     places = search_path()
     real = [os.path.realpath(place) for place in places]
     where = os.path.realpath(directory)

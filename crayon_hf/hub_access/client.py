@@ -2,7 +2,7 @@
 
 Tokens, the endpoint, the cache, resuming and offline mode are the client's own: ``HF_TOKEN``, ``HF_ENDPOINT``,
 ``HF_HOME``, ``HF_HUB_OFFLINE``. This module adds two things. A call that fails for a temporary reason is repeated a few
-times. And files are checked against the Hub's digests, while the client checks their sizes alone.
+times. Downloaded files are checked against the Hub's digests; the client itself checks only their sizes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Listing(NamedTuple):
 
 
 def parse(repo: str, revision: str | None = None) -> Place:
-    """Parse ``user/name`` or ``user/name@revision``. ValueError for an invalid name, and for two revisions."""
+    """Parse ``user/name`` or ``user/name@revision``. Raise ValueError for an invalid name or two revisions."""
     if not isinstance(repo, str):
         raise TypeError(f"repo is {type(repo).__name__}, expected str")
     name, at, after = repo.partition("@")
@@ -72,7 +72,7 @@ def parse(repo: str, revision: str | None = None) -> Place:
 
 
 def library() -> Any:
-    """Import ``huggingface_hub``. MissingExtraError, with the command to install, if it or a dependency is missing."""
+    """Import ``huggingface_hub``. Raise MissingExtraError if it or a dependency is missing."""
     with needed("the Hub", "hub"):
         import filelock  # noqa: F401 (these three are imported later, by the client and by this package)
         import huggingface_hub
@@ -95,7 +95,7 @@ def api(token: str | bool | None = None) -> Any:
 
 
 def listing(place: Place, token: str | bool | None = None) -> Listing:
-    """List the files of `place` on the Hub, or in offline mode in the client's cache. Raises HubError."""
+    """List the files of `place` on the Hub, or in offline mode those in the client's cache. Raises HubError."""
     errors = library().errors
 
     def ask() -> Listing:
@@ -175,7 +175,7 @@ def _check(place: Place, path: str, name: str, listed: str | None) -> None:
 
 
 def _digest(path: str, like: str) -> str:
-    """The digest of a file, of the same kind as `like`."""
+    """Return the digest of a file, of the same kind as the digest `like`."""
     with open(path, "rb") as file:
         if len(like) == 64:
             state = sha256()
@@ -212,13 +212,13 @@ def call(place: Place, what: str, function: Callable[[], _T], again: bool = True
 
 
 def _wait(state: Any) -> float:
-    """Seconds before the next try: 0.5, 1, 2, or the Hub's ``Retry-After``."""
+    """Return the seconds before the next try: 0.5, 1 and 2, or the Hub's ``Retry-After``."""
     asked = _retry_after(_told(state.outcome.exception()))
     return float(max(0.5 * 2 ** (state.attempt_number - 1), asked or 0))
 
 
 def _told(error: BaseException) -> BaseException:
-    """The Hub's answer or the connection's error behind the client's "not in the cache" or "error while uploading"."""
+    """Return the Hub's answer or the connection's error that caused an unspecific error of the client."""
     seen = error
     while isinstance(seen, (library().errors.LocalEntryNotFoundError, RuntimeError)) and seen.__cause__ is not None:
         seen = seen.__cause__

@@ -32,7 +32,7 @@ class _Refusal(NamedTuple):
 
 
 def account(place: Place, token: str | bool | None) -> Account:
-    """The owner of the token, and its rights. HubError for a missing or unknown token."""
+    """Return the owner of the token, and its rights. Raise HubError for a missing or unknown token."""
     said: Account = client.call(place, "logging in", client.api(token).whoami)
     return said
 
@@ -68,7 +68,7 @@ def _error(place: Place, who: Account, refusal: _Refusal, said: str = "") -> Hub
 
 
 def _of_repository(who: Account, place: Place) -> _Refusal:
-    """Why the account cannot write to a repository that refuses it."""
+    """Return why the account cannot write to a repository that refuses the account."""
     refusal = _of_token(who, place)
     if refusal is None:
         unknown = _Refusal("who may not write to this repository", f"use another token {_LOGIN}")
@@ -78,12 +78,12 @@ def _of_repository(who: Account, place: Place) -> _Refusal:
 
 
 def _of_pull_request(who: Account, place: Place) -> _Refusal:
-    """Why the account cannot open a pull request."""
+    """Return why the account cannot open a pull request."""
     return _of_reader(who, place) or _Refusal("who may not open a pull request there", f"use another token {_LOGIN}")
 
 
 def _of_user(who: Account, place: Place) -> _Refusal | None:
-    """Why the user cannot write to a namespace, with any token; None if ``whoami`` does not tell."""
+    """Return why the user cannot write to a namespace with any token, or None if ``whoami`` does not tell."""
     own, organizations, (namespace, _, name) = who.get("name"), who.get("orgs"), place.repo.partition("/")
     if _is_same(own, namespace) or not isinstance(organizations, list):
         return None
@@ -102,7 +102,7 @@ def _of_user(who: Account, place: Place) -> _Refusal | None:
 
 
 def _of_token(who: Account, place: Place) -> _Refusal | None:
-    """Why the token cannot write to a namespace, whatever its user may do; None if ``whoami`` does not tell."""
+    """Return why the token cannot write to a namespace of its user, or None if ``whoami`` does not tell."""
     if refusal := _of_reader(who, place):
         return refusal
     scopes, namespace = _scopes(who), place.repo.partition("/")[0]
@@ -113,7 +113,7 @@ def _of_token(who: Account, place: Place) -> _Refusal | None:
 
 
 def _of_reader(who: Account, place: Place) -> _Refusal | None:
-    """Why a read-only token is useless here; None for other tokens."""
+    """Return why a read-only token is useless here, or None for other tokens."""
     if _token(who).get("role") != "read":
         return None
     remedy = f"make one that may write to {place.repo.partition('/')[0]} on {_settings()}, and use it {_LOGIN}"
@@ -144,12 +144,12 @@ def _token(who: Account) -> Mapping[str, Any]:
 
 
 def _scopes(who: Account) -> list[Mapping[str, Any]] | None:
-    """The permissions of a fine-grained token; None for other tokens."""
+    """Return the permissions of a fine-grained token, or None for other tokens."""
     token = _token(who)
     scopes = (token.get("fineGrained") or {}).get("scoped")
     return scopes if token.get("role") == "fineGrained" and isinstance(scopes, list) else None
 
 
 def _is_same(name: Any, other: str) -> bool:
-    """Compares names regardless of case: the Hub does not accept two that differ in case alone."""
+    """Whether two names are equal regardless of case. The Hub accepts no two names that differ in case alone."""
     return isinstance(name, str) and name.casefold() == other.casefold()

@@ -31,7 +31,7 @@ class Staged(NamedTuple):
     card: str | None
     """The README.md of the source."""
     base: str | None
-    """The name of the tokenizer at its origin; None if only the user knows it."""
+    """The name of the tokenizer at its origin, or None if only the user knows that name."""
     hub_id: str | None
     """The repository that the tokenizer comes from, if any."""
     revision: str = "main"
@@ -43,7 +43,7 @@ class Staged(NamedTuple):
         return sha256(self.files[JSON]).hexdigest()
 
     def compiled(self) -> bytes:
-        """The cartridge of exactly this tokenizer.json. UnsupportedError if it is not native."""
+        """Return the cartridge of exactly this tokenizer.json. Raise UnsupportedError if it is not native."""
         try:
             return compile_json(self.files[JSON], self.metadata)
         except UnsupportedError as error:
@@ -54,7 +54,7 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
     """Collect a tokenizer: a directory or a file of any kind that `crayon_hf.formats` reads, a profile or a tiktoken
     encoding by name, or a repository of the Hub, ``user/name`` or ``user/name@revision``.
 
-    VocabularyError or another CrayonError if the source is not a tokenizer.
+    Raise VocabularyError or another CrayonError if the source is not a tokenizer.
     """
     meaning = resolve(source)
     if meaning.path is not None:
@@ -76,8 +76,8 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
 def stage_repository(
     place: client.Place, files: client.Listing, token: str | bool | None = None, own: bool = False
 ) -> Staged:
-    """Collect the tokenizer files of a repository at one commit. With `own`, the repository's cartridge names the
-    reference."""
+    """Collect the tokenizer files of a repository at one commit. With `own`, the repository's existing cartridge names
+    the reference."""
     wanted = files_to_read(files)
     if not wanted:
         raise HubError(f"{place}: the repository has no tokenizer: give the one to publish (--from)")
@@ -92,7 +92,7 @@ def stage_repository(
 
 
 def files_to_read(files: client.Listing) -> list[str]:
-    """The tokenizer files of a repository, and its card; empty if it has no tokenizer."""
+    """Return the tokenizer files of a repository and its card, or an empty list if the repository has no tokenizer."""
     wanted = [name for name in files.files if is_tokenizer_file(name) or _is_read(name)]
     return wanted if any(is_tokenizer_file(name) and name != CONFIG for name in wanted) else []
 
@@ -158,7 +158,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _card(folder: str) -> str | None:
-    """The card of a source, for its metadata; None if it is missing or not UTF-8."""
+    """Return the card of a source, for its metadata, or None if the card is missing or not UTF-8."""
     path = os.path.join(folder, README)
     try:
         return _contents(folder, README).decode() if os.path.isfile(path) else None
@@ -167,7 +167,7 @@ def _card(folder: str) -> str | None:
 
 
 def as_text(data: bytes, name: str = README) -> str:
-    """A card as text. CrayonError if it is not UTF-8, since an edit would lose bytes."""
+    """Return a card as text. Raise CrayonError if it is not UTF-8, since an edit would lose bytes."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -175,7 +175,7 @@ def as_text(data: bytes, name: str = README) -> str:
 
 
 def _metadata_beside(folder: str, source: bytes) -> str | None:
-    """The metadata of the cartridge beside a tokenizer.json, which names the reference; None if they do not match."""
+    """Return the metadata of the cartridge beside a tokenizer.json, or None if the two files do not match."""
     path = os.path.join(folder, CARTRIDGE)
     if not os.path.isfile(path):
         return None

@@ -1,7 +1,8 @@
 """Measure how often longest match gives the merged tokens, its cost in tokens, and its speedup.
 
 Token-Tree (G. Rábai, "Fast Inference-Time Tokenization through Approximating BPE") argues that longest match is seldom
-wrong, and a hundred times as fast as merging in llama.cpp. This module measures both claims on the user's own text.
+wrong, and a hundred times faster than the merging in llama.cpp. This module measures both claims on the user's own
+text.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Agreement:
 
     @property
     def tokens_equal_share(self) -> float:
-        """The share of the exact encoding's tokens that greedy has, too."""
+        """The share of the exact encoding's tokens that the greedy one also has."""
         return self.tokens_equal / self.exact_tokens if self.exact_tokens else 1.0
 
     def to_json(self) -> dict[str, Any]:
@@ -89,9 +90,9 @@ def measure(
     rounds: int = ROUNDS,
     progress: Callable[[str], object] = lambda _: None,
 ) -> dict[str, list[float]]:
-    """Measure each contestant in MB/s, on unseen documents of 2 KB, on one thread, in turns.
+    """Measure each contestant's MB/s on unseen documents of 2 KB, with one thread, in turns.
 
-    If the text has fewer documents than rounds, documents are reused. ValueError for an empty text.
+    If the text has fewer documents than rounds, documents are reused. Raise ValueError for an empty text.
     """
     pieces = list(documents(text.encode(), DOCUMENT_BYTES))
     if not pieces:
@@ -111,7 +112,7 @@ def measure(
 
 
 def llama_cpp(path: str) -> Encode:
-    """llama.cpp's own tokenizer of a GGUF file, by way of ``llama-cpp-python``. MissingExtraError without it."""
+    """Return llama.cpp's tokenizer of a GGUF file. Raise MissingExtraError without ``llama-cpp-python``."""
     with needed("measuring llama.cpp", "", "llama-cpp-python"):
         llama = import_module("llama_cpp")
     try:

@@ -35,7 +35,8 @@ def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bo
         tokenizers: Make ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained``
             return a `crayon_hf.Tokenizer`, which is not an instance of the library's class.
         tiktoken: Make ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` return a ``tiktoken.Encoding``
-            that encodes with crayon_hf's engine. Slow tokenizers that hold one, like Kimi's, use it, too.
+            that encodes with crayon_hf's engine. Slow tokenizers that contain a ``tiktoken.Encoding``, like Kimi's,
+            then use ours.
 
     >>> import crayon_hf
     >>> crayon_hf.install(tiktoken=True)

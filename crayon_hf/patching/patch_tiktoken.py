@@ -16,7 +16,7 @@ def _stock() -> Any:
 
 @lru_cache(maxsize=1)
 def _class() -> Any:
-    """Our `Encoding` as a subclass of the library's, with its name; unpickling it does not need crayon_hf."""
+    """Return our `Encoding` as a subclass of the library's class, with its name. Its pickles need no crayon_hf."""
     from crayon_hf.tiktoken import Encoding
 
     stock = _stock()

@@ -1,4 +1,5 @@
-"""Replaces ``tokenizers.Tokenizer.from_*``: programs get our tokenizer; transformers and this package the library's."""
+"""Replaces ``tokenizers.Tokenizer.from_*``. transformers and this package get the library's class, other programs
+ours."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _STOCK_FOR = ("crayon_hf", "transformers")
 
 
 class _Hidden:
-    """An attribute that instances seem to lack; ``crayon_hf.Tokenizer.count_tokens(tokenizer, texts)`` still works."""
+    """An attribute that instances seem to lack. Its function in `crayon_hf.Tokenizer` still works on them."""
 
     def __set_name__(self, kind: type, name: str) -> None:
         self.name = name
@@ -26,7 +27,7 @@ class _Hidden:
 
 @lru_cache(maxsize=1)
 def _class() -> Any:
-    """Our `Tokenizer` for libraries that look at more than its methods.
+    """Return our `Tokenizer` for libraries that look at more than its methods.
 
     For example, chonkie recognises tokenizers by the name of their class, and calls any `count_tokens` that they have.
     """

@@ -81,7 +81,7 @@ class Derivations:
 
     @cached_property
     def _byte_places(self) -> Sequence[int]:
-        """The byte offset of each character offset."""
+        """The byte offset of each character, by its character offset."""
         import numpy as np
 
         if self._options.is_bytes:
@@ -91,7 +91,7 @@ class Derivations:
         return places
 
     def _near(self, token: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
-        """Yield the pretoken where the token begins, then its neighbours, since normalization can move characters."""
+        """Yield the pretoken where the token begins, then those beside it: normalization can move characters."""
         start = self._byte_places[self._segmentation.spans[token][0]]
         place = bisect_right(self._starts, start) - 1
         for step in (0, -1, 1, -2, 2):
@@ -99,7 +99,7 @@ class Derivations:
                 yield self._pretokens[place + step]
 
     def _index_in(self, token: int, pretoken: Sequence[dict[str, Any]]) -> int | None:
-        """Return the index of a token among a pretoken's tokens; None unless the ids around it equal theirs."""
+        """Return a token's index among a pretoken's tokens, or None unless the ids around it are the pretoken's."""
         ids = [each["id"] for each in pretoken]
         for at, id in enumerate(ids):
             first = token - at
@@ -206,7 +206,7 @@ class Derivations:
         return self._walk(walk, found["kind"])
 
     def _named(self, tokens: Sequence[dict[str, Any]], at: int) -> Derivation:
-        """Return the pretoken's tokens; of a long list, the ones around index `at`."""
+        """Return the pretoken's tokens. Of a long list, return only the tokens around index `at`."""
         first = max(0, at - _AROUND)
         window = tokens[first : at + _AROUND + 1]
         return {"tokens": [[self._trace.name(each["id"]), each["id"]] for each in window], "at": at - first}
@@ -221,7 +221,7 @@ def _inside(parts: Sequence[tuple[int, int, str]], token: dict[str, Any]) -> lis
 
 
 def _state(names: Sequence[str], new: int | None) -> list[list[Any]]:
-    """Return (symbol, whether it is new) for a row; of a long row, only the neighbourhood of the new one."""
+    """Return (symbol, whether it is new) for a row. Of a long row, return only the symbols around the new one."""
     at = new or 0
     first, last = max(0, at - _AROUND), at + _AROUND + 1
     shown: list[list[Any]] = [[name, int(first + i == new)] for i, name in enumerate(names[first:last])]

@@ -40,7 +40,7 @@ class Reference:
             opened.no_padding()
 
     def ids(self, query: Query) -> list[int]:
-        """Return the ids of a text. UnsupportedError if the library fails or lacks an option."""
+        """Return the ids of a text. Raise UnsupportedError if the library fails or lacks an option."""
         found = attempt(self._ids, query)
         if isinstance(found, Outcome):
             raise UnsupportedError(f"{self.name} cannot encode this text: {found.error[0]}: {found.message}")
@@ -66,8 +66,8 @@ def compare_ids(ours: Sequence[int], theirs: Sequence[int]) -> dict[str, Any]:
     """Find the first difference between two lists of ids.
 
     Returns:
-        ``same``, the length ``count`` of `theirs`, the index ``at`` of the first difference, and the ids of both around
-        it, which begin at index ``first``.
+        A dict with ``same``, the length ``count`` of `theirs` and the index ``at`` of the first difference. ``ours``
+        and ``theirs`` are the ids around it, from index ``first`` on.
 
     >>> compare_ids([1, 2, 3], [1, 5])
     {'same': False, 'count': 2, 'at': 1, 'first': 0, 'ours': [1, 2, 3], 'theirs': [1, 5]}

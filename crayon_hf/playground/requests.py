@@ -36,7 +36,7 @@ class Query:
         return Options(False, self.add_special_tokens, self.special_as_text)
 
     def utf8(self) -> bytes:
-        """Return the text as UTF-8. InvalidUtf8Error if it has half of a surrogate pair."""
+        """Return the text as UTF-8. Raise InvalidUtf8Error if the text has half of a surrogate pair."""
         try:
             return self.text.encode()
         except UnicodeEncodeError as error:

@@ -40,7 +40,7 @@ class OpenTokenizer:
 
     @property
     def note(self) -> str:
-        """The library that encodes in place of the engine, and the reason; empty for a native tokenizer."""
+        """The library that encodes in place of the engine, and the reason. Empty for a native tokenizer."""
         reason = getattr(self.engine, "reason", "")
         return f"{self.engine.info()['reference']} encodes: {reason}" if reason else ""
 

@@ -37,8 +37,8 @@ def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = N
     An input is one of these, or an address of fsspec (``s3://``, ``memory://``, ``file://``...) of one of these:
 
     - a file
-    - a directory: its files, also in subdirectories, that are not hidden and have a known ending (with `format`: any)
-    - a pattern (``*``, ``?``, ``[...]``, ``**``); directories that match are read as above, unless ``**`` is in it
+    - a directory: all files below it that are not hidden and have a known ending (or any ending, with `format`)
+    - a pattern (``*``, ``?``, ``[...]``, ``**``); directories that match are read as above, unless it contains ``**``
 
     A name that exists is never read as a pattern. A file that two inputs name is read twice.
 
@@ -74,7 +74,7 @@ def local_path(address: str) -> str:
 
 
 def mark_of_status(status: os.stat_result) -> str:
-    """The mark (`InputFile.mark`) of a local file: its modification time in nanoseconds."""
+    """Return the mark (`InputFile.mark`) of a local file: its modification time in nanoseconds."""
     return str(status.st_mtime_ns)
 
 
@@ -158,7 +158,7 @@ def _remote_file(address: str, information: dict[str, Any]) -> InputFile:
 
 
 def _mark(information: dict[str, Any], name: str) -> str:
-    """The mark called `name` of a remote file, as ``name=value``; empty if the storage does not report it."""
+    """Return a remote file's mark `name` as ``name=value``, or an empty text if the storage does not report it."""
     value = information.get(name)
     if value is None:
         return ""
@@ -168,7 +168,7 @@ def _mark(information: dict[str, Any], name: str) -> str:
 
 
 def _address(system: Any, name: str, given: str) -> str:
-    """The address of the file `name` of a file system. `given` is the user's address of its directory or pattern."""
+    """Return the address of the file `name` of a file system. `given` is the address that the user gave."""
     first, *others = given.split("::")
     if not others:
         return str(system.unstrip_protocol(name))
@@ -202,7 +202,7 @@ class Remote:
     """A file that fsspec reads."""
 
     def __init__(self, address: str) -> None:
-        """Open the file system of an address. CorpusError if no driver of fsspec reads such addresses."""
+        """Open the file system of an address. Raise CorpusError if fsspec has no driver for it."""
         self.address = address
         self._system, self._path = _system(address)  # kept: some file systems close their files when garbage-collected
 

@@ -24,14 +24,14 @@ class ArrowSpans(NamedTuple):
     begins: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     valid: npt.NDArray[np.bool_] | None
-    """None if no row is null. The spans of null rows are within `data`."""
+    """Whether each row has a text, or None if no row is null. The spans of null rows are within `data`."""
 
 
 def spans_of(array: pa.Array) -> ArrowSpans:
     """Return the spans of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
 
-    Buffers are not copied, except those of string_view and of compressed data. CorpusError for another type, and for
-    damaged data; its message continues a sentence that begins with the column's name.
+    Buffers are not copied, except those of string_view and of compressed data. Raise CorpusError for another type and
+    for damaged data. Its message follows the column's name.
     """
     import pyarrow as pa
 

@@ -39,7 +39,8 @@ class Batch:
         self._left_out += records
 
     def bad(self, record: int, reason: str, replacement: bytes = b"") -> None:
-        """Report a bad record; records must be reported in order. BadRecordError if bad records stop the reading."""
+        """Report a bad record; records must be reported in order. Raise BadRecordError if bad records stop the
+        reading."""
         if self._reading.bad_records == "stop":
             raise BadRecord(self._address, self._first + record, self._what, reason, 0).error()
         self._bad.append((record, reason))
@@ -101,7 +102,7 @@ def wrong_texts(
     """Yield (index, reason, replacement) for each invalid record, in order.
 
     Each of `columns` is (name, view, begins, ends), with the name ``""`` if the file has no columns. `sizes` are the
-    sizes of the records' texts. `null` has for each record the index of a null column, or -1.
+    sizes of the records' texts. `null` has the index of a null column of each record, or -1 if the record has none.
     """
     long = sizes > reading.max_document_bytes
     wrong = [utf8_errors(view, begins, ends, reading.threads) for _, view, begins, ends in columns]

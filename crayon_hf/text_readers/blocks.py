@@ -12,7 +12,7 @@ class Source(Protocol):
     """A stream for `blocks`."""
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill `buffer` from its beginning; returns the number of bytes, 0 at the end."""
+        """Fill `buffer` from its beginning. Return the number of bytes, which is 0 at the end."""
 
 
 class Block(NamedTuple):
@@ -21,7 +21,7 @@ class Block(NamedTuple):
     view: memoryview
     """The bytes of the units; writable."""
     too_long: int
-    """0, or the size in bytes, without separator, of the unit left out; then `view` is empty."""
+    """The size in bytes of a unit that was left out, without its separator, or 0. If not 0, `view` is empty."""
 
 
 class Memory:
@@ -32,7 +32,7 @@ class Memory:
         self._kept: list[bytearray] = []
 
     def take(self) -> bytearray:
-        """A free buffer of `size` bytes."""
+        """Return a free buffer of `size` bytes."""
         for buffer in self._kept:
             if _is_alone(buffer):
                 self._kept.remove(buffer)
@@ -62,10 +62,10 @@ def blocks(
 ) -> Iterator[Block]:
     """Read `source` to its end.
 
-    ``whole(buffer, old, size, at_end)`` returns how many bytes of ``buffer[:size]`` are a block of whole units. It
-    already found none in ``buffer[:old]``. With `at_end`, the last unit may lack its separator. Without a `separator`
-    the stream is one unit. A unit of more than `limit` bytes, not counting its `separator`, may be left out: then an
-    empty block reports it.
+    ``whole(buffer, old, size, at_end)`` returns how many bytes of ``buffer[:size]`` are a block of whole units. An
+    earlier call has found no whole unit in ``buffer[:old]``. With `at_end`, the last unit may lack its separator.
+    Without a `separator` the stream is one unit. A unit of more than `limit` bytes without its separator may be left
+    out: an empty block then reports its size.
     """
     memory, most = Memory(max(batch_bytes, len(separator))), limit + max(len(separator), 1)
     buffer, size, known, at_end = memory.take(), 0, 0, False
@@ -100,9 +100,9 @@ def _larger(buffer: bytearray, size: int) -> bytearray:
 
 
 def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tuple[int, int]:
-    """Skip the unit at the beginning of the buffer, reading to its end, and move the bytes after it to the beginning.
+    """Read to the end of the unit at the beginning of the buffer, and move the bytes after the unit to the beginning.
 
-    Returns the size of the unit and the number of bytes after it.
+    Return the size of the unit and the number of bytes after the unit.
     """
     skipped, keep = 0, max(len(separator) - 1, 0)
     while True:

@@ -48,7 +48,7 @@ def column_documents(source: Stored, reading: Reading, rows: Iterator[Rows]) -> 
 def _spans(
     arrays: list[Any], address: str, reading: Reading, template: Template | None
 ) -> tuple[list[Column], Spans, Spans]:
-    """Return the columns, the size in bytes of each row's text, and the index of each row's first null column, or -1.
+    """Return the columns, each row's size of text in bytes, and each row's first null column (its index, or -1).
 
     UTF-8 is not checked yet.
     """

@@ -23,9 +23,9 @@ def unpacking(raw: IO[bytes], packing: str, address: str, threads: int = 1) -> i
     """Return a stream of the unpacked content of `raw`: all members or frames. `packing` is one of PACKINGS.
 
     Reading raises CorpusError, which names `address`, if the file is damaged, truncated, or has other data after its
-    end. (For bz2 and xz files with other data at the end, Python's own readers stop without an error.)
+    end. Python's own readers of bz2 and xz files stop at such data without an error.
 
-    Up to `threads` threads unpack blocks of BGZF, and frames of .zst, ahead. The stream's `close` ends them.
+    Up to `threads` threads unpack blocks of BGZF and frames of .zst ahead. The stream's `close` ends the threads.
     """
     if packing == ".zst":
         with needed(f"{address}: reading .zst", "corpora"):
@@ -47,7 +47,7 @@ class _Unpacked(io.RawIOBase):
     """Concatenated members, unpacked by decompressors with the standard library's interface."""
 
     def __init__(self, raw: IO[bytes], packing: str, address: str, is_begun: bool = False) -> None:
-        """`is_begun` says that other members precede these: then `raw` may be empty."""
+        """`is_begun` says that earlier members were unpacked already. In this case `raw` may be empty."""
         self._raw, self._packing, self._address = raw, packing, address
         self._member: Any = None
         self._is_begun = is_begun
@@ -68,7 +68,7 @@ class _Unpacked(io.RawIOBase):
         return 0
 
     def _next(self) -> bool:
-        """Begin the next member; False at the end of the file."""
+        """Begin the next member. Return False at the end of the file."""
         while not self._input:
             self._input = self._raw.read(_READ)
             if not self._input:
@@ -118,7 +118,7 @@ def _decompressor(packing: str, header: bytes) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """Frames, unpacked by pyarrow, which detects a truncated file. (``zstandard``'s reader does not.)"""
+    """Frames, unpacked by pyarrow: it detects a truncated file, which the reader of ``zstandard`` does not."""
 
     def __init__(self, raw: IO[bytes], address: str, pyarrow: Any) -> None:
         self._raw, self._address = raw, address

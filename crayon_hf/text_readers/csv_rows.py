@@ -26,16 +26,17 @@ _ROW = 16
 
 
 def reader_of(lines: Iterable[str], kind: str, limit: int) -> Any:
-    """A reader of the rows of some lines, as lists of str. It raises csv.Error for a malformed row.
+    """Return a reader of the rows of some lines, as lists of str. It raises csv.Error for a malformed row.
 
-    `limit` is the most characters of a field. Python has one limit for the process; it is raised, never lowered.
+    `limit` is the most characters of a field. Python has one such limit for the process; this function raises but never
+    lowers it.
     """
     csv.field_size_limit(max(csv.field_size_limit(), limit))
     return csv.reader(lines, delimiter=DELIMITERS[kind])
 
 
 def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
-    """Read the names of the columns. CorpusError if one of `columns` is missing or occurs twice."""
+    """Read the names of the columns. Raise CorpusError if one of `columns` is missing or repeated."""
     try:
         names: list[str] = next(rows, [])
     except csv.Error as error:
@@ -91,7 +92,8 @@ def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
 
 
 class _Judge:
-    """Checks rows. A call returns the reason why a row is bad, or None, and the row's text or its replacement."""
+    """Checks rows. A call returns the reason why a row is bad (None for a good row), and the row's text or its
+    replacement."""
 
     def __init__(self, reading: Reading, names: list[str]) -> None:
         self._columns = [names.index(column) for column in reading.columns]

@@ -44,11 +44,11 @@ class InputFile(NamedTuple):
     address: str
     """A path, or an address of fsspec."""
     size: int
-    """Bytes as stored; -1 if the storage does not report it."""
+    """The number of bytes as stored, or -1 if the storage does not report it."""
     mark: str = ""
-    """Changes when the file does: a modification time or an ETag. Empty if the storage has neither."""
+    """A modification time or an ETag, which changes when the file does. Empty if the storage has neither."""
     share: float = 1.0
-    """In a mixture: the share of documents taken, chosen by the hash of each text."""
+    """The share of the file's documents that a mixture takes. The hash of each text decides."""
 
 
 class BadRecord(NamedTuple):
@@ -71,7 +71,7 @@ class Documents(NamedTuple):
     """Concatenated documents: document i is ``data[begins[i]:ends[i]]``, which is valid UTF-8."""
 
     data: memoryview
-    """The bytes. They do not change while a reference to them exists: this view, a slice of it, an array over it."""
+    """The bytes. They do not change while this view, a slice of it or an array over it exists."""
     begins: npt.NDArray[np.int64]
     """The starts in bytes, of shape (documents,)."""
     ends: npt.NDArray[np.int64]
@@ -92,18 +92,18 @@ class Reading(NamedTuple):
     template: str | None = None
     """Instead of `column`: a text made of several columns, as ``"{title}\\n\\n{text}"``; ``{{``, ``}}`` are braces."""
     separator: bytes | None = None
-    """The separator between two documents of a text file; None: a file is one document."""
+    """The separator between two documents of a text file. If None, a file is one document."""
     bad_records: str = "stop"
-    """``stop`` raises BadRecordError. ``skip`` leaves the record out, and lists it. ``replace`` lists it, too, and puts
-    an empty document there. For invalid UTF-8 that document is the text with U+FFFD for each maximal invalid part or
-    lone surrogate.
+    """``stop`` raises BadRecordError. ``skip`` leaves the record out and lists it. ``replace`` also lists it, and puts
+    an empty document in its place. For invalid UTF-8 the document is not empty: U+FFFD replaces each maximal invalid
+    part or lone surrogate.
     """
     batch_bytes: int = BATCH_BYTES
     """The approximate size of a batch in bytes."""
     max_document_bytes: int = MAX_DOCUMENT_BYTES
-    """A longer text or JSON line is a bad record. (A text may become longer by the U+FFFD of ``replace``.)"""
+    """A longer text or JSON line is a bad record. The U+FFFD of ``replace`` may make a text longer than this."""
     threads: int = 0
-    """The number of threads that unpack and parse; 0: one for each core."""
+    """The number of threads that unpack and parse. 0 means one for each core."""
 
     def check(self) -> None:
         """Raise ValueError, TypeError or OverflowError for an invalid setting."""
@@ -145,7 +145,7 @@ def columns_there(names: Sequence[str]) -> str:
 
 
 def format_of(name: str) -> tuple[str | None, str]:
-    """The format of a file by its name (None for an unknown ending), and the ending of its packing, or ``""``."""
+    """Return the format of a file by its name, or None, and the ending of its compression, or ``""``."""
     if "::" in name or "://" in name:  # the file's own name is in the first part that has a protocol
         name = next((part for part in name.split("::") if "://" in part), name)
         name = re.split("[?#]", name)[0] if name.startswith("http") else name

@@ -37,9 +37,9 @@ def read_documents(file: InputFile, reading: Reading) -> Iterator[Documents]:
 def check_files(files: Sequence[InputFile], reading: Reading) -> None:
     """Check that `reading` fits all these files together, by their names alone, before any of them is read.
 
-    CorpusError for a file that `read_documents` would refuse by its name, and for a setting that fits none of them.
-    That is a separator without a text file, or a column (other than "text") with text files alone. ValueError as in
-    `Reading.check`. MissingExtraError if ``pyarrow`` is needed and not installed.
+    Raise CorpusError for a file that `read_documents` would refuse by its name. Also raise it for a setting that fits
+    none of the files: a separator without a text file, or a column (other than "text") with text files alone. Raise
+    ValueError as `Reading.check` does, and MissingExtraError if ``pyarrow`` is needed and not installed.
     """
     reading.check()
     kinds = {_kind(file, reading)[0]: file.address for file in files}
@@ -52,7 +52,7 @@ def check_files(files: Sequence[InputFile], reading: Reading) -> None:
 
 
 def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
-    """The format of a file, and its packing."""
+    """Return the format of a file, and the ending of its compression."""
     said, packing = format_of(file.address)
     kind = reading.format or said
     if kind is None:

@@ -29,10 +29,11 @@ def _isal() -> Any:
 
 
 def decompressor(header: bytes) -> Any:
-    """A decompressor for a member with this header, with the interface of ``zlib.decompressobj``. It checks checksums.
+    """Return a decompressor for a member with this header. It works like ``zlib.decompressobj`` and verifies checksums.
 
-    ISA-L is more than twice as fast as zlib. But it fails if a header with several fields, or with a checksum, arrives
-    in two pieces, and it accepts reserved flags. So zlib unpacks such members, and reports data that is not gzip.
+    ISA-L is more than twice as fast as zlib. But ISA-L accepts reserved flags, and fails if a header with several
+    fields or a checksum arrives in two pieces. So zlib unpacks members with such headers, and reports data that is not
+    gzip.
     """
     is_usual = header[:3] == b"\x1f\x8b\x08" and header[3:4] in (b"\x00", b"\x04", b"\x08")  # at most one field
     return ((is_usual and _isal()) or zlib).decompressobj(wbits=31)  # with header and checksum
@@ -46,11 +47,11 @@ def is_damage(error: Exception) -> bool:
 class Blocks:
     """Parts of BGZF, as ``bgzip`` writes it: members of at most 64 KiB whose headers contain their length.
 
-    The format is that of the SAM specification, 4.1. From the first other member on, the file is streamed.
+    The format is that of the SAM specification, 4.1. The first member of another kind and all after it are streamed.
     """
 
     def __init__(self, opened: Callable[[Any, bool], io.RawIOBase]) -> None:
-        """`opened` returns a reader of concatenated members; its second argument says whether members came before."""
+        """`opened` returns a reader of concatenated members. Its second argument says whether other members precede."""
         self._opened, self._is_begun = opened, False
 
     def cut(self, ahead: Ahead) -> tuple[int, int]:
@@ -85,12 +86,12 @@ class Blocks:
 
 
 def _size(data: bytes | bytearray, begin: int) -> int:
-    """The packed size of the block that begins at `begin`; 0 if none does."""
+    """Return the packed size of the block that begins at `begin`, or 0 if no block begins there."""
     start, extra_size, extra, size = _BLOCK.unpack_from(data, begin)
     is_block = (start, extra_size, extra) == (b"\x1f\x8b\x08\x04", 6, b"BC\x02\x00") and size > _BLOCK.size + 8
     return int(size) + 1 if is_block else 0
 
 
 def _content(data: bytes | bytearray, end: int) -> int:
-    """The unpacked size of the block that ends at `end`, from its trailer."""
+    """Return the unpacked size of the block that ends at `end`, read from the block's trailer."""
     return int.from_bytes(data[end - 4 : end], "little")

@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     is_of_directories: bool
     """Whether it matches only directories."""
     is_of_names: bool
-    """Whether it is compared with the last part of a path; otherwise with the path relative to the ``.gitignore``."""
+    """Whether the last part of a path is compared with it. Otherwise the path relative to the ``.gitignore`` is."""
 
 
 class Rules(NamedTuple):
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
     rules: tuple[Rule, ...]
     """In the file's order."""
     below: bytes
-    """The path from the file's directory to the names' directory, with a slash at its end; empty if they are equal."""
+    """The path from the file's directory to the names' directory, with a final slash. Empty if both are the same."""
 
     def inside(self, directory: bytes) -> Rules:
         """Return the patterns for names in a subdirectory."""
@@ -128,7 +128,7 @@ def _stars(pattern: bytes, end: int) -> bytes:
 
 
 def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
-    """Return the bytes that ``[...]`` matches and the index after it, or None if it matches nothing."""
+    """Return the bytes that ``[...]`` matches and the index after the bracket, or None if ``[...]`` matches nothing."""
     is_negated = pattern[at : at + 1] in (b"!", b"^")
     at += is_negated
     begin, chars = at, set[int]()

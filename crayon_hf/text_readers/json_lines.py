@@ -32,7 +32,7 @@ def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterat
 
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
-    """The function `whole` of `blocks`: at most MOST_RECORDS lines."""
+    """Implement the argument `whole` of `blocks` for lines: a block has at most MOST_RECORDS of them."""
     return whole_lines(buffer, old, size, MOST_RECORDS, at_end)
 
 
@@ -45,14 +45,14 @@ class _Lines:
         self._columns = reading.columns
 
     def too_long(self, block: Block) -> Documents:
-        """The batch for a line that was left out because of its length."""
+        """Return the batch for a line that was left out because of its length."""
         batch = self._batch(1)
         batch.bad(0, too_long(block.too_long, self._reading))
         nothing = np.zeros(1, np.int64)
         return batch.documents(block.view, nothing, nothing, self._source.done)
 
     def documents(self, block: Block) -> Iterator[Documents]:
-        """The lines of a block, in batches with a limited number of unusual lines."""
+        """Yield the lines of a block, in batches with a limited number of unusual lines."""
         view, template, limit = block.view, self._template, self._reading.max_document_bytes
         lines = read_json_lines(view, len(view), self._columns, self._reading.threads)
         status, bounds = lines.status, lines.line_begins
@@ -109,7 +109,7 @@ class _Lines:
 
 
 def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
-    """(the reason why a line is bad, its text or replacement); (None, None) for a blank line."""
+    """Return (the reason why a line is bad or None, its text or replacement), or (None, None) for a blank line."""
     if is_blank(line):
         return None, None
     columns, reason = reading.columns, None

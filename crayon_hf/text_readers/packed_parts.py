@@ -1,7 +1,7 @@
 """Unpack the parts of a compressed file in several threads, ahead of the reader and in order.
 
-A `Format` finds the ends of parts. From the first byte that belongs to no part, or from a part that does not unpack,
-one thread streams the file. So bytes and errors equal those of a single thread, for damaged files, too.
+A `Format` finds the ends of parts. Where no part begins, or a part does not unpack, one thread takes over and streams
+the file to its end. So bytes and errors equal those of a single thread, also for damaged files.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any, NamedTuple, Protocol
 
 ENOUGH_PACKED, ENOUGH_UNPACKED = 1 << 20, 4 << 20
-"""Bytes. A part with this many packed or unpacked bytes is not extended."""
+"""The packed and the unpacked size in bytes from which a part is not extended."""
 TOO_MUCH = 40 << 20
-"""Bytes. No part has more: the frames of ``pzstd -19`` have 32 MB, and the bound from their headers is a bit higher."""
+"""The most unpacked bytes of a part. Frames of ``pzstd -19`` have 32 MB, and their headers give a slightly higher
+bound."""
 
 _THREADS = 8
-"""The most threads: they unpack faster than one reader reads."""
+"""The most threads. That many unpack faster than one thread reads."""
 _PER_THREAD = 16 << 20
-"""Bytes. The most memory, for each thread, of parts that are being unpacked or wait for the reader."""
+"""The most bytes for each thread of parts that are being unpacked or wait for the reader."""
 _READ = 1 << 17
 _NOTHING = memoryview(b"")
 
@@ -32,7 +33,7 @@ class Ahead(io.RawIOBase):
         self._raw = raw
 
     def has(self, size: int) -> bool:
-        """Read until `buffer` has `size` bytes; False if the file ends before."""
+        """Read until `buffer` has `size` bytes. Return False if the file ends before."""
         while len(self.buffer) < size:
             data = self._raw.read(_READ)
             if not data:
@@ -51,11 +52,11 @@ class Ahead(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return some bytes, at most `size`; none at the end of the file."""
+        """Return at most `size` bytes, and no bytes only at the end of the file."""
         return self.take(size) if self.buffer else self._raw.read(size)
 
     def tell(self) -> int:
-        """The offset up to which the file was read."""
+        """Return the offset up to which the file was read."""
         return self._raw.tell()
 
 
@@ -69,13 +70,14 @@ class Format(Protocol):
         """
 
     def unpack(self, packed: bytes, room: memoryview) -> int | None:
-        """Unpack a part into the beginning of `room`. Returns its unpacked size, or None if it is not one whole part.
+        """Unpack a part into the beginning of `room`. Return its unpacked size, or None if `packed` is not one whole
+        part.
 
-        Called by threads. `room` has more bytes than the bound from `cut`.
+        Several threads call this method. `room` has more bytes than the bound from `cut`.
         """
 
     def stream(self, ahead: Ahead) -> io.RawIOBase:
-        """A stream that unpacks everything from `ahead` on."""
+        """Return a stream that unpacks the whole rest of the file from `ahead` on."""
 
 
 class _Part(NamedTuple):
@@ -98,7 +100,7 @@ class InParts(io.RawIOBase):
 
     @property
     def ahead(self) -> int:
-        """Bytes of the file that were read, but whose content was not returned yet."""
+        """The number of bytes of the file that were read, but whose content was not returned yet."""
         return len(self._ahead.buffer) + sum(len(part.packed) for part in self._parts)
 
     def readable(self) -> bool:
@@ -117,7 +119,7 @@ class InParts(io.RawIOBase):
         return 0
 
     def _go_on(self) -> bool:
-        """Get more content, or a stream; False at the end."""
+        """Get more content, or a stream. Return False at the end."""
         if self._room:
             self._rooms.append(self._room)
             self._room = self._content = _NOTHING
@@ -154,7 +156,7 @@ class InParts(io.RawIOBase):
             self._is_begun = True
 
     def _take_room(self, most: int) -> memoryview:
-        """Memory that was used before and has more than `most` bytes, else new memory."""
+        """Return memory of more than `most` bytes: memory that was used before if possible, else new memory."""
         for room in self._rooms:
             if len(room) > most:
                 self._rooms.remove(room)

@@ -41,7 +41,7 @@ def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterat
 def _parts(
     source: Stored, reading: Reading, view: memoryview, begins: Spans, ends: Spans, number: int
 ) -> Iterator[Documents]:
-    """The documents of a block, which follow `number` others, in batches with a limited number of bad ones."""
+    """Yield the documents of a block in batches that each have few bad ones. `number` documents came before."""
     wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)
     first = 0
     while first < len(begins):
@@ -68,7 +68,7 @@ class _Splitter:
         self._spans: tuple[Spans, Spans] | None = None
 
     def whole(self, buffer: bytearray, old: int, size: int, at_end: bool) -> int:
-        """The function `whole` of `blocks`: a block has up to MOST_RECORDS documents, and those of one more window."""
+        """Implement the argument `whole` of `blocks`. After MOST_RECORDS documents, no further window is split."""
         if not self.separator:
             return size if at_end else 0
         parts: list[tuple[Spans, Spans]] = []
@@ -96,7 +96,7 @@ class _Splitter:
         return at
 
     def spans(self, view: memoryview) -> tuple[Spans, Spans]:
-        """The documents of the block that `whole` found."""
+        """Return the spans of the documents of the block that `whole` found."""
         spans, self._spans = self._spans, None
         if spans is not None:
             return spans

@@ -16,7 +16,7 @@ _JSON = {list: "list", str: "string", bool: "boolean", type(None): "null"}
 def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> dict[str, Any]:
     """Parse the object on a line, which must have all `columns`. A byte order mark is skipped.
 
-    InvalidUtf8Error, or CorpusError for other content; their messages continue a sentence that names the line.
+    Raise InvalidUtf8Error, or CorpusError for other content. Their messages continue a sentence that names the line.
     """
     try:
         record: Any = json.loads(line.decode("utf-8", errors).removeprefix("\ufeff"))
@@ -40,7 +40,7 @@ def is_blank(line: bytes) -> bool:
 
 
 def check_text(text: Any, column: str) -> str:
-    """Return `text`. CorpusError if it is not a str, or has a lone surrogate."""
+    """Return `text`. Raise CorpusError if it is not a str, or has a lone surrogate."""
     if not isinstance(text, str):
         raise CorpusError(f"{column!r} is {kind(text)}, expected str")
     try:

@@ -1,4 +1,4 @@
-"""An input file, opened for reading: local, or on any storage of fsspec. It must not change meanwhile."""
+"""An input file, opened for reading: local, or on any storage of fsspec. The file must not change while it is read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Stored(io.RawIOBase):
     """An open input file. Reading unpacks a compressed file; `done` counts bytes as they are stored."""
 
     def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
-        """Open a file, which `threads` threads unpack (0: one per core). CorpusError if it cannot, or has changed."""
+        """Open a file for `threads` threads to unpack (0: one per core). CorpusError if that fails or it has
+        changed."""
         self.file = file
         self.raw: Any = None
         self._content: Any = None
@@ -55,7 +56,7 @@ class Stored(io.RawIOBase):
             return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
 
     def readinto(self, buffer: Any) -> int:
-        """Fill `buffer` and return the number of bytes, 0 at the end. There, CorpusError if the file has changed."""
+        """Fill `buffer`; return the number of bytes, 0 at the end. There, raise CorpusError if the file has changed."""
         with translated(self.file.address):
             read = int(self._content.readinto(buffer))
         if read == 0:
@@ -65,7 +66,7 @@ class Stored(io.RawIOBase):
         return read
 
     def check(self, when: str) -> None:
-        """CorpusError if the file's size or mark has changed."""
+        """Raise CorpusError if the file's size or mark has changed."""
         with translated(self.file.address):
             if is_local(self.file.address):
                 status = os.fstat(self.raw.fileno())

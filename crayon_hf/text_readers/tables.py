@@ -18,7 +18,7 @@ from crayon_hf.util.extras import needed
 _ROWS = 4096
 _READ = 1 << 20
 _FORGET = 1 << 25
-"""The pages of a map are released after this number of bytes: they would count as the process's memory."""
+"""After this number of bytes, the pages of a map are released: they count as the process's memory."""
 
 
 class Rows(NamedTuple):
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
 
 
 def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[Rows]:
-    """The rows of a parquet file."""
+    """Yield the rows of a parquet file."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "parquet")
     with readable(address, "parquet"):
@@ -67,7 +67,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
 
 
 def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
-    """The rows of an Arrow file, or of a file with an Arrow stream, as ``datasets`` writes it."""
+    """Yield the rows of an Arrow file, or of a file with an Arrow stream, which ``datasets`` writes."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "arrow")
     mapped: mmap.mmap | None = None
@@ -111,13 +111,13 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
 
 
 def _forget(mapped: mmap.mmap) -> None:
-    """Release the pages of a map; they are read again if arrays still refer to them."""
+    """Release the pages of a map. Pages that arrays still use are read again."""
     with contextlib.suppress(AttributeError, OSError):  # not all systems have madvise
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def pyarrow_for(address: str, kind: str) -> Any:
-    """Import ``pyarrow``; MissingExtraError if it is not installed."""
+    """Import ``pyarrow``. Raise MissingExtraError if it is not installed."""
     with needed(f"{address}: reading {kind}", "corpora"):
         import pyarrow
     return pyarrow
@@ -143,7 +143,7 @@ def readable(address: str, kind: str) -> Iterator[None]:
 
 
 def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:
-    """CorpusError if a column is missing, occurs twice, or has no strings."""
+    """Raise CorpusError if a column is missing, occurs twice, or has no strings."""
     for column in columns:
         if column not in schema.names:
             raise CorpusError(f"{address} has no column {column!r}{columns_there(schema.names)}")

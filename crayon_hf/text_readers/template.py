@@ -12,10 +12,11 @@ from crayon_hf.util import validation
 
 
 class Template:
-    """A text with columns by name, such as ``"{title}\\n\\n{text}"``. Double braces are braces, as in str.format."""
+    """A text with columns by name, such as ``"{title}\\n\\n{text}"``. Double braces stand for one brace, as in
+    str.format."""
 
     def __init__(self, template: str) -> None:
-        """ValueError for an invalid template, or one that names no column."""
+        """Parse a template. Raise ValueError if it is invalid or names no column."""
         validation.text(template, "template")
         self.columns: list[str] = []
         """The columns that the template names, each once."""
@@ -39,12 +40,12 @@ class Template:
             raise ValueError(f"template {template!r} names no column")
 
     def sizes(self, sizes: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-        """The size of each row's text in bytes, given the sizes of its columns."""
+        """Return the size of each row's text in bytes, given the sizes of its columns."""
         whole = np.zeros_like(sizes[0])
         for piece in self.pieces:
             whole += sizes[piece] if isinstance(piece, int) else len(piece)
         return whole
 
     def text(self, values: Sequence[bytes]) -> bytes:
-        """The text of a row, given its columns."""
+        """Return the text of a row, given its columns."""
         return b"".join([values[piece] if isinstance(piece, int) else piece for piece in self.pieces])

@@ -13,15 +13,15 @@ from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.text_readers.ignore_rules import Rules, rules_of
 
 _FIRST_BYTES = 8000
-"""git treats a file as binary if one of these bytes is zero."""
+"""git treats a file as binary if one of this number of bytes at its beginning is zero."""
 
 
 def find_tree(directory: str, ignore: bool = True) -> list[InputFile]:
     """List the files in a directory and below it, sorted by name, without hidden ones.
 
-    With `ignore`, the patterns of ``.gitignore`` files and of ``.git/info/exclude`` apply. In a checkout, this includes
-    the files above `directory`. Patterns also apply to tracked files, and outside a checkout. Links are followed;
-    broken links and special files are left out.
+    With `ignore`, the patterns of ``.gitignore`` files and of ``.git/info/exclude`` apply. In a checkout, the
+    ``.gitignore`` files above `directory` apply, too. Patterns also apply to tracked files, and outside a checkout.
+    Links are followed; broken links and special files are left out.
 
     Raises:
         CorpusError: A directory cannot be read, or no file is left.
@@ -52,7 +52,8 @@ class _Level(NamedTuple):
         return _Level(tuple(each.inside(name) for each in self.rules))
 
     def with_files_of(self, directory: str) -> _Level:
-        """Add the patterns of the directory's own files. A nested repository drops those from above."""
+        """Add the patterns of the directory's own files. A nested repository drops the patterns of the directories
+        above it."""
         git = os.path.join(directory, ".git")
         is_root = os.path.lexists(git)
         above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules
@@ -65,7 +66,7 @@ class _Level(NamedTuple):
 
 
 def _above(directory: str) -> _Level:
-    """Return the patterns from above a directory in its checkout."""
+    """Return the patterns of the directories above a directory in its checkout."""
     way = [os.path.abspath(directory)]
     while not os.path.lexists(os.path.join(way[-1], ".git")):
         way.append(os.path.dirname(way[-1]))
@@ -98,7 +99,7 @@ def _below(directory: str, level: _Level, ignore: bool, above: frozenset[tuple[i
 
 
 def _patterns(path: str) -> tuple[Rules, ...]:
-    """Read the patterns of a file; none if it is missing, or a link, which git does not follow either."""
+    """Read the patterns of a file, or none if it is missing or a link. git does not follow such links either."""
     if os.path.islink(path):
         return ()
     try:

@@ -11,11 +11,11 @@ from crayon_hf.text_readers.packed_parts import ENOUGH_PACKED, ENOUGH_UNPACKED, 
 _FRAME, _SKIPPABLE = 0xFD2FB528, 0x184D2A50
 _RESERVED, _CHECKSUM = 0x08, 0x04
 _BLOCK = 1 << 17
-"""The most bytes of a block. The window size is another limit."""
+"""The most unpacked bytes of a block. A smaller window size limits a block further."""
 
 
 class Frames:
-    """Parts of whole frames; a part combines small and skippable ones. A frame over TOO_MUCH starts the streaming."""
+    """Parts of whole frames. A part combines small and skippable frames. Streaming begins at a frame over TOO_MUCH."""
 
     def __init__(self, pyarrow: Any, opened: Callable[[Any], io.RawIOBase]) -> None:
         """`opened` returns a reader of concatenated frames, to the end of a file."""
@@ -44,14 +44,14 @@ class Frames:
 
 
 def _number(ahead: Ahead, begin: int, size: int) -> int:
-    """The next `size` bytes as a number; -1 if the file ends before."""
+    """Return the `size` bytes at `begin` as a number, or -1 if the file ends before."""
     return int.from_bytes(ahead.buffer[begin : begin + size], "little") if ahead.has(begin + size) else -1
 
 
 def _frame(ahead: Ahead, begin: int) -> tuple[int, int] | None:
     """Return the end of the frame that begins at `begin`, and an upper bound of its unpacked size.
 
-    None if the frame is too large, or damaged or truncated: then the decompressor reports the error.
+    Return None if the frame is too large, damaged or truncated: the decompressor then reports the error.
     """
     magic, size = _number(ahead, begin, 4), _number(ahead, begin + 4, 4)
     if size >= 0 and magic & ~0xF == _SKIPPABLE:

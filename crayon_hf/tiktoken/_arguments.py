@@ -11,12 +11,12 @@ _ABOVE = 2**32
 
 
 def ranks_of(given: Any) -> dict[bytes, int]:
-    """Tokens and their ranks. TypeError and OverflowError for invalid ones, as from the library."""
+    """Return tokens and their ranks. For invalid ones, raise TypeError or OverflowError as the library does."""
     return _checked(given, bytes, _token)
 
 
 def specials_of(given: Any) -> dict[str, int]:
-    """Special tokens and their ids. TypeError and OverflowError for invalid ones, as from the library."""
+    """Return special tokens and their ids. For invalid ones, raise TypeError or OverflowError as the library does."""
     return _checked(given, str, _content)
 
 
@@ -61,12 +61,12 @@ def bytes_of(text_or_bytes: str | bytes) -> bytes:
 
 
 def check_text(text: str) -> None:
-    """TypeError unless `text` is a str."""
+    """Raise TypeError unless `text` is a str."""
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}, expected str")
 
 
 def check_threads(num_threads: int | None) -> None:
-    """ValueError for a number of threads that is not positive; None leaves it to the library."""
+    """Raise ValueError for a number of threads that is not positive. None is valid: the library chooses the number."""
     if num_threads is not None and num_threads <= 0:
         raise ValueError(f"num_threads is {num_threads}, and must be greater than 0")

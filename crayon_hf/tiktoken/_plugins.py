@@ -42,7 +42,7 @@ def is_published(name: str) -> bool:
 
 
 def constructor_of(name: str) -> Callable[[], dict[str, Any]] | None:
-    """The function that returns the arguments of an encoding; None for an unknown name."""
+    """Return the function that returns the arguments of an encoding, or None for an unknown name."""
     if name not in ENCODING_CONSTRUCTORS:
         _find_constructors()
     return ENCODING_CONSTRUCTORS.get(name)
@@ -67,7 +67,7 @@ def _available_plugin_modules() -> list[str]:
 
 
 def _find_constructors() -> None:
-    """Add the encodings of plugins. ValueError for a plugin without any, or with a name that is taken."""
+    """Add the encodings of plugins. Raise ValueError for a plugin without encodings, or with a name that is taken."""
     global _plugins_are_in
     with _lock:
         if _plugins_are_in:

@@ -24,7 +24,8 @@ def are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:
 
 @lru_cache(maxsize=64)
 def is_ambiguous(specials: frozenset[str]) -> bool:
-    """Whether one special token begins with another. Which one tiktoken finds depends on the order of a hash map."""
+    """Whether one special token begins with another. The order of a hash map decides which of the two tiktoken
+    finds."""
     ordered = sorted(specials)
     return any(after.startswith(before) for before, after in pairwise(ordered))
 

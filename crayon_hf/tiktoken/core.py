@@ -75,7 +75,7 @@ class Encoding:
     def _set_up(
         self, name: str, pattern: str, specials: Mapping[str, int], known: Collection[str], tokenizer: Tokenizer
     ) -> None:
-        """`known` are those special tokens that the engine itself can find."""
+        """Set the attributes. `known` are the special tokens that the engine itself can find."""
         self.name = name
         self._pat_str = pattern
         self._special_tokens = dict(specials)
@@ -119,8 +119,8 @@ class Encoding:
     ) -> list[int]:
         """Return the ids of a text.
 
-        Special tokens in `allowed_special` are recognised. A text with a token of `disallowed_special` (by default all
-        tokens that are not allowed) is a ValueError. Other special tokens are ordinary text.
+        Special tokens in `allowed_special` are recognised. Raise ValueError for a text with a token of
+        `disallowed_special`, by default all tokens that are not allowed. Other special tokens are ordinary text.
         """
         if disallowed_special == "all" and isinstance(text, str) and self._special_prefix not in text:
             # Without a special token in the text, all valid arguments give the same result.
@@ -136,7 +136,7 @@ class Encoding:
     def encode_to_numpy(
         self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
     ) -> npt.NDArray[np.uint32]:
-        """Return the ids of `encode` as a read-only array. UnicodeEncodeError for a lone surrogate."""
+        """Return the ids of `encode` as a read-only array. Raise UnicodeEncodeError for a lone surrogate."""
         import numpy as np
 
         allowed = self._check(text, allowed_special, disallowed_special)
@@ -190,7 +190,7 @@ class Encoding:
         return found
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of one token, special or not. KeyError if it does not exist."""
+        """Return the id of one token, special or not. Raise KeyError if the token does not exist."""
         if self._native is not None and (found := self._native.id_of_bytes(text_or_bytes)) is not None:
             return found
         data = bytes_of(text_or_bytes)
@@ -205,7 +205,7 @@ class Encoding:
     # -- decoding
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """Return the joined bytes of all ids. KeyError for an unknown id."""
+        """Return the joined bytes of all ids. Raise KeyError for an unknown id."""
         if isinstance(tokens, bytes):
             tokens = list(tokens)  # each byte is an id
         try:
@@ -214,11 +214,11 @@ class Encoding:
             return b"".join(map(self._bytes_of, tokens))
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """Return the text of some ids; `errors` as for ``bytes.decode``, since ids may end inside a character."""
+        """Return the text of some ids. `errors` is as for ``bytes.decode``, since ids may end inside a character."""
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of one token, special or not. KeyError if it does not exist."""
+        """Return the bytes of one token, special or not. Raise KeyError if the token does not exist."""
         if self._native is not None and (found := self._native.token_bytes(token)) is not None:
             return found
         try:
@@ -233,9 +233,9 @@ class Encoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """Return the text of some ids, and the offset of each, in characters. UnicodeDecodeError for invalid UTF-8.
+        """Return the text of some ids, and the character offset of each id. Raise UnicodeDecodeError for invalid UTF-8.
 
-        The offset of a token that begins inside a character is that of the character.
+        If a token begins inside a character, its offset is that of the character.
         """
         if self._native is not None and (found := self._native.bytes_and_starts(tokens)) is not None:
             return found[0].decode("utf-8"), found[1]
@@ -267,7 +267,7 @@ class Encoding:
 
     @property
     def eot_token(self) -> int:
-        """The id of ``<|endoftext|>``. KeyError if the encoding has none."""
+        """The id of ``<|endoftext|>``. Raises KeyError if the encoding has no such token."""
         return self._special_tokens["<|endoftext|>"]
 
     @cached_property
@@ -358,7 +358,7 @@ class Encoding:
         return allowed & self.special_tokens_set
 
     def _find_special(self, text: str) -> str | None:
-        """The first special token in the text."""
+        """Return the first special token in the text, or None."""
         check_text(text)
         # Most special tokens share a prefix, and a search for one string is many times faster than for several.
         if self._special_prefix not in text or not self._special_tokens:
@@ -371,7 +371,7 @@ class Encoding:
         return not any(content in text for content in self._missing)
 
     def _encode(self, text: str, allowed: AbstractSet[str]) -> list[int]:
-        """The ids, with the special tokens of `allowed` recognised. `allowed` has only special tokens."""
+        """Return the ids, with the tokens of `allowed` recognised. All of `allowed` are special tokens."""
         encode_ids = self._engine.encode_ids
         if not allowed or self._special_prefix not in text:
             return encode_ids(text, False, True)
@@ -404,7 +404,7 @@ class Encoding:
             return found
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of a text that counts as one piece, whatever the pattern says."""
+        """Return the ids of a text that counts as one piece, whatever the pattern says."""
         data = bytes_of(text_or_bytes)
         # The engine's vocabulary has the special tokens, too, and would find one as a whole piece.
         if self._tokenizer.engine == "native" and data.decode("utf-8", "replace") not in self._special_tokens:
@@ -478,9 +478,9 @@ _lock = threading.RLock()
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """Return an encoding by name, published or of a plugin (``tiktoken_ext``): the same object every time.
+    """Return an encoding by name, published or of a plugin (``tiktoken_ext``). Each name always gives the same object.
 
-    ValueError for an unknown name.
+    Raise ValueError for an unknown name.
 
     docs/from-tiktoken.md has examples.
     """

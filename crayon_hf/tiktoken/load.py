@@ -38,7 +38,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """Read a file like `read_file`, through tiktoken's cache of files. ValueError for contents with another hash."""
+    """Read a file like `read_file`, through tiktoken's cache of files. Raise ValueError for another hash."""
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     directory = os.path.join(tempfile.gettempdir(), "data-gym-cache") if chosen is None else chosen
     if not directory:
@@ -64,7 +64,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
 
 def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) -> dict[bytes, int]:
-    """Read the tokens of a rank file and their ranks. ValueError for a malformed line."""
+    """Read the tokens of a rank file and their ranks. Raise ValueError for a malformed line."""
     ranks = {}
     decode = binascii.a2b_base64
     for line in read_file_cached(tiktoken_bpe_file, expected_hash).splitlines():

@@ -9,7 +9,7 @@ __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model"
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """Return the name of the encoding that a model uses. KeyError for an unknown model.
+    """Return the name of the encoding that a model uses. Raise KeyError for an unknown model.
 
     docs/from-tiktoken.md has examples.
     """
@@ -22,7 +22,7 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """Return the encoding that a model uses. KeyError for an unknown model.
+    """Return the encoding that a model uses. Raise KeyError for an unknown model.
 
     docs/from-tiktoken.md has examples.
     """

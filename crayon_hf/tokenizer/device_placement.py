@@ -25,10 +25,10 @@ _FOR_GOOD = (DeviceLostError, DeviceOutOfMemoryError, DeviceUnavailableError)
 """After these errors ``auto`` gives up a device. Other errors concern one call."""
 
 _PAYS_FROM = 1 << 16
-"""Characters of a batch from which ``auto`` uses a GPU.
+"""The number of characters of a batch from which ``auto`` uses a GPU.
 
-A GPU runs about thirty kernels and four waits for each part of a batch: a fraction of a millisecond. The CPU encodes
-that many characters in the same time.
+A GPU needs about thirty kernels and four waits for each part of a batch, which take a fraction of a millisecond. In
+that time, the CPU encodes this number of characters.
 """
 
 
@@ -36,8 +36,8 @@ class Placement:
     """One request for a device. Any number of threads may use it; a device encodes one batch at a time.
 
     If a device of ``auto`` fails, the CPU takes over, with one warning: for one batch if only a call failed, else for
-    good. A device that was requested by name raises `DeviceError` instead. Either way the CPU encodes vocabularies that
-    no GPU supports.
+    good. A device that was requested by name raises `DeviceError` instead. In both cases the CPU encodes vocabularies
+    that no GPU supports.
     """
 
     def __init__(self, requested: str, is_strict: bool = True) -> None:
@@ -62,7 +62,7 @@ class Placement:
         return self.requested == "auto"
 
     def choice(self, engine: Any = None) -> Choice:
-        """Return the device that encodes, and why; if `engine` is given, the device for that engine."""
+        """Return the device that encodes, and why. If `engine` is given, return the device for that engine."""
         choice = self._choice
         if choice is None:
             choice = self._choice = devices.choose(self.requested)

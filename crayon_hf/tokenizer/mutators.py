@@ -24,8 +24,8 @@ class MutableSettings:
     """Base of `Tokenizer`: the methods that change it.
 
     A change takes effect at the next use; a refused change has no effect. The result is the same as saving the
-    tokenizer and opening it again. The reference can differ for a while after an attribute of a component changes,
-    because its model caches words and its added tokens keep their normalized spelling.
+    tokenizer and opening it again. After an attribute of a component changes, the reference can differ for a while,
+    because the reference's model caches words and its added tokens keep their normalized spelling.
     """
 
     __slots__ = ("_engine", "_padding", "_placement", "_special_as_text", "_state", "_truncation")
@@ -35,7 +35,7 @@ class MutableSettings:
     """The engine that encodes, or None if the state has to be asked: after a change, or while a component is
     borrowed."""
     _placement: Placement | None
-    """The device that encodes batches; None is the CPU."""
+    """The device that encodes batches. None means the CPU."""
     _special_as_text: bool
     _truncation: truncation_padding.Truncation | None
     _padding: truncation_padding.Padding | None
@@ -109,7 +109,7 @@ class MutableSettings:
         direction: str = "right",
         **ignored: Any,
     ) -> None:
-        """Cut encodings to `max_length` tokens. The rest goes to `Encoding.overflowing`.
+        """Cut encodings to `max_length` tokens. The tokens cut off go to `Encoding.overflowing`.
 
         Args:
             max_length: Tokens, special tokens included.

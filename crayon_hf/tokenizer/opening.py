@@ -38,14 +38,14 @@ _VERSION_2 = b"CRAY\2\0\0\0"
 
 
 def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """Open a version 3 cartridge, whose ``tokenizer.json``, if present, is beside it."""
+    """Open a version 3 cartridge. Its ``tokenizer.json`` is the file beside it, if that exists."""
     name = os.path.abspath(path)  # the working directory may change before the path is needed again
     engine = cache.open_cartridge(name)
     return TokenizerState(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
 
 
 def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """Open a ``tokenizer.json``: with the cartridge beside it if they match, else from the cache or by compiling."""
+    """Open a ``tokenizer.json`` with a matching cartridge beside it, else from the cache or by compiling."""
     name = os.path.abspath(path)
     try:
         state, refused = open_by_cartridge(name, mode)
@@ -66,7 +66,7 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
 def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | None, str | None]:
     """Open a ``tokenizer.json`` with the cartridge beside it.
 
-    Returns (state, None), or (None, reason) if the cartridge does not match, or (None, None) without a cartridge.
+    Return (state, None), or (None, reason) if the cartridge does not match, or (None, None) without a cartridge.
     """
     cartridge = f"{path.removesuffix('.json')}.dat"
     if cartridge == f"{path}.dat" or not os.path.isfile(cartridge):
@@ -166,8 +166,8 @@ def open_tiktoken(
 def open_ranks(
     name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
 ) -> TokenizerState:
-    """Open a vocabulary that is not native with the tiktoken library. UnsupportedError if that library does not support
-    it."""
+    """Open a vocabulary that is not native with the tiktoken library. Raise UnsupportedError if that library does not
+    support it."""
     from crayon_hf.formats.tiktoken import RankFile
 
     return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
@@ -251,7 +251,7 @@ def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) ->
 def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
     """Open the cartridge that a tokenizer was pickled with, or its ``tokenizer.json`` if the cartridge is missing.
 
-    `source` is that document, its path, or None for the file beside the cartridge.
+    `source` is the ``tokenizer.json``, its path, or None for the file beside the cartridge.
     """
     if path is not None:
         try:

@@ -27,8 +27,8 @@ def represent(
 ) -> str:
     """Return `repr` or `str` (`how`) of the library's tokenizer for a ``tokenizer.json``.
 
-    `document` is the tokenizer.json without its vocabulary, which `source` has. UnsupportedError, or an error of the
-    library, if the library cannot open it.
+    `document` is the tokenizer.json without its vocabulary; `source` is the whole file. Raise UnsupportedError, or an
+    error of the library, if the library cannot open it.
     """
     kind: Any = reference_class()
     if not hasattr(kind, "from_str"):

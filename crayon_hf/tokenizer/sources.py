@@ -177,9 +177,9 @@ def _digest(path: str) -> str:
 
 
 def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
-    """Open a file too large to be read whole: its stat identifies its contents, as in the cache's index.
+    """Open a file that is too large to be read whole. As in the cache's index, its stat identifies its contents.
 
-    A file that has just changed could change again without a change of its stat, so its cartridge is not kept.
+    A file that has just changed could change again and keep its stat, so its cartridge is not kept.
     """
     stat = os.stat(path)
     if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():

@@ -115,7 +115,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub.
 
         If the repository also has a cartridge that matches it, opening maps that cartridge. `engine_report` says
-        whether it did.
+        whether the cartridge was used.
 
         Args:
             identifier: ``"owner/name"``.
@@ -159,7 +159,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
         Args:
             path_or_name: A rank file, or the name of an encoding. A name always means the encoding, even if a file has
-                that name. It is read from tiktoken's cache, else tiktoken downloads it.
+                that name. The encoding is read from tiktoken's cache, or downloaded by tiktoken.
             pattern: The pre-tokenizer pattern of a rank file. Published files are recognised by their contents and need
                 none.
             special_tokens: The ids of special tokens, by their text.
@@ -333,7 +333,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             add_special_tokens: Whether the post-processor adds special tokens.
             threads: As for `encode_batch`.
             as_device_arrays: Whether the arrays stay in the memory of the tokenizer's device (see `to`), for
-                ``torch.from_dlpack``. On the CPU they are NumPy arrays, which it takes as well.
+                ``torch.from_dlpack``. On the CPU they are NumPy arrays, which ``torch.from_dlpack`` takes as well.
 
         Returns:
             (ids, row_splits), int32 of shape (ids,) and int64 of shape (texts + 1,). The ids of text i are
@@ -361,8 +361,8 @@ class Tokenizer(MutableSettings, AsyncMethods):
         """`encode_ragged` of texts that are concatenated in one buffer: text i is ``data[offsets[i]:offsets[i + 1]]``.
 
         Args:
-            data: UTF-8 that is read without a copy and must not change during the call. A buffer (bytes, a mapped file,
-                an array), or a vector of uint8 or int8 with ``__dlpack__`` on the CPU or on the tokenizer's device.
+            data: UTF-8 in a buffer (bytes, a mapped file, an array), or a vector of uint8 or int8 with ``__dlpack__``,
+                on the CPU or on the tokenizer's device. It is read without a copy and must not change during the call.
             offsets: Integers on the CPU: the first byte of each text, then the end of the last text.
             add_special_tokens: Whether the post-processor adds special tokens.
             threads: As for `encode_batch`.
@@ -394,9 +394,9 @@ class Tokenizer(MutableSettings, AsyncMethods):
         """Encode a file of any size in constant memory, chunk by chunk. Truncation and padding are ignored.
 
         The ids of all chunks together are those of the whole text, with special tokens only at its beginning and end.
-        Memory stays constant as long as the text can be cut without changing an id. A megabyte of one letter cannot,
-        nor can most texts with a custom pattern; chunks then grow as needed. The memory of a chunk is reused once its
-        arrays are deleted.
+        Memory stays constant as long as the text can be cut without changing an id. A megabyte of one letter cannot be
+        cut, nor can most texts with a custom pattern. Chunks then grow as needed. The memory of a chunk is reused once
+        its arrays are deleted.
 
         Args:
             file: A path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.

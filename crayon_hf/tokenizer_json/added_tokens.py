@@ -113,8 +113,8 @@ class AddedTokens:
         return added
 
     def for_engine(self) -> list[dict[str, Any]]:
-        """Return dicts of the form that the engine takes. `special` says how the engine treats the token, not its
-        flag."""
+        """Return dicts of the form that the engine takes. In them `special` says how the engine treats a token, which
+        may contradict the token's flag."""
         rows = [_fields_of(id, token) for id, token in self._tokens.items()]
         respelled = set(self.lasting_spellings())
         for row in rows:
@@ -199,7 +199,7 @@ def _fields_of(id: int, token: Token) -> dict[str, Any]:
 def lasting_of(reference: tokenizers.Tokenizer) -> tuple[list[str], list[str]]:
     """Return the contents that a reference treats as special, and as normalized, although their flags say otherwise.
 
-    Its tokenizer.json does not store them, so its decoder is asked.
+    A tokenizer.json does not store these facts, so the reference's decoder is asked.
     """
     tokens = reference.get_added_tokens_decoder()
     other = next((id for id in range(len(tokens) + 1) if id not in tokens and reference.id_to_token(id)), None)
@@ -211,13 +211,13 @@ def lasting_of(reference: tokenizers.Tokenizer) -> tuple[list[str], list[str]]:
 def _is_skipped(reference: tokenizers.Tokenizer, id: int, other: int | None) -> bool:
     if reference.decode([id], skip_special_tokens=False):
         return not reference.decode([id], skip_special_tokens=True)
-    # The decoder gives no text for this token alone. It may give some between other tokens.
+    # The decoder gives no text for this token alone, but may give a text for it between other tokens.
     rows = ([id] * 3, [id] if other is None else [other, id, other])
     return any(len({reference.decode(row, skip_special_tokens=skip) for skip in (True, False)}) > 1 for row in rows)
 
 
 def tokens_of(tokens: Any, special: bool) -> list[Token]:
-    """Check the argument of `add_tokens` or `add_special_tokens`. The latter (`special`) makes an AddedToken special in
+    """Check the argument of `add_tokens` or `add_special_tokens`. With `special`, each AddedToken is made special in
     place."""
     if not isinstance(tokens, list):
         raise TypeError(f"tokens is {type(tokens).__name__}, expected a list of str and AddedToken")

@@ -80,7 +80,7 @@ _REFERENCES_OF_OURS = _references_of_ours()
 
 
 def pattern_of(regex: Any) -> str | None:
-    """Return the pattern of a ``Regex``; None for other types."""
+    """Return the pattern of a ``Regex``, or None for other types."""
     if not has_components():
         from crayon_hf.tokenizer_json import described
 
@@ -96,7 +96,8 @@ def pattern_of(regex: Any) -> str | None:
 
 
 def state_of(component: Any) -> Any:
-    """Return a value that is equal for equal components: their JSON, or a model's attributes. None without JSON."""
+    """Return a value that is equal for equal components: their JSON, or a model's attributes. Without JSON, return
+    None."""
     names = _ATTRIBUTES.get(type(component).__name__)
     if names is not None and is_model(component):
         names = (*names, *_SAMPLING) if type(component).__name__ == "Unigram" else names

@@ -325,7 +325,7 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _written(name: str, value: Any, default: Any) -> Any:
-    """Return an argument's JSON. TypeError or ValueError for a wrong value."""
+    """Return an argument's JSON. Raise TypeError or ValueError for a wrong value."""
     if value is None and default is not _REQUIRED:
         value = default
     if name in _WRITTEN:
@@ -401,7 +401,7 @@ def _piece(piece: str) -> dict[str, Any]:
 
 
 def _special_tokens(value: Iterable[Any]) -> Any:
-    """Return a template's special tokens from (token, id) or (id, token); those of a trainer are unchanged."""
+    """Return a template's special tokens from pairs (token, id) or (id, token). Return those of a trainer unchanged."""
     if isinstance(value, dict):
         return value
     entries = list(value)

@@ -17,7 +17,7 @@ _LARGE = ("vocab", "merges")
 _LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
 """The member that the library writes after the vocabulary. All others come before it."""
 NEAREST_SCORES = "nearest_scores"
-"""An option of a Unigram model, never in a file: scores are read as Python reads them (docs/cartridge-format.md)."""
+"""An option of a Unigram model that no file contains: read scores as Python does (docs/cartridge-format.md)."""
 _EMPTY_CHARSMAP = "AAAAAGNoYXJzbWFw"
 """Placeholder for a charsmap while the library writes the rest: no trie, and a text that no model has."""
 _ORDER = (
@@ -41,7 +41,7 @@ def parts_of(
     """Return the bytes of a ``tokenizer.json`` in parts, as the library writes it: its order, its defaults, no unknown
     members.
 
-    Parts save a copy, since a vocabulary and many added tokens are large.
+    The parts are not joined, because that would copy a large vocabulary and many added tokens.
 
     Args:
         document: The document. Its model may lack the vocabulary.
@@ -124,7 +124,7 @@ def vocabulary_of(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def ids_of(model: dict[str, Any]) -> dict[str, int]:
-    """Return a model's vocabulary as a dict; that of a Unigram model is a list in order of ids."""
+    """Return a model's vocabulary as a dict. A Unigram model stores its vocabulary as a list in order of ids."""
     vocab = model.get("vocab", {})
     return vocab if isinstance(vocab, dict) else {entry[0]: id for id, entry in enumerate(vocab)}
 

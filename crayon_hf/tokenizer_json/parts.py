@@ -50,7 +50,7 @@ def byte_level(add_prefix_space: bool = False, trim_offsets: bool = True, use_re
 
 
 def parsed(data: bytes | str, name: str) -> Any:
-    """Parse a file as JSON. VocabularyError, which begins with `name`, if it is not JSON."""
+    """Parse a file as JSON. If it is not JSON, raise VocabularyError with a message that begins with `name`."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

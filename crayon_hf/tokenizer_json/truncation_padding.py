@@ -67,7 +67,7 @@ class Padding(NamedTuple):
 def truncation_of(
     max_length: Any, stride: Any, strategy: Any, direction: Any, special_tokens: int, ignored: Mapping[str, Any]
 ) -> Truncation:
-    """Check the arguments of `enable_truncation`. `special_tokens` is their number in an encoding of one text."""
+    """Check the arguments of `enable_truncation`. `special_tokens` is the number of special tokens around one text."""
     wanted = Truncation(
         validation.unsigned(max_length, "max_length", _SIZE_BITS),
         validation.unsigned(stride, "stride", _SIZE_BITS),
@@ -113,8 +113,8 @@ def padding_of(
 def check_reference_pads(padding: Sequence[Any]) -> None:
     """Raise the engine's ValueError for a padding length beyond its limit.
 
-    The reference allocates first, and ends the process if that fails. `padding` is a `Padding`, or the tuple that an
-    engine takes.
+    The reference would allocate that length, and end the process if the allocation fails. `padding` is a `Padding`, or
+    the tuple that an engine takes.
     """
     length, multiple = padding[0], padding[2] or 0
     if length is None:
@@ -126,7 +126,7 @@ def check_reference_pads(padding: Sequence[Any]) -> None:
 
 
 def stored_truncation(document: Any) -> Truncation | None:
-    """Return the truncation of a ``tokenizer.json``. VocabularyError if it is malformed.
+    """Return the truncation of a ``tokenizer.json``. Raise VocabularyError if it is malformed.
 
     Old files have no direction and truncate on the right.
     """
@@ -142,7 +142,7 @@ def stored_truncation(document: Any) -> Truncation | None:
 
 
 def stored_padding(document: Any) -> Padding | None:
-    """Return the padding of a ``tokenizer.json``. VocabularyError if it is malformed."""
+    """Return the padding of a ``tokenizer.json``. Raise VocabularyError if it is malformed."""
     if document is None:
         return None
     with _refusing("padding", document):

@@ -17,14 +17,14 @@ class Mode(NamedTuple):
 
     name: str = "exact"
     unknown: tuple[int, int] | None = None
-    """(first, id): the engine gives `id` for ids from `first` on. None except in CRAYON's mode."""
+    """(first, id): the engine replaces all ids from `first` on with `id`. None except in CRAYON's mode."""
 
     def engine(self, engine: _core.Engine) -> _core.Engine:
         """Return the view of a cartridge that encodes in this mode."""
         return engine if self.name == "exact" else engine.greedy(self.unknown)
 
     def check_native(self, reason: str) -> None:
-        """Raise UnsupportedError if a delegated tokenizer cannot have this mode: references have no greedy mode."""
+        """Raise UnsupportedError in greedy mode, which a delegated tokenizer lacks, as references do."""
         if self.name != "exact":
             raise UnsupportedError(
                 f"{self.name} mode needs the native engine, which does not support this tokenizer ({reason})"
@@ -35,7 +35,7 @@ EXACT = Mode()
 
 
 def mode_of(name: Any) -> Mode:
-    """Return the mode that an argument names. ValueError lists the modes."""
+    """Return the mode that an argument names. Raise ValueError, which lists the modes, for another name."""
     if name not in MODES:
         raise ValueError(f"mode is {name!r}, expected {' or '.join(map(repr, MODES))}")
     return Mode(name)

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
 
 lock = threading.RLock()
-"""Held while a tokenizer is changed, or gets a new engine after a change. Encoding takes the lock only for the latter.
+"""Held while a tokenizer is changed, or gets a new engine after a change. Encoding takes the lock only to get a new
+engine.
 
 One lock serves all tokenizers, so that a fork can wait for it. Otherwise a child could inherit a lock that a thread of
 its parent holds.
@@ -87,10 +88,10 @@ class TokenizerState:
         mode: Mode = EXACT,
         came_along: bool = False,
     ) -> None:
-        """`engine`, an exact one, was made from `source`, and `path` is its cartridge. Without `engine`, `source` is a
-        model.
+        """`engine`, in exact mode, was made from `source`, and `path` is the engine's cartridge. Without `engine`,
+        `source` is a model.
 
-        `came_along` is True for a cartridge found with the tokenizer's files, False for one from the cache.
+        `came_along` is True for a cartridge found with the tokenizer's files, and False for a cartridge from the cache.
         """
         self.source = source
         self.path = path
@@ -136,11 +137,12 @@ class TokenizerState:
         return self._engine
 
     def made_of_source(self) -> _core.Engine | None:
-        """Return the current native engine if it has the vocabulary of `source`. Its components may be outdated."""
+        """Return the current native engine if it has the vocabulary of `source`. The engine's components may be
+        outdated."""
         return self._engine if isinstance(self._engine, _core.Engine) and not self._anew else None
 
     def origin(self) -> str | None:
-        """Return the origin of the cartridge: "repository", "cache" or "memory"; None when delegated."""
+        """Return the origin of the cartridge: "repository", "cache" or "memory", or None when delegated."""
         if not isinstance(self.engine(), _core.Engine):
             return None
         return "memory" if self.path is None else "repository" if self.came_along else "cache"
@@ -282,7 +284,7 @@ class TokenizerState:
         return added
 
     def add(self, tokens: Iterable[Token]) -> int:
-        """Add tokens. Returns how many were added or changed."""
+        """Add tokens. Return how many were added or changed."""
         added = self.added().copy()
         engine = self._engine
         if engine is None or self._anew:
@@ -369,8 +371,8 @@ class TokenizerState:
         )
 
     def take_model(self, model: dict[str, Any], special_tokens: Iterable[Token]) -> None:
-        """Replace the model with a trained one, and add its special tokens. A borrowed model object receives it,
-        too."""
+        """Replace the model with a trained one, and add its special tokens. A borrowed model object becomes the trained
+        model, too."""
         handed = self._handed.get("model")
         if handed is not None:
             handed.component.__setstate__(tokenizer_json.dump(model).encode())

@@ -28,7 +28,8 @@ def train_unigram(source: Source, **options: Any) -> Tokenizer:
     """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``.
 
     Without a template the tokenizer works like SentencePiece: it applies NFKC, joins runs of spaces, writes U+2581 for
-    a space, and has the unknown token ``<unk>``. Once all texts are read, Ctrl-C waits until the library is done.
+    a space, and has the unknown token ``<unk>``. Once all texts are read, Ctrl-C takes effect only when the library has
+    finished.
 
     Args:
         source: Texts or files, as for `train_bpe`.

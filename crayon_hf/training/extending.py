@@ -59,7 +59,7 @@ def extend(
         tokenizer: A BPE tokenizer, or the path or name of one. Given a path or a name, the output keeps the settings
             of that tokenizer, such as its chat template.
         source: Texts or files, as for `train_bpe`.
-        vocab_size: The highest id of the result plus one, which is the number of rows that an embedding needs.
+        vocab_size: One more than the highest id of the result: the number of rows that an embedding needs.
         new_tokens: The number of new tokens. Give either this or `vocab_size`.
         min_frequency: The lowest count with which a pair is merged or a new character is added.
         special_tokens: Special tokens to add.
@@ -77,8 +77,8 @@ def extend(
         overwrite: Replace a tokenizer that `output` already has.
 
     Returns:
-        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,): the id itself, or -1 for an
-        unused one.
+        The new tokenizer, and `id_map`, an int64 array of shape (highest old id + 1,). It maps each old id to itself,
+        and each unused id to -1.
 
     Raises:
         VocabularyError: The size leaves no room for new tokens.

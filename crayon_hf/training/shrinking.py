@@ -56,8 +56,8 @@ def shrink(
     Args:
         tokenizer: A BPE tokenizer, or the path or name of one. Given a path or a name, the output keeps the settings
             of that tokenizer, such as its chat template.
-        vocab_size: The number of tokens to keep: those of the lowest merge ranks. With `used_by`, the most used tokens
-            come before them. Give this, `used_by` or both.
+        vocab_size: The number of tokens to keep. Tokens of low merge ranks are kept first; with `used_by`, the most
+            used tokens are kept before them. Give this, `used_by` or both.
         used_by: Texts or files, as for `train_bpe`. Without `vocab_size`, all tokens that these texts use are kept.
         min_frequency: The number of uses from which on a token counts as used.
         keep: Tokens, or ids, that are kept in any case.

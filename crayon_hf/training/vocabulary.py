@@ -39,7 +39,7 @@ class VocabularyChange:
 
     tokenizer: Tokenizer
     id_map: npt.NDArray[np.int64]
-    """The new id of each old one, of shape (highest old id + 1,); -1 for a lost token or an unused id."""
+    """The new id of each old id, of shape (highest old id + 1,). It is -1 for a lost token or an unused id."""
     new_tokens: int
     """The number of tokens that only the new vocabulary has."""
     lost_tokens: int
@@ -54,7 +54,7 @@ class Vocabulary:
 
     document: dict[str, Any]
     config: dict[str, Any]
-    """The ``tokenizer_config.json``; empty if the tokenizer has none."""
+    """The contents of ``tokenizer_config.json``, or an empty dict if the tokenizer has no such file."""
     engine: _core.Engine
 
     @property
@@ -79,7 +79,7 @@ class Vocabulary:
         return {**self.model["vocab"], **added}
 
     def byte_ids(self) -> list[int]:
-        """Return the ids of the byte tokens ``<0x00>`` to ``<0xFF>``; empty without byte fallback."""
+        """Return the ids of the byte tokens ``<0x00>`` to ``<0xFF>``, or an empty list without byte fallback."""
         names = [f"<0x{byte:02X}>" for byte in range(256)] if self.model.get("byte_fallback") else []
         return [id for name in names if (id := self.model["vocab"].get(name)) is not None] if names else []
 
@@ -107,7 +107,7 @@ class Vocabulary:
 
 
 def open_vocabulary(tokenizer: Named | tokenizers.Tokenizer) -> Vocabulary:
-    """Open the vocabulary of a tokenizer, without changing it. UnsupportedError unless it is native BPE."""
+    """Open a tokenizer's vocabulary, without changing the tokenizer. Raise UnsupportedError unless it is native BPE."""
     config: dict[str, Any] = {}
     with warnings.catch_warnings(), CollectorPause():
         warnings.simplefilter("ignore", DelegatedWarning)  # the UnsupportedError below says it
@@ -157,7 +157,8 @@ def rebuilt(document: dict[str, Any]) -> Tokenizer:
     """Return the tokenizer of a document. Its added tokens have the document's ids in other libraries as well.
 
     Other libraries ignore the document's id of an added token that the model lacks: they give it the next free id. If
-    one of these ids differs, this function adds the added tokens to the model's vocabulary, without merges.
+    such an id differs from the document's, this function adds the added tokens to the model's vocabulary, without
+    merges.
     """
     with CollectorPause():
         return _rebuilt(document)
@@ -195,7 +196,7 @@ def with_config_tokens(old: Vocabulary) -> Vocabulary:
 
 
 def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[str, Any]:
-    """Return a ``tokenizer.json`` with the ids of `new_id`, without the tokens that `new_id` lacks."""
+    """Return a ``tokenizer.json`` whose ids `new_id` maps, without the tokens whose ids `new_id` lacks."""
     model = document["model"]
     vocab = {token: new_id[id] for token, id in model["vocab"].items() if id in new_id}
     prefix = len(model.get("continuing_subword_prefix") or "")

@@ -23,7 +23,7 @@ class Texts(NamedTuple):
     """Progress after this batch, in the unit of the corpus' `total`."""
 
     def each(self) -> Iterator[str]:
-        """Yield the texts. TypeError names the first item that is not a text."""
+        """Yield the texts. Raise TypeError, which names the item, for an item that is not a text."""
         for i, text in enumerate(self.texts):
             refused = validation.refusal(text, False, self.name(i))
             if refused is not None:
@@ -41,7 +41,7 @@ class Lines(NamedTuple):
     done: int
 
     def each(self) -> Iterator[str]:
-        """Yield the lines. InvalidUtf8Error names the first that is not UTF-8."""
+        """Yield the lines. Raise InvalidUtf8Error, which names the line, for a line that is not UTF-8."""
         begin, number = 0, self.first
         while begin < len(self.data):
             end = self.data.find(b"\n", begin) + 1 or len(self.data)

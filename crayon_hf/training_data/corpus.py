@@ -20,8 +20,8 @@ _LONGEST_NAME = 4096
 def corpus_of(source: Any, column: str = "text", format: str | None = None, length: int | None = None) -> Corpus:
     """Open a source: a path, a binary file, or an iterable of texts, of lists of texts and of paths.
 
-    A str is a path on its own, and a text in an iterable. ValueError for a list of str that are all names of files,
-    since other libraries take such a list as paths. `length` is the number of items in the iterable.
+    A single str is a path, but a str in an iterable is a text. Raise ValueError for a list of str that are all names of
+    files, since other libraries take such a list as paths. `length` is the number of items in the iterable.
     """
     column = validation.text(column, "column")
     length = None if length is None else validation.unsigned(length, "length", 64)
@@ -63,7 +63,7 @@ def corpus_of_texts(
 ) -> Corpus:
     """Read an iterable of texts and of iterables of texts, lazily.
 
-    `open_file` opens a path among them; without it a path is an error.
+    `open_file` opens the paths in the iterable. Without `open_file`, a path is an error.
     """
     return Corpus(_batches(iter(source), open_file), length or 0)
 

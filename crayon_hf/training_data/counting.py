@@ -49,7 +49,7 @@ def count(untrained: Untrained, corpus: Corpus, report: Report | None, threads: 
 
 
 def count_words(engine: _core.Engine, corpus: Corpus, report: Report | None, threads: int = 0) -> _core.WordCounter:
-    """The words of a corpus as an engine cuts them, without added tokens."""
+    """Count the words of a corpus as an engine cuts them, without added tokens."""
     return _filled(_core.WordCounter(engine, threads, added_tokens=False), corpus, report)
 
 
@@ -107,7 +107,7 @@ def _recognised(untrained: Untrained) -> list[dict[str, Any]]:
     if not untrained.special_as_text:
         return tokens
     if len({token["special"] for token in tokens}) > 1:
-        # The reference matches a special token and skips it, and with it any other token that it overlaps.
+        # The reference matches a special token and skips it, together with any other added token that overlaps it.
         raise UnsupportedError("special tokens as text beside other added tokens, in training")
     return [token for token in tokens if not token["special"]]
 

@@ -20,7 +20,7 @@ __all__ = ["corpus_of_files", "corpus_of_stream"]
 
 
 def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | None = None) -> Corpus:
-    """Read files in order; `total` is in bytes. Without `format` their names' endings decide."""
+    """Read files in order. The corpus' `total` is in bytes. Without `format`, the endings of the names decide."""
     names = [name for path in paths for name in _files_of(os.fsdecode(path), format)]
     sizes = []
     for name in names:  # report missing files before counting begins
@@ -39,7 +39,7 @@ def _files_of(name: str, format: str | None) -> list[str]:
 
 
 def corpus_of_stream(file: IO[bytes], column: str = "text", format: str | None = None) -> Corpus:
-    """Read an open binary file: ``sys.stdin.buffer``, a socket's file. Text, JSON lines or CSV, uncompressed."""
+    """Read an open binary file, such as ``sys.stdin.buffer``, with uncompressed text, JSON lines or CSV."""
     name = str(getattr(file, "name", "the stream"))
     if format not in (None, "text", "jsonl", "csv", "tsv"):
         raise ValueError(f"format is {format!r}: expected text, jsonl, csv or tsv for a stream")
@@ -81,7 +81,7 @@ def _unpacked(path: str, packed: str, column: str, kind: str) -> Iterator[Batch]
 
 
 def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Batch]:
-    """Read a stream; progress is the position of `raw`, or the bytes read if it is None."""
+    """Read a stream. Progress is the position of `raw`, or the number of bytes read if `raw` is None."""
     if kind in ("csv", "tsv"):
         from crayon_hf.training_data.records import csv_batches
 

@@ -33,7 +33,7 @@ _WITHOUT_MEANING = frozenset(("get_word_count",))
 
 
 def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
-    """Return the options of a native training; None if the reference has to train this model with this trainer.
+    """Return the options of a native training, or None if the reference has to train this model with this trainer.
 
     `model` is the JSON of the ``tokenizer.json``. No trainer means the model's default trainer.
     """
@@ -61,7 +61,7 @@ def _is_bpe(trainer: Any) -> bool:
 
 
 def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
-    """Return the options of a reference trainer. UnsupportedError if it has an option unknown here."""
+    """Return the options of a reference trainer. Raise UnsupportedError if it has an option unknown here."""
     names = {name for name in dir(trainer) if not name.startswith("_")}
     unknown = names - set(BpeOptions._fields) - _PROGRESS - _WITHOUT_MEANING
     if unknown:
@@ -73,7 +73,7 @@ def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
 
 
 def checked(**values: Any) -> BpeOptions:
-    """Check a user's arguments. TypeError, ValueError or OverflowError for a wrong one."""
+    """Check a user's arguments. Raise TypeError, ValueError or OverflowError for a wrong one."""
     for name in ("vocab_size", "min_frequency"):
         values[name] = validation.unsigned(values[name], name, 32 if name == "vocab_size" else 64)
     for name in ("limit_alphabet", "max_token_length"):

@@ -28,7 +28,7 @@ def reporter(show_progress: bool | Report) -> Report | None:
 
 
 def reporter_of(trainer: Any) -> Report | None:
-    """Return the reporter that a reference trainer is set to; None means the default trainer."""
+    """Return the reporter for the progress setting of a reference trainer. None means the default trainer."""
     if trainer is None:
         return reporter(True)
     if not trainer.show_progress or getattr(trainer, "progress_format", "") == "silent":

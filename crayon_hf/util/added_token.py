@@ -8,7 +8,7 @@ _FLAGS = ("rstrip", "lstrip", "single_word", "normalized", "special")
 
 
 class _AddedToken:
-    """A token besides the model's, and how to match it: ``tokenizers.AddedToken`` of 0.23."""
+    """A token besides those of the model, and how to match it, like ``tokenizers.AddedToken`` of version 0.23."""
 
     __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
 
@@ -59,5 +59,5 @@ else:
 
 
 def is_added_token(value: object) -> bool:
-    """Whether this is an AddedToken; if that class is ours, also one of another version of the library."""
+    """Whether this is an AddedToken. If the class is our replacement, objects of the library's own class count, too."""
     return isinstance(value, AddedToken) or (AddedToken.__module__ == __name__ and type(value).__name__ == "AddedToken")

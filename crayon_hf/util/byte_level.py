@@ -18,7 +18,7 @@ def spell(data: bytes) -> str:
 
 
 def unspell(text: str) -> bytes | None:
-    """Return the bytes that a text of the alphabet spells; None for any other text."""
+    """Return the bytes that a text of the alphabet spells, or None for any other text."""
     try:
         return bytes(map(_BYTES.__getitem__, text))
     except KeyError:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 FIRST = 1 << 12
-"""Bytes at the beginning of a file that are examined."""
+"""The number of bytes at the beginning of a file that are examined."""
 
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 _PAGE = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -74,7 +74,7 @@ def is_pointer(path: str, size: int) -> bool:
 
 
 def damage_in(path: str | os.PathLike[str]) -> str | None:
-    """`damage_of` a file; None if it cannot be read."""
+    """Return `damage_of` for the beginning of a file, or None if it cannot be read."""
     try:
         if not os.path.isfile(path):
             return None

@@ -24,7 +24,7 @@ MOST_OF_CARTRIDGE = 1 << 32
 """The largest cartridge, in bytes: the engine maps no larger one."""
 
 _MOST_HELD = 64
-"""The number of files held open at most: descriptors are few, and the program needs most of them."""
+"""The most files that are held open: a process has few descriptors, and the program needs most of them."""
 
 _HELD = (errno.EACCES, errno.EDEADLK) if os.name == "nt" else (errno.EWOULDBLOCK, errno.EAGAIN)
 _TEMPORARY = re.compile(r"\.(.+)\.\d+-[0-9a-f]{12}", re.DOTALL)
@@ -37,7 +37,7 @@ def temporary_path(path: str, ending: str = ".tmp") -> str:
 
 
 def final_name(name: str, ending: str = ".tmp") -> str | None:
-    """Return the final name for a temporary one; None for other names."""
+    """Return the final name for a temporary name, or None for other names."""
     match = _TEMPORARY.fullmatch(name[: -len(ending)]) if name.endswith(ending) else None
     return match[1] if match else None
 
@@ -74,7 +74,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], privat
 def cache_root() -> str | None:
     """Return the directory of the user's caches: ``$XDG_CACHE_HOME/xerv/crayon``, else ``~/.cache/xerv/crayon``.
 
-    None for a user without HOME and without an entry in the list of users.
+    Return None for a user without HOME and without an entry in the list of users.
     """
     base = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", ""))
     if not os.path.isabs(base):  # XDG says to ignore relative paths
@@ -96,7 +96,7 @@ def remove_files(paths: Iterable[str]) -> None:
 def try_lock(descriptor: int) -> bool:
     """Lock an open file for this process and for children that inherit the descriptor.
 
-    Returns False if another process has the lock; True if the file system has no locks.
+    Return False if another process has the lock. Return True if the file system has no locks.
     """
     try:
         if os.name == "nt":
@@ -119,7 +119,7 @@ def sync_directory(directory: str) -> None:
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading. OSError for a pipe, a socket or a device, which could block or never end."""
+    """Open a file for reading. Raise OSError for a pipe, a socket or a device: reading could block or never end."""
     if os.name == "nt":
         return open(path, "rb")
     try:
@@ -133,7 +133,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 def read_source(path: str | os.PathLike[str]) -> bytes:
     """Read a vocabulary source, or a file beside one.
 
-    VocabularyError for more than `MOST_BYTES`; OSError as for `open_regular`.
+    Raise VocabularyError for more than `MOST_BYTES`, and OSError as `open_regular` does.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -148,7 +148,7 @@ def read_source(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_cartridge(path: str | os.PathLike[str]) -> bytes:
-    """Read a cartridge. CartridgeError if it exceeds `MOST_OF_CARTRIDGE`; OSError as for `open_regular`."""
+    """Read a cartridge. Raise CartridgeError if it exceeds `MOST_OF_CARTRIDGE`, and OSError as `open_regular` does."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_OF_CARTRIDGE:
@@ -172,7 +172,7 @@ class HeldFile:
     __slots__ = ("_held", "path")
 
     def __init__(self, path: str) -> None:
-        """A missing `path` is not an error here, but in `read`."""
+        """Open the file at `path`. If it is missing, only `read` raises an error."""
         self.path = path
         self._held: _core.HeldFile | None = None
         if _core.HeldFile.count() < _MOST_HELD:
@@ -192,7 +192,7 @@ class HeldFile:
         return read_source(self.path)
 
     def _pread(self, descriptor: int) -> bytes:
-        """`read_source` without the file position, which threads share."""
+        """Read like `read_source`, but without using the file position, which threads share."""
         size = os.fstat(descriptor).st_size
         parts, position = [], 0
         while position <= MOST_BYTES >= size and (part := os.pread(descriptor, 1 << 26, position)):

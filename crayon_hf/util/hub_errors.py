@@ -1,6 +1,6 @@
 """Errors of the Hub's client, recognised by the names of their base classes.
 
-The library that carries its requests, and so some classes, depends on the client's version.
+The client's version decides which library sends its requests, and so which classes some errors have.
 """
 
 from __future__ import annotations

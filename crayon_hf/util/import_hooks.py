@@ -1,7 +1,7 @@
 """Runs functions when another library is imported, without importing it.
 
 A finder at the head of `sys.meta_path` waits for the module's name and lets the import proceed. When the module is
-complete, it acts and removes itself.
+complete, the finder runs the function and removes itself.
 """
 
 from __future__ import annotations

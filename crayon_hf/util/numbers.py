@@ -10,7 +10,7 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
 
 
 def count_of(text: str) -> int:
-    """Parse a count; k, M and G (or B) are thousands, millions and billions. ValueError if it is malformed.
+    """Parse a count; k, M and G (or B) are thousands, millions and billions. Raise ValueError if `text` is malformed.
 
     >>> count_of("32k"), count_of("1.5M"), count_of("50257")
     (32000, 1500000, 50257)
@@ -26,7 +26,8 @@ def count_of(text: str) -> int:
 
 
 def size_of(text: str) -> int:
-    """Parse a number of bytes; K, M, G and T (KB, KiB, ...) are powers of 1024. ValueError if it is malformed.
+    """Parse a number of bytes; K, M, G and T (KB, KiB, ...) are powers of 1024. Raise ValueError if `text` is
+    malformed.
 
     >>> size_of("16M"), size_of("2GiB"), size_of("512")
     (16777216, 2147483648, 512)

@@ -59,7 +59,7 @@ class _Log:
 def tqdm_bar(stream: TextIO | None = None, every: float = 2.0, **options: Any) -> Any:
     """Return a tqdm bar that is drawn ten times a second on a terminal, and as a line every `every` seconds in a log.
 
-    It uses no thread and no lock between processes, because jobs fork.
+    The bar uses no thread and no lock between processes, because jobs fork.
     """
     from tqdm.auto import tqdm
 
@@ -105,7 +105,7 @@ class FilesBar:
         self._lock = threading.Lock()
 
     def add(self, name: str, done: int) -> None:
-        """Report that `done` more bytes of a file are encoded. Several threads may call it; `end` removes the line."""
+        """Report that `done` more bytes of a file are encoded. Several threads may call this method."""
         with self._lock:
             self._before += done
             self.told(name, 0)
@@ -137,7 +137,7 @@ class FilesBar:
 
 
 class Progress:
-    """The current state of a job: one line on a terminal, in a log a line every ten seconds."""
+    """The current state of a job: one line on a terminal, or a line every ten seconds in a log."""
 
     SECONDS = 10.0
 

@@ -27,7 +27,8 @@ def has_components() -> bool:
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module with names of the library: its error says which version has the name."""
+    """Return the ``__getattr__`` of a module with names of the library. Its error says which version has a missing
+    name."""
 
     def find(name: str) -> Any:
         import tokenizers

@@ -18,8 +18,8 @@ _replaced: dict[tuple[int, str], Replacement] = {}
 class Replacement:
     """Replaces one attribute between `put` and `take_back`.
 
-    The program imports `module`, now or later; this class never does. `owner` is the name of a class in it, or empty
-    for the module's own attributes.
+    The program imports `module`, now or later; this class never does. `owner` is the name of a class in the module, or
+    empty for the module's own attributes.
     """
 
     def __init__(self, module: str, owner: str, name: str, make: Callable[[Any, Replacement], Any]) -> None:

@@ -18,7 +18,7 @@ def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
 
 
 def batch_refusal(inputs: Any, is_pretokenized: bool) -> TypeError | None:
-    """Return the error for the inputs of `encode_batch`: each is one input, or a pair of them."""
+    """Return the error for the inputs of `encode_batch`, each an input or a pair, or None if they are valid."""
     if not _is_list(inputs):
         return TypeError(f"input is {kind(inputs)}, expected a list")
     return _first(_item_refusal(item, is_pretokenized, f"item {i} of the batch") for i, item in enumerate(inputs))
@@ -31,7 +31,7 @@ def check_list(texts: Any, what: str = "texts") -> None:
 
 
 def kind_refusal(text: Any, what: str) -> TypeError | None:
-    """Return the error for a value that is not a str."""
+    """Return the error for a value that is not a str, or None for a str."""
     if isinstance(text, str):
         return None
     hint = " (decode it, or use encode_bytes for bytes that are not text)" if isinstance(text, bytes) else ""
@@ -41,7 +41,7 @@ def kind_refusal(text: Any, what: str) -> TypeError | None:
 def plain(value: Any, depth: int = 3) -> Any:
     """Convert NumPy arrays, also inside lists and tuples, to lists for the native engine.
 
-    Returns `value` itself if it has none. `depth` is enough for a batch of pairs of lists of words.
+    Return `value` itself if it has no arrays. The default `depth` is enough for a batch of pairs of lists of words.
     """
     if type(value).__name__ == "ndarray":
         return value.tolist()
@@ -59,7 +59,7 @@ def is_empty_array(value: Any) -> bool:
 
 
 def unsigned(value: Any, name: str, bits: int) -> int:
-    """Return an integer of at most `bits` bits; TypeError or OverflowError otherwise."""
+    """Return an integer of at most `bits` bits. Raise TypeError or OverflowError for other values."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -70,7 +70,7 @@ def unsigned(value: Any, name: str, bits: int) -> int:
 
 
 def ids_of_32_bits(ids: Sequence[int]) -> Sequence[int]:
-    """Check ids, known or not, as the references do: OverflowError for one beyond 32 bits."""
+    """Check ids, known or not, as the references do. Raise OverflowError for an id beyond 32 bits."""
     for id in ids:
         unsigned(id, "id", 32)
     return ids
@@ -84,7 +84,7 @@ def is_strict(unknown_ids: str) -> bool:
 
 
 def flag(value: Any, name: str) -> bool:
-    """Return a bool; TypeError for other types, even if they are truthy."""
+    """Return a bool. Raise TypeError for other types, even for truthy values."""
     if value is True or value is False:
         return bool(value)
     if type(value).__name__ in ("bool_", "bool"):  # NumPy's, by either of its names
@@ -93,13 +93,13 @@ def flag(value: Any, name: str) -> bool:
 
 
 def check_flags(**values: Any) -> None:
-    """`flag` for several arguments."""
+    """Check several arguments with `flag`."""
     for name, value in values.items():
         flag(value, name)
 
 
 def text(value: Any, name: str) -> str:
-    """Return a str. TypeError for other types, UnicodeEncodeError for lone surrogates."""
+    """Return a str. Raise TypeError for other types and UnicodeEncodeError for lone surrogates."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is {kind(value)}, expected str")
     value.encode()

@@ -26,7 +26,7 @@ def joined(words: Iterable[str], last: str = "and") -> str:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: a known one that resembles it, or nothing.
+    """Return the end of a message about an unknown word: a known word that resembles it, or nothing.
 
     >>> meant("gpt-4p", ["gpt-4o", "o1"])
     ": did you mean 'gpt-4o'?"

@@ -36,15 +36,15 @@ sys.exit(import_module("by_path." + module).main(*sys.argv[4:]))
 
 
 def child_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs ``main()`` of a module in a fresh interpreter with this one's ``sys.path``."""
+    """Return the command that runs ``main()`` of a module in a fresh interpreter with the same ``sys.path``."""
     return [sys.executable, "-c", _MODULE, json.dumps(sys.path), module, *arguments]
 
 
 def command_by_path(folders: Sequence[Path], module: str, *arguments: str, python: str = "") -> list[str]:
-    """The command that runs ``main(*arguments)`` of a module from `folders`, without importing `crayon_hf`.
+    """Return the command that runs ``main(*arguments)`` of a module from `folders`, without importing `crayon_hf`.
 
-    Modules of the folders import each other, and nothing above them. `python` is an interpreter of another environment,
-    which does not get this one's ``sys.path``.
+    Modules of the folders import each other, and nothing above them. `python` is an interpreter of another environment.
+    It does not get the ``sys.path`` of this process.
     """
     path = json.dumps(None if python else sys.path)
     return [python or sys.executable, "-c", _BY_PATH, path, json.dumps(list(map(str, folders))), module, *arguments]
@@ -63,7 +63,7 @@ class Ending:
 
 
 def last_line(printed: str) -> str:
-    """The last line that a process printed, usually its error. For a fatal error of Python, that line and its place."""
+    """Return the last line that a process printed, usually its error. For a fatal error of Python, add its place."""
     lines = printed.strip().splitlines() or ["no message"]
     fatal = next((i for i, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
     if fatal is None:
@@ -94,7 +94,7 @@ class Child:
         self.answers: IO[bytes] = self.process.stdout
 
     def send(self, data: bytes, *, is_all: bool = False) -> None:
-        """Write to the process's standard input; close it if `is_all`. Does nothing if the process has ended."""
+        """Write to the standard input, and close it if `is_all`. Do nothing if the process has ended."""
         with contextlib.suppress(OSError):  # `ending` reports why
             self._stdin.write(data)
             self._stdin.flush()

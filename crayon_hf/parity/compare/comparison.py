@@ -29,7 +29,7 @@ T = TypeVar("T")
 BATCH_ITEMS = 256
 BATCH_CHARACTERS = 400_000
 KEPT_PER_CATEGORY = 3
-"""The shortest differing inputs of each category, kept for minimising."""
+"""The number of differing inputs of each category, the shortest ones, that are kept for minimising."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Difference:
     """False when the input differs in its batch but not when it is encoded alone."""
 
     def lines(self) -> list[str]:
-        """The lines of a report; characters outside ASCII are escaped."""
+        """Return the lines of a report. Characters outside ASCII are escaped."""
         shown = ", ".join(_clip(ascii(text), 400) for text in self.smallest)
         lines = [f"{self.category}: {shown}  ({_length(self.smallest)} characters, found in {_length(self.found)})"]
         if not self.alone:
@@ -52,7 +52,7 @@ class Difference:
         return lines + [f"  {line}" for each in self.fields for line in describe(each)]
 
     def to_json(self) -> dict[str, Any]:
-        """The difference as plain values, for ``--json``."""
+        """Return the difference as plain values, for ``--json``."""
         shown = [(each, *around(each.ours, each.reference)[1:]) for each in self.fields]
         return {
             "category": self.category,
@@ -85,7 +85,7 @@ class Result:
 
 
 def describe(difference: FieldDifference) -> list[str]:
-    """Both values of a field, around the first difference."""
+    """Return both values of a field, around the first difference."""
     at, ours, reference = around(difference.ours, difference.reference)
     if at is None:
         return [f"{difference.field}: ours {ours}", f"{'':{len(difference.field)}}  reference {reference}"]
@@ -97,7 +97,7 @@ def describe(difference: FieldDifference) -> list[str]:
 
 
 def around(ours: Any, reference: Any) -> tuple[int | None, str, str]:
-    """The first index where two sequences differ (None for other values), and both values around it, as ASCII."""
+    """Return the first index where two sequences differ, or None for other values, and both values as ASCII text."""
     sequences = (list, tuple, str, bytes)
     if not isinstance(ours, sequences) or not isinstance(reference, sequences) or type(ours) is not type(reference):
         return None, _clip(ascii(ours)), _clip(ascii(reference))
@@ -126,7 +126,7 @@ class FastPaths:
     def differences(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], mode: Mode
     ) -> list[list[FieldDifference]]:
-        """Return, for each single text that could be encoded, the fast paths whose results differ from its outcome."""
+        """Return the fast paths whose results differ from the outcome, for each single text that could be encoded."""
         found: list[list[FieldDifference]] = [[] for _ in items]
         chosen = [i for i, outcome in enumerate(outcomes) if not outcome.error and len(items[i]) == 1]
         if not chosen or mode.words or mode.windows:
@@ -197,7 +197,7 @@ class ReferenceDigests:
         self.complete = bool(self._kept)
 
     def get(self, index: int, item: Item) -> bytes | None:
-        """The digest of the outcome of input number ``index``; None if the earlier run had another input there."""
+        """Return the digest of the outcome of input ``index``, or None if the earlier run had another input there."""
         entry = self._kept[index * self.WIDTH : (index + 1) * self.WIDTH]
         return entry[8:] if entry[:8] == input_digest(item) else None
 
@@ -220,12 +220,12 @@ class Comparison:
 
     ours: Side
     open_reference: Callable[[], Side]
-    """Called when the reference is first needed: kept digests may make it unnecessary."""
+    """Opens the reference when it is first needed. With kept digests it may never be needed."""
     mode: Mode = DEFAULT
     fast_paths: FastPaths | None = None
     digests: ReferenceDigests | None = None
     on_batch: Callable[[int], None] = lambda first: None
-    """Gets the number of each batch's first input before the batch runs, to locate a crash."""
+    """Called before each batch with the number of the batch's first input, to locate a crash."""
     minimise_seconds: float = 20.0
 
     def __post_init__(self) -> None:
@@ -247,7 +247,7 @@ class Comparison:
         return found
 
     def run(self, inputs: Iterable[tuple[str, Item]], reports: int = 5) -> Result:
-        """Compare on all inputs, each with its category; the smallest ``reports`` differences are minimised."""
+        """Compare on all inputs, each with its category. Minimise the smallest ``reports`` differences."""
         result = Result()
         started = time.monotonic()
         kept: dict[str, list[tuple[int, Item, list[FieldDifference]]]] = {}
@@ -317,7 +317,7 @@ class Comparison:
         alone = self.differences_of(item)
         if not alone:
             return Difference(category, item, item, fields, alone=False)
-        # Minimise the first differing field only: a smaller but unrelated difference must not replace it.
+        # Minimise only for the first differing field: a smaller input with an unrelated difference must not count.
         wanted = alone[0].field
         tame = not has_surrogates(item)
 
@@ -331,7 +331,7 @@ class Comparison:
 
 
 def batches(inputs: Iterable[tuple[str, Item]]) -> Iterator[list[tuple[str, Item]]]:
-    """Batches of bounded length, in order. Their boundaries depend on the inputs alone."""
+    """Yield batches of bounded length, in order. Their boundaries depend on the inputs alone."""
     batch: list[tuple[str, Item]] = []
     characters = 0
     for entry in inputs:
@@ -345,12 +345,12 @@ def batches(inputs: Iterable[tuple[str, Item]]) -> Iterator[list[tuple[str, Item
 
 
 def singles(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Item]]:
-    """Each text alone."""
+    """Yield each text alone."""
     return ((category, (text,)) for category, text in texts)
 
 
 def pairs(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Item]]:
-    """Each text with the one before it."""
+    """Yield each text paired with the text before it."""
     previous = ""
     for category, text in texts:
         yield category, (text, previous)

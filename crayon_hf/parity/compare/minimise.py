@@ -34,7 +34,7 @@ class _Budget:
 def minimise(item: Item, differs: Callable[[Item], bool], checks: int = 4000, seconds: float = 30.0) -> Item:
     """Shrink an item until removing any one character removes the difference, or until the budget is spent.
 
-    ``differs(item)`` must be true for the given item; it is called for each smaller one.
+    ``differs(item)`` must be true for the given item. It is called for each smaller item that is tried.
     """
     budget = _Budget(differs, checks, seconds)
     before: Item | None = None

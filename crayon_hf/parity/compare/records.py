@@ -41,15 +41,16 @@ class Mode:
     special_as_text: bool = False
     """Special tokens in the text are plain text (``encode_special_tokens`` of tokenizers)."""
     max_length: int | None = None
-    """Truncate to this number of tokens, with the others in overflowing windows; None keeps the tokenizer's setting."""
+    """Truncate to this number of tokens, and put the others into overflowing windows. None keeps the tokenizer's
+    setting."""
     stride: int = 0
     strategy: str = "longest_first"
     direction: str = "right"
     """The side that truncation removes tokens from."""
     pad: str = ""
-    """The side that is padded, ``left`` or ``right``; empty keeps the tokenizer's own setting."""
+    """The side that is padded, ``left`` or ``right``. An empty text keeps the tokenizer's own setting."""
     pad_length: int | None = None
-    """The padded length in tokens; None pads to the longest encoding of the batch."""
+    """The padded length in tokens. None pads to the longest encoding of the batch."""
     pad_multiple: int | None = None
     pad_id: int = 0
 
@@ -94,7 +95,7 @@ class Outcome:
         return Outcome(error=names, message=str(error))
 
     def digest(self) -> bytes | None:
-        """16 bytes that are equal for equal outcomes; None for values that marshal cannot write."""
+        """Return 16 bytes that are equal for equal outcomes, or None for values that marshal cannot write."""
         # Version 2 of marshal writes equal values as equal bytes; later versions depend on object identity.
         value = _name(self) if self.error else tuple(self.fields.items())
         try:
@@ -113,9 +114,9 @@ class FieldDifference:
 
 
 def compare_outcomes(ours: Outcome, reference: Outcome) -> list[FieldDifference]:
-    """The fields that differ. Errors agree if an ``except`` for the reference's class catches ours.
+    """Return the fields that differ. Errors agree if an ``except`` for the class of the reference's error catches ours.
 
-    A panic of the reference, which no ``except Exception`` catches, corresponds to our ValueError.
+    Our ValueError agrees with a panic of the reference, which no ``except Exception`` catches.
     """
     if ours.error or reference.error:
         if ours.error and reference.error and {reference.error[0], _name(reference)} & set(ours.error):
@@ -157,7 +158,7 @@ class Side(Protocol):
 
 
 def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of the call, or its error as an Outcome. A panic of a Rust extension counts as an error."""
+    """Return the result of the call, or its error as an Outcome. A panic of a Rust extension counts as an error."""
     try:
         return call(*arguments)
     except (KeyboardInterrupt, SystemExit, MemoryError):
@@ -167,7 +168,7 @@ def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def each(batch: Callable[[list[Any]], list[Any]], one: Callable[[Any], Any], inputs: list[Any]) -> list[Any]:
-    """The results of a batch call. If it fails as a whole, call for each input, with errors as Outcomes."""
+    """Return the results of a batch call. If that call fails, call `one` for each input, with errors as Outcomes."""
     results = attempt(batch, inputs)
     if isinstance(results, Outcome) or len(results) != len(inputs):
         return [attempt(one, value) for value in inputs]
@@ -211,7 +212,7 @@ def _lookups(encoding: Any, item: Item) -> list[Any]:
 
 @contextmanager
 def using(tokenizer: Any, mode: Mode) -> Iterator[Outcome | None]:
-    """Set the tokenizer to the mode; yield its error if it refuses. On exit, truncation and padding are restored."""
+    """Set the tokenizer to the mode. Yield the tokenizer's error or None. On exit, restore truncation and padding."""
     tokenizer.encode_special_tokens = mode.special_as_text
     if not mode.windows:
         yield None
@@ -295,7 +296,7 @@ class TokenizersSide:
 
 
 class TiktokenSide:
-    """A ``tiktoken.Encoding``. Its only modes are all special tokens allowed, and none (``ordinary``)."""
+    """A ``tiktoken.Encoding``. It has two modes: all special tokens are allowed, or none is (``ordinary``)."""
 
     FIELDS = ("ids", "ordinary", "decoded_bytes", "decoded_with_special", "starts")
 

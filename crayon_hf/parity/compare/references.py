@@ -47,16 +47,16 @@ class Vocabulary:
     path: Path
     """The source that the reference opens: a ``tokenizer.json``, a rank file, a directory or a SentencePiece model."""
     encoding: str = ""
-    """tiktoken only: the published encoding whose pattern and special tokens apply."""
+    """The published encoding whose pattern and special tokens apply. For tiktoken only."""
     pattern: str | None = None
-    """tiktoken only: the pattern, where no published encoding gives it."""
+    """The pattern, if no published encoding gives it. For tiktoken only."""
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     model: str = ""
     """The SentencePiece model that ``path`` was converted from, if any."""
     ours: str = ""
     """The file that our side opens, if not ``path``: a cartridge, or the source that ``path`` was converted from."""
     json: str = ""
-    """The ``tokenizer.json`` of the same vocabulary, where ``path`` is of another format (rank files have none)."""
+    """The ``tokenizer.json`` of the same vocabulary, if ``path`` has another format. Empty for rank files."""
 
     @property
     def reference_version(self) -> str:
@@ -113,7 +113,7 @@ class Vocabulary:
         return tiktoken.Encoding(**self._tiktoken_pieces())
 
     def open_ours(self) -> Any:
-        """Our ``Tokenizer`` of the same vocabulary; for ``transformers``, the result of our ``AutoTokenizer``."""
+        """Open our ``Tokenizer`` of the same vocabulary. For ``transformers``, use our ``AutoTokenizer``."""
         if self.kind == "transformers":
             return open_tokenizer("crayon_hf", str(self.path))
         if self.ours or self.kind != "tiktoken":
@@ -123,7 +123,7 @@ class Vocabulary:
         return Tokenizer.from_tiktoken(str(self.path), pattern=self.pattern, special_tokens=dict(self.special_tokens))
 
     def reference_side(self, threads: int = 1) -> Side:
-        """The reference, ready for comparison; ``threads`` is for tiktoken, which has no global setting."""
+        """Return the reference, ready for comparison. ``threads`` is for tiktoken, which has no global setting."""
         if self.kind == "transformers":
             return StockProcess(str(self.path))
         opened = self.open_reference()
@@ -133,7 +133,7 @@ class Vocabulary:
         return side
 
     def our_side(self, open_ours: Callable[[], Any]) -> Side:
-        """Our side, ready for comparison; ``open_ours`` is ``self.open_ours`` or a substitute for it."""
+        """Return our side, ready for comparison. ``open_ours`` is ``self.open_ours`` or a substitute for it."""
         if self.kind == "tiktoken":
             return OurTiktokenSide(open_ours(), open_ours())
         sides: dict[str, Any] = {
@@ -166,13 +166,13 @@ class Vocabulary:
 
 
 def read_ranks(path: Path) -> dict[bytes, int]:
-    """Read a rank file: on each line a token in base64 and its rank."""
+    """Read a rank file. Each line has a token in base64 and its rank."""
     lines = (line.split() for line in path.read_bytes().splitlines() if line)
     return {base64.b64decode(token): int(rank) for token, rank in lines}
 
 
 def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
-    """The arguments of ``tiktoken.Encoding`` for a published encoding whose rank file is at ``path``.
+    """Return the arguments of ``tiktoken.Encoding`` for a published encoding whose rank file is at ``path``.
 
     Pattern and special tokens come from tiktoken's own constructor functions. A copy of them runs with a loader that
     reads the local file; tiktoken itself is unchanged.
@@ -198,7 +198,7 @@ def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
 
 
 def check_fields(what: str) -> None:
-    """UnsupportedError where the tokenizers library lacks offsets and words, as versions from 1.0 on do."""
+    """Raise UnsupportedError if the tokenizers library lacks offsets and words. Versions from 1.0 on lack them."""
     import tokenizers
 
     if not hasattr(tokenizers.Tokenizer, "from_str"):
@@ -209,20 +209,20 @@ def check_fields(what: str) -> None:
 
 
 def byte_level_alphabet() -> dict[int, str]:
-    """The printable character that byte-level vocabularies write for each byte."""
+    """Return the printable character that byte-level vocabularies write for each byte."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [byte for byte in range(256) if byte not in printable]
     return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + i) for i, byte in enumerate(rest)}
 
 
 def tiktoken_gpt2_pattern() -> str:
-    """tiktoken's spelling of the pattern that ByteLevel uses."""
+    """Return tiktoken's spelling of the pattern that ByteLevel uses."""
     pattern: str = import_module(OPENAI).r50k_pat_str
     return pattern
 
 
 def published_encodings() -> list[str]:
-    """The encodings that tiktoken defines, except its old-style gpt2, which is r50k_base."""
+    """Return the encodings that tiktoken defines, without gpt2, an old form of r50k_base."""
     with needed("the comparison of a rank file", "tiktoken", "tiktoken"):  # tiktoken_ext may be installed without it
         constructors = import_module(OPENAI).ENCODING_CONSTRUCTORS
     return [name for name in constructors if name != "gpt2"]

@@ -43,7 +43,8 @@ WINDOWS = (
 WINDOWS_OF_PAIRS = (*WINDOWS, Mode(max_length=16, stride=2, strategy="only_second", pad="left", pad_multiple=4))
 
 WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
-"""In these modes texts are cut to this many characters: the numbers of windows of a pair's two texts multiply."""
+"""In modes with windows, texts are cut to this many characters. A pair's texts are shorter: the numbers of windows of
+its two texts multiply."""
 
 RECORDS_VERSION = 3
 """Part of the key of kept reference results: raise it when the record of an input changes."""
@@ -68,14 +69,15 @@ class Suite:
     strings: int = 0
     seed: int = 1
     limit: int | None = None
-    """At most this many bytes of a text."""
+    """The most bytes of a text. None for no limit."""
     paired: bool = False
     mode: Mode = DEFAULT
     every: int = 1
-    """Only each n-th input, beginning with number ``first``, so that several modes share the inputs of one source."""
+    """Take only each n-th input, beginning with number ``first``, so that several modes share the inputs of one
+    source."""
     first: int = 0
     title: str = ""
-    """The name of a text in reports; empty for the name of its file."""
+    """The name of a text in reports. If empty, the name of its file."""
 
     @property
     def name(self) -> str:
@@ -85,7 +87,7 @@ class Suite:
         return "/".join([source, *labels])
 
     def inputs(self, vocabulary: Vocabulary) -> Iterator[tuple[str, Item]]:
-        """Category and item of each input; the category of a text is its name."""
+        """Yield the category and item of each input. The category of a text is its name."""
         if self.source == "strings":
             texts = generate(self.strings, self.seed, specials=vocabulary.specials())
         elif self.source == "tokens":
@@ -103,7 +105,7 @@ class Suite:
 
 
 def variant(name: str, suites: Sequence[Suite]) -> list[Suite]:
-    """The suites in one of `VARIANTS`: pairs with and without special tokens, windows of single texts and of pairs."""
+    """Return the suites in one of `VARIANTS`. Pairs have two modes, as have windows: single texts and pairs."""
     paired = [replace(suite, paired=True) for suite in suites]
     plain = Mode(add_special_tokens=False)
     if name == "windows":
@@ -116,7 +118,7 @@ def variant(name: str, suites: Sequence[Suite]) -> list[Suite]:
 
 
 def _shared_out(suite: Suite, modes: Sequence[Mode]) -> list[Suite]:
-    """The suite in several modes, each on its share of the inputs."""
+    """Return the suite in several modes, each on its share of the inputs."""
     return [replace(suite, mode=mode, every=len(modes), first=i) for i, mode in enumerate(modes)]
 
 
@@ -130,11 +132,11 @@ class Work:
     """The instruction set requested through ``CRAYON_CPU``; empty for the best."""
     reference_cache: str = ""
     ours: str = ""
-    """``module:function`` that opens our side, given the vocabulary; empty for ``crayon_hf.Tokenizer``."""
+    """``module:function`` that opens our side, given the vocabulary. If empty, ``crayon_hf.Tokenizer``."""
     reports: int = 5
     threads: int = 1
     careful_from: int = -1
-    """If not negative: encode the batch that begins with this input one by one, and report before each attempt."""
+    """If not negative, encode the texts of the batch that begins with this input one by one, and report before each."""
 
     def to_json(self) -> str:
         """The work as JSON, for the standard input of a worker."""
@@ -159,7 +161,7 @@ class Work:
 
 
 def _differing(state: TokenizerState) -> str | None:
-    """The names of the parts in which a tokenizer differs from its cartridge; None without a cartridge."""
+    """Return the names of the parts in which a tokenizer differs from its cartridge, or None without a cartridge."""
     if state.path is None:
         return None
     said, parts = json.loads(_core.Engine.open(state.path).components), state.without_vocabulary()
@@ -272,7 +274,7 @@ def _cache_name(vocabulary: Vocabulary, suite: Suite) -> str:
 
 
 def main() -> int:
-    """The worker: one Work on standard input, events on standard output."""
+    """Run the worker: read a Work from standard input, and write events to standard output."""
     sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     work = Work.from_json(sys.stdin.read())
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -23,7 +23,7 @@ from .references import Vocabulary, check_fields, published_encodings
 
 REFERENCES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
 _OF_TRANSFORMERS = (JSON, "tokenizer_config.json", "config.json", "tekken.json", "vocab.json", "vocab.txt")
-"""Besides ``*.model``, the files by which ``AutoTokenizer`` opens a directory."""
+"""The files by which ``AutoTokenizer`` opens a directory, besides ``*.model``."""
 
 
 class TargetError(CrayonError, ValueError):
@@ -47,7 +47,8 @@ def find_target(target: str, against: str, directory: str) -> Subject:
     """Find `target`, to be compared with `against` or, if that is empty, with the vocabulary's own reference.
 
     A target is a source that `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken
-    encoding or a repository of the Hub; others are a TargetError. Files made for a reference go into `directory`.
+    encoding or a repository of the Hub. Raise TargetError for any other. Files made for a reference go into
+    `directory`.
     """
     if against and against not in REFERENCES:
         raise TargetError(f"--against {against}: expected one of {', '.join(REFERENCES)}")
@@ -63,7 +64,7 @@ def find_target(target: str, against: str, directory: str) -> Subject:
 
 
 def _locate(target: str, directory: str) -> tuple[str, str]:
-    """The name of a target, and its file or directory."""
+    """Return the name of a target, and its file or directory."""
     meaning = resolve(target)
     if meaning.path is not None:
         return meaning.name if meaning.kind is NameKind.PROFILE else _called(meaning.path), meaning.path
@@ -112,7 +113,7 @@ def _published(name: str, directory: str) -> str:
 
 
 def _downloaded(target: str) -> str:
-    """The directory with the tokenizer files of a repository of the Hub, which are of one commit, and checked."""
+    """Download a repository's tokenizer files, all of one commit, check them, and return their directory."""
     from crayon_hf.hub_access import client, staging
 
     try:
@@ -264,7 +265,7 @@ class _Resolver:
         return path
 
     def _beside(self, json: str) -> Path | None:
-        """The cartridge in the target directory. TargetError when it belongs to another tokenizer.json."""
+        """Return the cartridge in the target directory. Raise TargetError if it belongs to another tokenizer.json."""
         cartridge = Path(os.path.abspath(json)).with_name(CARTRIDGE)
         if self.folder is None or os.path.basename(json) != JSON or not cartridge.is_file():
             return None

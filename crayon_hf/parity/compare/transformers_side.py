@@ -29,7 +29,7 @@ class NotStockError(RuntimeError):
 
 
 def open_tokenizer(package: str, directory: str) -> Any:
-    """``AutoTokenizer`` of a package, on a directory, without network. NotStockError for a tokenizer that is not fast.
+    """Open a directory with a package's ``AutoTokenizer``, offline. Raise NotStockError if the tokenizer is not fast.
 
     A tokenizer without a padding token gets one of its own tokens, so that padding can be compared.
     """
@@ -94,7 +94,7 @@ class TransformersSide:
 
 @contextmanager
 def _using(tokenizer: Any, mode: Mode) -> Iterator[dict[str, Any]]:
-    """The arguments for the mode; on exit, the tokenizer's truncation side is restored."""
+    """Yield the arguments for the mode. On exit, restore the tokenizer's truncation side."""
     options: dict[str, Any] = {
         "add_special_tokens": mode.add_special_tokens,
         "is_split_into_words": mode.words,
@@ -120,7 +120,7 @@ def _split(items: Sequence[Item], mode: Mode) -> tuple[list[Any], list[Any] | No
 
 
 def _rows(encoded: Any, count: int) -> list[list[tuple[Any, dict[str, Any]]]]:
-    """For each input: its Encoding and its columns, then those of every overflowing window."""
+    """Return for each input its Encoding and its columns, followed by those of its overflowing windows."""
     owners = encoded.get("overflow_to_sample_mapping", range(count))
     found: list[list[tuple[Any, dict[str, Any]]]] = [[] for _ in range(count)]
     names = [name for name in encoded if name != "overflow_to_sample_mapping"]
@@ -160,7 +160,7 @@ class StockProcess:
             raise ReferenceDiedError(f"stock transformers does not open {directory}: {opened}")
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order. ReferenceDiedError when the process ends."""
+        """Return one outcome for each item, in order. Raise ReferenceDiedError if the process ends."""
         self.child.send(pickle.dumps((list(items), asdict(mode))))
         return [Outcome(*parts) for parts in self._receive()]
 
@@ -200,7 +200,7 @@ def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main(directory: str) -> int:
-    """The process of the reference: requests arrive on standard input."""
+    """Run the process of the reference, which gets requests on standard input."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output that libraries print is not an answer
     serve(directory, sys.stdin.buffer, answers)

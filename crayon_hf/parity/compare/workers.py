@@ -25,7 +25,7 @@ def events_of(work: Work, ending: Ending) -> Generator[Event, None, None]:
 
 
 def culprit(work: Work, suite: Suite, first: int) -> tuple[str, str] | None:
-    """Return the side and the input (ASCII) that end a worker in the batch beginning with input `first`; else None."""
+    """Return the side and input (ASCII) that end a worker in the batch from input `first` on, or None."""
     careful = replace(work, suites=(suite,), careful_from=first)
     ending, last = Ending(), None
     for event in events_of(careful, ending):

@@ -15,7 +15,7 @@ MALFORMED = tuple(map(bytes.fromhex, _ENCODINGS.split()))
 
 
 def generate_bytes(n: int, seed: int = 1) -> Iterator[tuple[str, bytes]]:
-    """``n`` byte strings as (category, bytes), taking the categories in turn; the same in every process."""
+    """Yield ``n`` byte strings as (category, bytes), taking the categories in turn, the same in every process."""
     texts = generate(n, seed)
     for i, (_, text) in enumerate(texts):
         category = CATEGORIES[i % len(CATEGORIES)]

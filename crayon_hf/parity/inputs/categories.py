@@ -24,12 +24,12 @@ def category(function: Category) -> Category:
 
 
 def length(rng: Source, usual: int, longest: int, rare: float) -> int:
-    """A random length: at most ``usual``, but with probability ``rare`` at most ``longest``."""
+    """Return a random length of at most ``usual``, or with probability ``rare`` of at most ``longest``."""
     return rng.between(1, longest) if rng.chance(rare) else rng.between(1, usual)
 
 
 def word(rng: Source, longest: int = 12) -> str:
-    """A real word, so that long tokens occur, or random letters."""
+    """Return random letters, or a real word, so that long tokens occur."""
     if longest >= 5 and rng.chance(0.5):
         return rng.pick(abc.WORDS)
     return rng.text(abc.FREQUENT_LETTERS, 1, longest)

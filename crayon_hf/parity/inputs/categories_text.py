@@ -67,7 +67,7 @@ def tiny(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def long_word(rng: Source, specials: Sequence[str]) -> str:
-    """Letters without a break, up to thousands."""
+    """Up to thousands of letters without a break."""
     n = length(rng, 200, 4000, 0.03)
     alphabet = rng.pick((abc.FREQUENT_LETTERS, abc.LOWER, abc.LOWER + abc.UPPER, abc.LATIN_1_LETTERS, abc.CYRILLIC))
     return rng.pick(("", " ", "\n", "'")) + rng.text(alphabet, n, n)
@@ -75,7 +75,7 @@ def long_word(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def mixed_case(rng: Source, specials: Sequence[str]) -> str:
-    """Upper, lower, title and modifier letters in turn, where patterns that split on case must cut."""
+    """Alternating upper, lower, title and modifier letters: patterns that split on case must cut between them."""
     pools = (abc.UPPER, abc.LOWER, abc.TITLE_AND_MODIFIER, abc.GREEK_UPPER, abc.GREEK_LOWER, abc.COMBINING, abc.CJK)
     parts = []
     for _ in range(rng.between(2, 12)):
@@ -87,7 +87,8 @@ def mixed_case(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def contractions(rng: Source, specials: Sequence[str]) -> str:
-    """'s 't 're 've 'm 'll 'd in both cases, among other characters, also almost-contractions."""
+    """The contractions 's 't 're 've 'm 'll 'd in both cases, and strings that resemble them, among other
+    characters."""
     parts = []
     for _ in range(rng.between(1, 8)):
         parts.append(rng.pick(("", cased(rng, word(rng, 5)), "1", " ", "'", "\n", "\u00e9", "!")))
@@ -124,7 +125,7 @@ def case_folding(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def white_space(rng: Source, specials: Sequence[str]) -> str:
-    """Every white space, and characters that only some engines count as such, singly and in runs, between words."""
+    """White space, and characters that only some engines count as white space, singly and in runs between words."""
     parts = []
     for _ in range(rng.between(1, 10)):
         if rng.chance(0.5):
@@ -276,7 +277,7 @@ def run_of_pieces(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def seam(rng: Source, specials: Sequence[str]) -> str:
-    """Texts of 15 to 129 bytes of UTF-8, or with a word that ends at such a length: boundaries of SIMD blocks."""
+    """Texts that end, or have a word that ends, after 15 to 129 bytes of UTF-8: near boundaries of SIMD blocks."""
     size = rng.pick(SEAM_LENGTHS)
     wide = rng.pick((abc.LATIN_1_LETTERS, abc.CJK, abc.EMOJI_SINGLE, abc.COMBINING, abc.WHITE_SPACE, abc.CYRILLIC))
     density = rng.pick((0.0, 0.02, 0.1, 0.5))

@@ -86,7 +86,7 @@ def all_code_points(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def basic_plane(rng: Source, specials: Sequence[str]) -> str:
-    """Uniform over the basic plane, with spaces: a far greater share of assigned points than all of Unicode."""
+    """Uniform over the basic plane, with spaces. A far greater share of it than of all Unicode is assigned."""
     return "".join([" " if rng.chance(0.15) else chr(rng.between(0x20, 0xD7FF)) for _ in range(rng.between(1, 40))])
 
 
@@ -185,7 +185,7 @@ def latin_1(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def mojibake(rng: Source, specials: Sequence[str]) -> str:
-    """UTF-8 of other scripts read as Latin-1, and as text the printable characters of byte-level vocabularies."""
+    """UTF-8 of other scripts read as Latin-1, or spelled in the printable characters of byte-level vocabularies."""
     raw = (from_ranges(rng, abc.OTHER_SCRIPT_RANGES, 1, 8) + rng.pick(("", " ", "\n"))).encode()
     if rng.chance(0.5):
         return raw.decode("latin-1")

@@ -42,5 +42,5 @@ class Source:
 
 
 def source_for(seed: int, topic: str, index: int) -> Source:
-    """The source of one string. It depends on these three values alone, so any string can be made by itself."""
+    """Return the source of one string. It depends only on the arguments, so any string can be made by itself."""
     return Source((seed << 64) | (zlib.crc32(topic.encode()) << 32) | index)

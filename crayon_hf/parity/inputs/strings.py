@@ -17,10 +17,11 @@ __all__ = ["CATEGORIES", "categories_text", "categories_unicode", "generate"]
 def generate(
     n: int, seed: int = 1, categories: Sequence[str] | None = None, specials: Sequence[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """``n`` strings as (category, string), taking the categories in turn.
+    """Yield ``n`` strings as (category, string), taking the categories in turn.
 
     The k-th string of a category depends on the seed, the category, k and ``specials`` only. It is the same in every
-    process and Python version. A new category changes no other one, except ``mixture``, which draws from all of them.
+    process and Python version. Adding a category changes only the strings of ``mixture``, which draws from all
+    categories.
     """
     names = list(CATEGORIES) if categories is None else list(categories)
     for name in names:

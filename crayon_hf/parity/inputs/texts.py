@@ -23,7 +23,7 @@ def shared_directory() -> Path | None:
 
 
 def shared_vocabulary(name: str) -> Path | None:
-    """The directory of a vocabulary of ``$CRAYON_SHARED/vocab``; None if it does not exist."""
+    """Return the directory of a vocabulary in ``$CRAYON_SHARED/vocab``, or None if it does not exist."""
     shared = shared_directory()
     if shared is None or not name or "/" in name or os.sep in name or not (shared / "vocab" / name).is_dir():
         return None
@@ -31,7 +31,7 @@ def shared_vocabulary(name: str) -> Path | None:
 
 
 def find_text(spec: str) -> Path:
-    """A text by name (below ``$CRAYON_SHARED/corpus``) or by path."""
+    """Find a text by its name below ``$CRAYON_SHARED/corpus``, or by its path."""
     path = Path(spec)
     if spec in CORPUS and not path.exists():
         shared = shared_directory()
@@ -46,7 +46,7 @@ def find_text(spec: str) -> Path:
 def python_library(directory: str, limit: int | None = None) -> str:
     """Write the sources of Python's library, a few megabytes that every machine has, into a file in `directory`.
 
-    No file is added once `limit` bytes are written. Returns the path.
+    No file is added once `limit` bytes are written. Return the path.
     """
     path, size = Path(directory) / "python-library.txt", 0
     with path.open("wb") as out:
@@ -58,7 +58,7 @@ def python_library(directory: str, limit: int | None = None) -> str:
 
 
 def read_text(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a text file, unpacked if its name ends in ``.xz``: at most ``limit``, cut between characters."""
+    """Return at most ``limit`` bytes of a text file, cut between characters. Files ending in ``.xz`` are unpacked."""
     with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as stream:
         data = stream.read() if limit is None else stream.read(limit)
     if len(data) == limit:
@@ -87,7 +87,7 @@ def _boundary(data: bytes, end: int) -> int:
 
 
 def documents(data: bytes, size: int = DOCUMENT_BYTES) -> Iterator[str]:
-    """Cut the data into documents of at most ``size`` bytes, between characters; joined, they are the data again."""
+    """Cut the data between characters into documents of at most ``size`` bytes. Joined, they are the data again."""
     if size < 4:
         raise ValueError("a document needs room for one character: at least 4 bytes")
     at = 0
@@ -98,7 +98,7 @@ def documents(data: bytes, size: int = DOCUMENT_BYTES) -> Iterator[str]:
 
 
 def text_files(spec: str) -> dict[str, Path]:
-    """The files of a text by name: the file itself, or all files of a directory but the hidden ones, sorted by name."""
+    """Return the files of a text by name, sorted: the file itself, or all files of a directory but hidden ones."""
     path = Path(spec)
     if not path.is_dir():
         found = find_text(spec)
@@ -114,9 +114,9 @@ def text_files(spec: str) -> dict[str, Path]:
 
 
 def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, str]]:
-    """The documents of a file or of a directory's files, at most ``limit`` bytes of each file, as (category, document).
+    """Yield the documents of a file or of a directory's files, as (category, document): at most ``limit`` bytes a file.
 
-    The category is the name of the file; for more than forty files, its suffix.
+    The category is the name of the file, or its suffix if the directory has more than forty files.
     """
     files = text_files(spec)
     for name, path in files.items():
@@ -126,7 +126,7 @@ def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, s
 
 
 def load_documents(specs: Sequence[str], size: int = DOCUMENT_BYTES, limit: int | None = None) -> dict[str, list[str]]:
-    """Return the documents of each text. A text that is given as a path is named by its file, without suffixes."""
+    """Return the documents of each text by the text's name. The name of a path is its file name without suffixes."""
     found: dict[str, list[str]] = {}
     for spec in specs:
         path = find_text(spec)

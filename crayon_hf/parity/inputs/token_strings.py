@@ -1,4 +1,4 @@
-"""Strings made of a vocabulary's own tokens: random letters hardly ever form them, and they expose merge order."""
+"""Strings made of a vocabulary's tokens. They expose errors in merge order; random letters hardly ever form tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CATEGORIES = ("token", "joined", "spaced", "cut", "doubled")
 
 
 def generate_of_tokens(tokens: Sequence[bytes], n: int, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """``n`` strings as (category, string), taking the categories in turn.
+    """Yield ``n`` strings as (category, string), taking the categories in turn.
 
     Category ``token`` walks through the whole vocabulary in a fixed order and then begins again. Bytes that do not form
     whole characters are dropped.

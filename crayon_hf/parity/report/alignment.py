@@ -34,7 +34,7 @@ class Run:
 
 
 def align(ours: str, reference: str) -> list[Run]:
-    """Runs that join to both values, equal and differing ones in turn.
+    """Return runs that join to both values. Equal and differing runs alternate.
 
     Every piece that differs is in a run that is not `Run.equal`.
     """
@@ -47,7 +47,7 @@ def align(ours: str, reference: str) -> list[Run]:
 
 
 def _calm(codes: Sequence[tuple[str, int, int, int, int]], left: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """Merge equal runs of mere punctuation into the differences around them, which are then easier to read."""
+    """Merge equal runs of mere punctuation into the differences around them: fewer runs are easier to read."""
     calm: list[tuple[str, int, int, int, int]] = []
     for place, (tag, a, b, c, d) in enumerate(codes):
         island = tag == "equal" and 0 < place < len(codes) - 1 and not any(part.isalnum() for part in left[a:b])

@@ -18,11 +18,11 @@ from .wording import verdict
 __all__ = ["to_html"]
 
 _FULL = 97.0
-"""Per cent of the width for the greatest round, which leaves room for its tick."""
+"""The greatest round's share of the width, in per cent. The rest is room for its tick."""
 
 
 def to_html(report: Report) -> str:
-    """The page, UTF-8 with a newline at the end; the same report gives the same page. MissingExtraError without jinja2.
+    """Return the page, which ends with a newline. Equal reports give equal pages. MissingExtraError without jinja2.
 
     All text from the report is escaped. Invisible characters, characters that change the direction of text, and lone
     surrogates are spelled out. The page makes no requests: styles and script are inline and named by digest in its
@@ -72,7 +72,7 @@ def _note(report: Report, categories: Sequence[Category]) -> str:
 
 
 def _found_otherwise(each: DifferenceShown) -> list[str]:
-    """The inputs as found, where they differ from the smallest ones."""
+    """Return the inputs as found, if they differ from the minimised ones."""
     both = zip(each.found, [*each.smallest, *each.found], strict=False)
     return [found for found, small in both if found != small]
 

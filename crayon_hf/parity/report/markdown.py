@@ -29,7 +29,7 @@ __all__ = ["speed_table", "to_markdown"]
 
 
 def to_markdown(report: Report) -> str:
-    """The report, with a newline at the end; the same report gives the same text.
+    """Return the report, which ends with a newline. Equal reports give equal texts.
 
     Text from the report is escaped, so it cannot form markup, links or mentions, or leave its cell.
     """
@@ -111,7 +111,7 @@ def _differences(report: Report) -> list[str]:
 
 
 def _shown(each: DifferenceShown, ours: str, reference: str) -> str:
-    """The smallest input and the results of both sides, in columns."""
+    """Return the minimised input and the results of both sides, in columns."""
     rows = [("smallest input" if not place else "and", text) for place, text in enumerate(each.smallest)]
     rows += [
         ("found as" if not place else "and", text)

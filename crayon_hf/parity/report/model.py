@@ -74,7 +74,7 @@ class SuiteResult:
     digest: str | None = None
     """SHA-256 (hex) of the bytes taken from a text."""
     failure: str = ""
-    """Why the suite could not be compared; empty when it could."""
+    """Why the suite could not be compared. Empty if it was compared."""
 
     @property
     def agreed(self) -> bool:
@@ -93,7 +93,7 @@ class FieldValues:
 
 @dataclass(frozen=True)
 class DifferenceShown:
-    """One differing input, minimised; the texts are Python literals in ASCII without quotes."""
+    """One differing input, minimised. Its texts are Python literals in ASCII without quotes."""
 
     suite: str
     category: str
@@ -120,11 +120,11 @@ class Speed:
     ours: tuple[float, ...]
     """Every round."""
     reference: tuple[float, ...]
-    """Every round; empty where the reference has no such call."""
+    """Every round. Empty if the reference has no such call."""
 
     @property
     def ratio(self) -> float | None:
-        """The speedup over the reference, from medians; None without a reference."""
+        """The speedup over the reference, from medians. None without a reference."""
         if not self.ours or not self.reference:
             return None
         ours, reference = median(self.ours), median(self.reference)
@@ -199,7 +199,8 @@ class Report:
 
     @staticmethod
     def from_json(text: str | bytes) -> Report:
-        """Read the output of `to_json`. ReportError for anything else, and for a report that contradicts itself."""
+        """Read the output of `to_json`. Raise ReportError for other content and for a report that contradicts
+        itself."""
         try:
             plain = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -221,7 +222,7 @@ class Report:
         return report
 
     def check(self) -> None:
-        """ReportError for a report that contradicts itself: wrong sums, or a comparison of nothing."""
+        """Raise ReportError if the report has wrong sums, or compares nothing."""
         for suite in self.suites:
             sums = [sum(getattr(each, name) for each in suite.categories) for name in ("inputs", "differing")]
             if suite.categories and sums != [suite.inputs, suite.differing]:

@@ -44,10 +44,12 @@ def make_groups(
     directory: str,
     is_everything: bool = False,
 ) -> list[Group]:
-    """The groups of a report. ValueError for a text that is not UTF-8, UnknownVocabularyError for a missing one.
+    """Return the groups of a report. Raise ValueError for a text that is not UTF-8, UnknownVocabularyError for a
+    missing one.
 
     If `texts` is None, the texts are the shared corpus, or the sources of Python's library, written into `directory`.
-    The other modes compare a share of the generated strings, or with `is_everything` all strings and texts.
+    The modes besides the default one compare a share of the generated strings, or with `is_everything` all strings and
+    texts.
     """
     groups = [*_generated(vocabulary, strings, tokens, seed)]
     kind, limit = "file", None if megabytes is None else int(megabytes * 1e6)

@@ -46,13 +46,13 @@ class _Panel:
 
 
 def speed_plot(report: Report, fmt: Literal["svg", "png"]) -> bytes:
-    """The plot as an SVG or a PNG (twice the size of the SVG, in pixels).
+    """Return the plot as an SVG, or as a PNG of twice its size.
 
     It has a panel for each unit and a row for each measurement. A row has a dot at the median of each side, a small
-    mark for each round, and the ratio at its end. Scales are logarithmic. Measurements without a positive value are
-    left out, and so are those after the first 40. The same report gives the same bytes with the same matplotlib.
+    mark for each round, and the ratio at its end. Scales are logarithmic. Measurements without a positive value and
+    those after the first 40 are left out. Equal reports give equal bytes with the same version of matplotlib.
 
-    Neither pyplot nor the user's matplotlib settings are used. The call replaces the settings and restores them, so no
+    Neither pyplot nor the user's matplotlib settings are used. The call replaces the settings while it draws, so no
     other thread should draw at the same time.
 
     Raises:
@@ -152,7 +152,7 @@ def _draw(figure: Any, panel: _Panel, top: float, height: float) -> None:
     figure.text(left / WIDTH, (top - HEAD * 0.6) / height, title, size=8.5, color=SOFT)
     everything = [each for speed in panel.speeds for rounds in (speed.ours, speed.reference) for each in _drawn(rounds)]
     low, high = math.log10(min(everything)), math.log10(max(everything))
-    # Room for the values at both ends; at least half a decade in all, so that small differences look small.
+    # Leave room beside the extreme values. Show at least half a decade, so that small differences look small.
     room = max(0.17 * (high - low), 0.25)
     axes.set_xscale("log")
     axes.set_xlim(10 ** (low - room), 10 ** (high + room))

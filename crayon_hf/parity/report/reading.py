@@ -17,7 +17,7 @@ _MOST = 1 << 53
 
 
 class UnreadableError(ValueError):
-    """A value of another type or range than expected; the message begins with its path."""
+    """A value of another type or range than expected. The message begins with the value's path."""
 
 
 def read(kind: Any, plain: Any, where: str) -> Any:

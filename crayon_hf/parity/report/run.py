@@ -59,7 +59,7 @@ def make_report(
 
     Args:
         target: The name or path of a target, as for `compare.targets.find_target`, or a subject returned by it.
-        against: The reference; by default the target's own.
+        against: The reference. By default, the target's own.
         strings: How many hostile strings are generated.
         tokens: How many strings of the vocabulary's tokens are generated; by default a fifth of `strings`.
         seed: The seed of generated inputs.
@@ -68,7 +68,7 @@ def make_report(
         is_everything: Whether the other modes compare all inputs, too, rather than a share.
         speed: Whether to measure speeds.
         rounds: How many times each speed is measured.
-        cpu: The instruction set; empty for the best one.
+        cpu: The instruction set. Empty for the best one.
         ours: ``module:function`` that opens our side instead of `crayon_hf.Tokenizer`.
         cartridge: The cartridge that our side must encode with, for a certificate.
         command: The command that repeats the run, for the report.
@@ -149,7 +149,7 @@ class _Run:
 
     @property
     def opened_facts(self) -> tuple[str, int]:
-        """The digest of the source, and the number of tokens; empty and 0 if it could not be opened."""
+        """The digest of the source and the number of tokens, or ("", 0) if the source could not be opened."""
         return self.opened.get("source_digest") or "", self.opened.get("vocab_size", 0)
 
     @property
@@ -168,7 +168,8 @@ class _Run:
             done = self._worker(done)
 
     def _worker(self, begin: int) -> int:
-        """Run one worker, from suite number `begin` on; return where the next one begins."""
+        """Run one worker from suite number `begin` on. Return the number of the suite at which the next worker
+        begins."""
         work = replace(self.work, suites=self.work.suites[begin:])
         ending, done, first = Ending(), begin, -1
         is_open = False
@@ -198,7 +199,7 @@ class _Run:
         return self._fail(rest, self._why(done, first, ending))
 
     def _take_opened(self, event: Event) -> None:
-        """Keep the first worker's facts, which hold for all. TargetError if it does not encode with the cartridge."""
+        """Keep the first worker's facts, which hold for all. Raise TargetError if it does not use the cartridge."""
         self.opened = self.opened or event
         if self.cartridge is None or event["engine"] == "delegated":  # a delegated engine fails anyway
             return
@@ -276,7 +277,7 @@ class _Run:
 
 
 def _unquoted(literal: str) -> str:
-    """A Python literal without its quotes; a clipped one has none at its end."""
+    """Return a Python literal without its quotes. A clipped literal has no final quote."""
     return literal[1:].removesuffix(literal[:1])
 
 

@@ -21,9 +21,9 @@ SCENARIOS = ("first", "repeated", "short", "decode", "open")
 NAMES = {"first": "first pass"}
 SIZES = Sizes(text=500_000, short=50, decode=200_000)
 SECONDS = 30.0
-"""No round begins that is likely to end later."""
+"""The seconds for all rounds. No round begins that would likely exceed them."""
 TEXTS = 2
-"""The most texts that are timed; with transformers one, since each process takes seconds to import it."""
+"""The most texts that are timed. With transformers only one is, since each process takes seconds to import it."""
 
 
 def measure_speed(
@@ -53,7 +53,7 @@ def measure_speed(
 
 
 def _excerpt(suite: Suite, vocabulary: Vocabulary, directory: str) -> str:
-    """Write the beginning of a text into a file of its name, without special tokens, which calls treat differently."""
+    """Write a text's beginning into a file of its name, without special tokens, which calls treat differently."""
     text, size = "", SIZES.text
     for path in text_files(suite.source).values():
         text += read_text(path, size).decode()

@@ -43,7 +43,7 @@ class Figure:
 
 
 def clipped(text: str) -> str:
-    """A message cut to about 600 characters; the JSON form of a report has all of it."""
+    """Cut a message to about 600 characters. The JSON form of a report has the whole message."""
     shown = visible(text)
     return shown if len(shown) <= 600 else f"{shown[:600]}\u2026 (the JSON has the rest)"
 
@@ -60,7 +60,7 @@ def value(number: float) -> str:
 
 
 def ratio(number: float | None) -> str:
-    """``12.4`` and a times sign; a dash for None."""
+    """Format a ratio: ``12.4`` and a times sign, or a dash for None."""
     return "\u2013" if number is None else f"{value(number)}\u00d7"
 
 
@@ -74,7 +74,8 @@ def duration(seconds: float) -> str:
 
 
 def ratio_spread(speed: Speed) -> tuple[float, float] | None:
-    """The least and the greatest ratio of a round; None if the rounds do not correspond, or if only one was run."""
+    """Return the least and the greatest ratio of a round, or None for a single round or rounds that do not
+    correspond."""
     if len(speed.ours) != len(speed.reference) or len(speed.ours) < 2:
         return None
     pairs = (
@@ -98,7 +99,7 @@ def scenario_title(scenario: str) -> str:
 
 
 def scenario_about(scenario: str) -> str:
-    """One sentence on the measured work; empty for an unknown scenario."""
+    """Return one sentence on the measured work. Empty for an unknown scenario."""
     return _SCENARIOS.get(scenario, "")
 
 
@@ -132,7 +133,7 @@ def suite_origin(suite: SuiteResult) -> str:
 
 
 def seeds(report: Report) -> list[tuple[str, str]]:
-    """Names and seeds; a single pair if all suites have the same seed."""
+    """Return pairs of a name and a seed, or a single pair if all suites have the same seed."""
     found = [(suite.name, suite.seed) for suite in report.suites if suite.seed is not None]
     if len({seed for _, seed in found}) == 1 < len(found):
         return [("Seed", f"{found[0][1]}, of all generated suites")]

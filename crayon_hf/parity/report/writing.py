@@ -22,8 +22,8 @@ def write(
 ) -> list[Path]:
     """Write ``parity.json``, ``.md`` and ``.html`` into a directory, and single files to the given paths.
 
-    All are rendered before the first one is written, and each appears whole or not at all. An OSError names the path
-    that the caller gave. docs/parity.md has examples.
+    All files are rendered before the first one is written, and each file appears whole or not at all. An OSError names
+    the path that the caller gave. docs/parity.md has examples.
 
     Returns:
         The paths of the written files.

@@ -55,9 +55,9 @@ class Standing:
     cannot_open: str = ""
     missing: bool = False
     differing: dict[str, int] = field(default_factory=dict)
-    """By text, the number of documents with other ids. The key ``decode`` is for decoded texts."""
+    """The number of documents with other ids, by text. The key ``decode`` is for decoded texts."""
     failed: dict[str, str] = field(default_factory=dict)
-    """By text, why its ids are missing."""
+    """Why a text's ids are missing, by text."""
 
     def exact(self, text: str) -> bool:
         """Whether the engine's ids of a text are right."""
@@ -93,7 +93,7 @@ class Report:
     memory: dict[str, Trial] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     same_ids: bool = True
-    """False when our ids differ from the reference's: then nothing is timed."""
+    """Whether our ids equal the reference's. If not, nothing is timed."""
 
     def cells(self) -> dict[Cell, dict[str, Figure]]:
         """The figures by cell and engine, in order of creation."""

@@ -65,7 +65,7 @@ class Inputs:
     scale: tuple[str, ...]
     """The names of the texts of the scenario ``scale``: plain files, of any size."""
     words_path: str
-    """Words for the memory scenario, as plain text; empty when it is not measured."""
+    """The file of words for the memory scenario. Empty if that scenario is not measured."""
     words_bytes: int
 
 
@@ -77,7 +77,7 @@ def text_name(spec: str) -> str:
 def make_inputs(
     specs: Sequence[str], directory: str, sizes: Sizes, scenarios: Sequence[str], scale: Mapping[str, str] | None = None
 ) -> Inputs:
-    """Write the texts that the scenarios need into a directory; `scale` maps names of texts to plain files."""
+    """Write the texts that the scenarios need into a directory. `scale` maps names of texts to plain files."""
     texts: dict[str, Text] = {}
 
     def put(file: str, docs: list[str]) -> str:
@@ -105,7 +105,7 @@ def make_inputs(
             add(large[-1], list(documents(content, DOCUMENT_BYTES)))
     first = next(iter(data.values()), b"")
     if "long-document" in scenarios:
-        # Text after that of the other documents, if the file has more.
+        # Use text that follows the text of the other documents, if the file has more.
         more = read_text(find_text(specs[0]), None if sizes.text is None else 2 * sizes.text)[len(first) :]
         add("one document", [(more if 2 * len(more) > len(first) else first).decode()])
     if "new-words" in scenarios:
@@ -137,7 +137,7 @@ def make_inputs(
 
 
 def _lines(specs: Sequence[str], sizes: Sizes) -> list[str]:
-    """Lines of all texts in turn, long ones cut; repeated if the texts have too few."""
+    """Return lines of all texts in turn. Long lines are cut. If the texts have too few, lines are repeated."""
     limit = None if sizes.text is None else max(sizes.text, sizes.lines * LINE)
     sources = [_cut_lines(read_text(find_text(spec), limit).decode()) for spec in specs]
     found: list[str] = []

@@ -21,10 +21,10 @@ from .vocabularies import prepare
 __all__ = ["BenchError", "in_turns", "measure", "rotated"]
 
 NEAR = 0.7
-"""A peer below this fraction of the fastest peer's speed, in all cells of a job's first round, does it only once."""
+"""A peer that is below this fraction of the fastest peer's speed in all cells of a job runs the job only once."""
 
 HOPELESS = 0.25
-"""A peer below this fraction with one thread does not do that job with more threads."""
+"""A peer that is below this fraction with one thread does not run the job with more threads."""
 
 IDS_LIMIT = 120.0
 PEER_SECONDS = 0.5
@@ -49,7 +49,7 @@ def measure(
     until: float | None = None,
     progress: Progress = lambda _: None,
 ) -> Report:
-    """Measure one vocabulary; no round begins that is likely to end after ``until`` (by ``time.monotonic``)."""
+    """Measure one vocabulary. No round begins that is likely to end after ``until`` (by ``time.monotonic``)."""
     report = Report(vocabulary.name, vocabulary.kind)
     with TemporaryDirectory(prefix="crayon-bench-vocabulary-") as directory:
         progress(f"{vocabulary.name}: ids")
@@ -80,7 +80,7 @@ def _compare(
     report: Report,
     directory: str,
 ) -> str:
-    """Fill in the standings; returns the file of ids to decode, or an empty path if none were kept."""
+    """Fill in the standings. Return the file of ids to decode, or an empty path if no ids were kept."""
     kept = os.path.join(directory, "ids.json")
     steps: list[dict[str, Any]] = []
     for text in inputs.texts.values():
@@ -92,7 +92,7 @@ def _compare(
         steps.append({"kind": "decoded", "name": "decode", "path": kept, "limit": IDS_LIMIT})
 
     def hashes(engine: Engine, call: str, steps: list[dict[str, Any]]) -> tuple[Outcome, dict[str, bytes]]:
-        """The outcome, and by step the hashes of its documents."""
+        """Return the outcome, and the hashes of the documents by step."""
         to = {step["name"]: os.path.join(directory, f"{engine.name}-{call}-{i}") for i, step in enumerate(steps)}
         marked = [{**step, "to": to[step["name"]]} for step in steps]
         outcome = run_job(engine, files, marked, max(threads), call=call)
@@ -159,13 +159,13 @@ def _notes(standing: Standing, reference: str) -> list[str]:
 
 
 def rotated(items: Sequence[Item], number: int) -> list[Item]:
-    """The items rotated for a round: each round begins with another one."""
+    """Return the items rotated for a round, so that each round begins with another item."""
     at = number % max(1, len(items))
     return [*items[at:], *items[:at]]
 
 
 def in_turns(items: Sequence[Item], rounds: int) -> Iterator[tuple[int, Item]]:
-    """The number of each round with each of its items, in the round's order."""
+    """Yield (round, item) for each item of each round, in the round's order."""
     return ((number, item) for number in range(rounds) for item in rotated(items, number))
 
 
@@ -204,7 +204,7 @@ def _rounds(
                 hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, report, HOPELESS)}
         if not done:
             far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, report, NEAR)}
-        # Later rounds lack the slow engines, and are shorter by at least this factor.
+        # If slow engines were dropped, the next round takes at most this share of the time.
         needed = (time.monotonic() - begun) * (0.6 if not done and far else 1)
         if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
             report.notes.append(f"{done + 1} of {rounds} rounds: no time was left for more")

@@ -24,7 +24,7 @@ PEERS = ("crayon", "tokenizers", "tiktoken", "gigatoken", "fastokens", "tokie")
 Result = dict[str, Any]
 """A task's ``name``, ``status`` and ``seconds``, its message (``says``), and its findings.
 
-The status is ok, failed, crashed, hung, skipped (it cannot be done here) or not run (for lack of time)."""
+The status is ok, failed, crashed, hung, skipped (impossible here) or not run (for lack of time)."""
 FAULTS = ("failed", "crashed", "hung")
 MOST_ENDINGS = 12
 """After this number of processes that crashed, hung or lost the device, the remaining tasks are abandoned."""
@@ -41,9 +41,10 @@ def run_tasks(
     log: IO[bytes] | None = None,
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> dict[str, Result]:
-    """Do tasks with a command whose ``main`` is `child.serve.serve`; `on_result` gets each result as it arrives.
+    """Do tasks with a command whose ``main`` is `child.serve.serve`. `on_result` gets each result as it arrives.
 
-    No task begins after ``job["seconds"]``; opening may take ``job["limit"]``. `log` gets all that the processes print.
+    No task begins after ``job["seconds"]``. Opening may take ``job["limit"]`` seconds. `log` gets the output of the
+    processes.
     """
     results: dict[str, Result] = {}
 
@@ -77,7 +78,7 @@ def _one_process(
     log: IO[bytes] | None,
     on_start: Callable[[int], object],
 ) -> bool:
-    """Run one process until it ends; return whether it ended with a fault, or before all tasks were done."""
+    """Run one process until it ends. Return whether it ended with a fault, or before all tasks were done."""
     begun = OPENING
     noted: dict[str, Any] = {}
     limits = {OPENING: job["limit"], **{task["name"]: task["limit"] for task in job["tasks"]}}
@@ -145,10 +146,10 @@ def run_job(
     more: Sequence[Path] = (),
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> Outcome:
-    """Do the steps in a fresh process; after a step that ended it (too long, or a crash), continue in another one.
+    """Do the steps in a fresh process. If a step crashes or takes too long, continue in another process.
 
-    `files` is the result of `.vocabularies.prepare`; with None, the steps open the files that they need. The folders
-    `more` have modules for kinds of steps that this package lacks.
+    `files` is the result of `.vocabularies.prepare`; if it is None, the steps open the files that they need. The
+    folders `more` have modules for kinds of steps that this package lacks.
     """
     command = command_by_path([CHILD, *more], "tasks", python=engine.python)
     environment = {

@@ -18,7 +18,7 @@ SHORT_LAPS = 60
 STEP_LIMIT = 60.0
 HOSTILE_LIMIT = 5.0
 SLOWEST = 200_000
-"""Bytes a second: a slower engine has no figure for a large text."""
+"""The least speed, in bytes a second, with which an engine gets a figure for a large text."""
 SCALE_STEADY, SCALE_SECONDS = 3, 60.0
 """The number of passes over a text of ``scale`` after the first one. After the given seconds, no third pass begins."""
 MEMORY = {"before": "before the first pass", "peak": "at most", "after": "after the passes", "trimmed": "after trim()"}
@@ -36,11 +36,12 @@ class Job:
     once: bool = False
     """Whether to run in the first round only."""
     fills: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """By step, the scenario and text of its cells: the first is for the first pass, the second for the steady state."""
+    """The (scenario, text) of each step's cells. The first cell is for the first pass, the second for the steady
+    state."""
 
 
 def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: str = "") -> list[Job]:
-    """The processes of one round for each engine. ``ids`` is the file of ids to decode."""
+    """Return the processes that each engine needs for one round. ``ids`` is the file of ids to decode."""
     jobs = []
     for count in threads:
         if {"first", "repeated"} & set(scenarios):
@@ -83,7 +84,8 @@ def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: 
 
 
 def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, alone: bool) -> list[Job]:
-    """One process for scenarios that need no fresh caches: the long document comes first, new words are always new."""
+    """Return one process for scenarios that need no fresh caches: its long document comes first, and its words are
+    new."""
     steps: list[dict[str, Any]] = []
     fills: dict[str, tuple[tuple[str, str], ...]] = {}
     for scenario, name in (("long-document", "one document"), ("new-words", "new words")):

@@ -52,7 +52,7 @@ def find_any(spec: str, directory: str) -> Vocabulary:
 
 
 def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:
-    """The files of a vocabulary for the measuring processes; files made for them go into ``directory``."""
+    """Return the files of a vocabulary for the measuring processes. Files made for them go into ``directory``."""
     if vocabulary.kind == "xerv":
         return {"dat": str(vocabulary.path), "vocabulary": _plain(vocabulary)}
     files: dict[str, Any] = {
@@ -95,10 +95,10 @@ def _plain(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _tiktoken_of_json(vocabulary: Vocabulary, directory: str) -> dict[str, Any] | str:
-    """The arguments of a tiktoken.Encoding for a byte-level tokenizer.json, ids as ranks; or why it is impossible.
+    """Return the arguments of a tiktoken.Encoding whose ranks are the ids of a byte-level tokenizer.json, or why not.
 
-    The result is right if ids are in the order of merging and pieces are looked up whole first. The benchmark compares
-    ids before it times the encoding.
+    The encoding is right if ids are in the order of merging, and pieces are first looked up whole. The benchmark
+    therefore compares ids before it times the encoding.
     """
     if find_spec("tiktoken") is None:
         return "tiktoken is not installed"

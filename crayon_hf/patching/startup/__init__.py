@@ -16,7 +16,7 @@ DIRECTORY = os.path.dirname(os.path.abspath(__file__))
 
 
 def libraries(said: str | None) -> list[str]:
-    """The libraries that a value of ``CRAYON_INSTALL`` names. ValueError for an unknown name.
+    """Return the libraries that a value of ``CRAYON_INSTALL`` names. Raise ValueError for an unknown name.
 
     None and ``1`` mean transformers, ``all`` means all of them, and ``0`` none.
     """
@@ -29,7 +29,7 @@ def libraries(said: str | None) -> list[str]:
 
 
 def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """The two environment variables that make a new process install in the libraries that `said` names."""
+    """Return the two environment variables with which a new process installs in the libraries that `said` names."""
     inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", DIRECTORY)]
     return {
         "PYTHONPATH": os.pathsep.join([DIRECTORY, *inherited]),

@@ -17,7 +17,7 @@ Documents = list[str]
 
 
 class CannotOpenError(SkippedError):
-    """The engine cannot open the vocabulary; the message says why."""
+    """The engine cannot open the vocabulary. The message says why."""
 
 
 class Call(NamedTuple):
@@ -27,7 +27,7 @@ class Call(NamedTuple):
     gives: str
     run: Callable[[Documents], Any]
     rows: Callable[[Any], Iterable[bytes]]
-    """The ids of each document as 32-bit numbers, from the result of ``run``; never timed."""
+    """Converts the result of ``run`` to the ids of each document as 32-bit numbers. Never timed."""
 
 
 class Contestant(NamedTuple):
@@ -43,7 +43,7 @@ class Contestant(NamedTuple):
 
 
 def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
-    """Open a vocabulary. ``files`` comes from ``..vocabularies.prepare``; its ``stand_in`` replaces the engine."""
+    """Open a vocabulary. ``files`` comes from ``..vocabularies.prepare``; a ``stand_in`` in it replaces the engine."""
     if files.get("stand_in"):
         module, _, function = files["stand_in"].partition(":")
         opened = getattr(import_module(module), function)(_argument(engine, files))
@@ -54,7 +54,7 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _argument(engine: str, files: dict[str, Any]) -> Any:
-    """Return the argument of a substitute: for our engine a Vocabulary, as in every comparison; for a peer the path."""
+    """Return the argument of a substitute: a Vocabulary for our engine, as in every comparison, or a peer's path."""
     if engine != "crayon":
         return files["json"]
     from pathlib import Path
@@ -167,7 +167,7 @@ def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _auto(package: str, directory: str) -> Contestant:
-    """An AutoTokenizer, stock or ours, whose interface is calling it."""
+    """Open an AutoTokenizer, stock or ours. It is used by calling it."""
     opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
     call = Call(
         "tokenizer(texts)",

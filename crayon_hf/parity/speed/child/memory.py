@@ -10,7 +10,7 @@ __all__ = ["forget_peak", "give_back", "occupied", "peak"]
 
 
 def occupied() -> dict[str, float] | None:
-    """Resident memory, the part not shared with other processes, and that part without clean file pages.
+    """Return the resident memory, its private part, and the private part without clean file pages.
 
     None if the system does not report it.
     """
@@ -35,14 +35,14 @@ def forget_peak() -> None:
 
 
 def peak() -> float | None:
-    """The most resident memory of this process. None if the system does not report it."""
+    """Return the most resident memory of this process, or None if the system does not report it."""
     with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as stream:
         return next((int(line.split()[1]) * 1024 / 1e6 for line in stream if line.startswith("VmHWM:")), None)
     return None
 
 
 def give_back() -> None:
-    """Return free memory to the system; works with glibc only."""
+    """Return free memory to the system. This works with glibc only."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,8 +1,8 @@
 """The loop of a process that does tasks. It reports the beginning and the result of each task as a line of JSON.
 
 A task that exceeds its limit ends the process, with a traceback of each thread on the standard error: native code
-cannot be interrupted otherwise. The parent (`..processes.run_tasks`) sees which task that was, and another process does
-the remaining ones.
+cannot be interrupted otherwise. The parent (`..processes.run_tasks`) sees which task was running, and starts another
+process for the remaining tasks.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Begin = Callable[[dict[str, Any], Say], tuple[Result, Callable[[Task], Result]]]
 
 
 class SkippedError(Exception):
-    """A task that this process cannot do; the text says why."""
+    """A task that this process cannot do. The text says why."""
 
 
 def serve(begin: Begin) -> int:
     """Do the tasks of the job on the standard input.
 
-    `begin` gets the job and a function that reports progress within a task. It returns facts about the opening, and the
-    function that does a task. A task that lost its device ends the process: the next task gets a new process.
+    `begin` gets the job and a function that reports progress within a task. `begin` returns facts about the opening,
+    and the function that does a task. A task that lost its device ends the process: the next task gets a new process.
     """
     faulthandler.enable()
     job: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
@@ -86,5 +86,5 @@ def serve(begin: Begin) -> int:
 
 
 def said(error: Exception) -> str:
-    """The error in one line."""
+    """Return the error in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]

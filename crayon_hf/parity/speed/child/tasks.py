@@ -23,7 +23,7 @@ from .serve import Result, Task, serve
 __all__ = ["main"]
 
 WARMING = ["a"] * 64
-"""Encoded before anything is timed: it makes a process import NumPy and start its threads."""
+"""Texts to encode before anything is timed, so that a process imports NumPy and starts its threads."""
 DOCUMENT, BATCH = 2048, 16_000_000
 """Bytes of a document of a plain text, and of all documents of one call."""
 
@@ -96,7 +96,7 @@ def _documents(step: dict[str, Any]) -> Any:
 
 
 def _batches(step: dict[str, Any]) -> Iterable[list[str]]:
-    """The documents of a step: all at once, or for a plain text 16 MB at a time, read when they are needed."""
+    """Return the documents of a step: all at once, or 16 MB at a time for a plain text, which is read when needed."""
     return [_documents(step)] if step["path"].endswith(".json") else _Batches(step["path"])
 
 
@@ -158,7 +158,7 @@ def _passes(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, b
 
 
 def _trimmed(engine: str) -> dict[str, float] | None:
-    """The memory of the process after the engine, if it can, and the allocator have released their reserves."""
+    """Return the memory of the process after the allocator, and the engine if it can, have released their reserves."""
     distribution = ENGINES[engine][0] if engine in ENGINES else ""
     trim = getattr(import_module(_module(distribution)), "trim", None) if distribution else None
     if trim is not None:
