@@ -49,7 +49,7 @@ class Text(NamedTuple):
     text: str
     ids: tuple[int, ...]
     decoded: str | None
-    """The text that these ids decode to; None to skip this check."""
+    """The text that these ids decode to, or None to skip this check."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Entry:
     special_tokens: Mapping[str, int] | None = None
 
     def key(self, *settings: object) -> str:
-        """A key of the entry and the run's settings: when it changes, the entry is made again."""
+        """Return a key of the entry and the run's settings. When the key changes, the entry is made again."""
         return sha256(json.dumps([asdict(self), *settings], sort_keys=True).encode()).hexdigest()
 
     def read(self, folder: Path) -> tuple[Converted, script.Source]:
-        """Read the vocabulary; paths are relative to `folder`. DigestError, and the errors of `convert`."""
+        """Read the vocabulary. Paths are relative to `folder`. Raise DigestError, or an error of `convert`."""
         make: Callable[..., Converted]
         if self.encoding is not None:
             source, make = source_of_encoding(self.encoding), functools.partial(read_encoding, self.encoding)
@@ -87,9 +87,9 @@ class Entry:
 
 
 def read_catalogue(path: Path) -> list[tuple[str, Callable[[], Entry]]]:
-    """The names of the entries in order, each with a call that checks and returns the entry, or raises EntryError.
+    """Return the entries' names in order, each with a function that returns the checked entry or raises EntryError.
 
-    CatalogueError for a file whose names cannot be read, and under Python 3.10, which cannot read TOML.
+    Raise CatalogueError for a file whose names cannot be read, and under Python 3.10, which cannot read TOML.
     """
     try:
         tomllib = importlib.import_module("tomllib")

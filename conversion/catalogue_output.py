@@ -74,7 +74,8 @@ class Output:
     # -- one vocabulary
 
     def make(self, entry: Entry, catalogue: Path) -> str:
-        """Make the entry unless it is finished; return the outcome in words. EntryError, and those of `convert`."""
+        """Make the entry unless it is finished. Return the outcome in words. Raise EntryError or errors of
+        `convert`."""
         key = entry.key(self.is_flat, self.strings, __version__)
         if self.finished.get(entry.name, {}).get("key") == key:
             self._write_index()  # a killed run may not have written it
@@ -132,7 +133,7 @@ class Output:
             raise EntryError(f"{name}: {self.folder / there[0]} exists, and no run over {self.folder} has made it")
 
     def _place(self, name: str, files: Sequence[str]) -> None:
-        """Rename a new directory at once; else move file by file, the cartridge last."""
+        """Rename a new directory at once. Otherwise move file by file, the cartridge last."""
         if not self.is_flat and not (self.folder / name).exists():
             os.replace(self._stage / name, self.folder / name)
             return
@@ -168,7 +169,7 @@ def _reference(certified: certificate.Certificate) -> dict[str, str]:
 
 
 def _check_texts(entry: Entry, cartridge: str) -> None:
-    """UnexpectedIdsError unless every text has the expected ids, which decode to the expected text."""
+    """Raise UnexpectedIdsError unless every text has the expected ids, which decode to the expected text."""
     tokenizer = Tokenizer.from_file(cartridge)
     for text, ids, decoded in entry.texts:
         found = tuple(tokenizer.encode(text).ids)

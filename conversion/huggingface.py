@@ -27,7 +27,7 @@ KINDS = (Kind.DIRECTORY, Kind.TOKENIZER_JSON, Kind.VOCAB_JSON, Kind.MERGES, Kind
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Convert the source. WrongKindError, HubError, VocabularyError, UnsupportedError, OSError."""
+    """Convert the source. Raise WrongKindError, HubError, VocabularyError, UnsupportedError or OSError."""
     parser = script.parser(
         "huggingface", __doc__, "REPO_OR_DIR", "a repository, a directory, or a file in one, such as tokenizer.json"
     )

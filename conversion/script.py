@@ -82,7 +82,7 @@ def of_file(name: str, doc: str | None, kind: Kind, about: str) -> Callable[[Seq
     """Make the `main` of a script that converts a file of one kind."""
 
     def main(argv: Sequence[str] | None = None) -> None:
-        """Convert the file. WrongKindError, VocabularyError, UnsupportedError, OSError."""
+        """Convert the file. Raise WrongKindError, VocabularyError, UnsupportedError or OSError."""
         options = parser(name, doc, "FILE", about).parse_args(argv)
         source = find(options.source, kind)
         write(formats.convert(options.source), options.output, source)
@@ -91,7 +91,7 @@ def of_file(name: str, doc: str | None, kind: Kind, about: str) -> Callable[[Seq
 
 
 def find(path: str, *kinds: Kind) -> Source:
-    """The files of a vocabulary of one of these kinds. WrongKindError, VocabularyError, OSError."""
+    """Find the files of a vocabulary of one of these kinds. Raise WrongKindError, VocabularyError or OSError."""
     kind = recognise(path)
     if kind not in kinds:
         inside = f" (with {look_into(path)[0].value})" if kind is Kind.DIRECTORY else ""
@@ -100,7 +100,7 @@ def find(path: str, *kinds: Kind) -> Source:
 
 
 def source_of(path: str) -> Source:
-    """The files of a vocabulary of any kind, without files that have only settings."""
+    """Return the files of a vocabulary of any kind, without files that have only settings."""
     kind, file = recognise(path), path
     if kind is Kind.DIRECTORY:
         kind, file = look_into(path)
@@ -125,7 +125,7 @@ def digest_of(*paths: str) -> str:
 def write(converted: Converted, output: str, source: Source) -> Written:
     """Write the cartridge, and print its files: a directory that transformers opens, or ``OUT.dat`` with ``OUT.json``.
 
-    All files appear, or none. UnsupportedError for a vocabulary that the engine does not support.
+    All files appear, or none. Raise UnsupportedError for a vocabulary that the engine does not support.
     """
     print(f"read {source.name}: sha256 {source.digest}")
     written = write_quietly(converted, output, source, overwrite=False)

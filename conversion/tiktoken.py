@@ -32,7 +32,7 @@ from crayon_hf.formats.tiktoken_objects import is_encoding_name
 
 
 def source_of_encoding(name: str) -> script.Source:
-    """An encoding by name; the digest is that of its rank file, as tiktoken publishes or would write it."""
+    """Return the source of an encoding. Its digest is that of the rank file that tiktoken publishes or would write."""
     if name in KNOWN_ENCODINGS:
         return script.Source(name, (), KNOWN_FILES[KNOWN_ENCODINGS[name].file].sha256)
     import tiktoken  # for an encoding of a plugin
@@ -42,7 +42,7 @@ def source_of_encoding(name: str) -> script.Source:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Convert the source. WrongKindError, VocabularyError, UnsupportedError, MissingExtraError, OSError."""
+    """Convert the source. Raise WrongKindError, VocabularyError, UnsupportedError, MissingExtraError or OSError."""
     parser = script.parser("tiktoken", __doc__, "NAME_OR_FILE", "the name of an encoding, or a rank file")
     parser.add_argument("--pattern", help="the split pattern of a rank file that is not published")
     parser.add_argument(

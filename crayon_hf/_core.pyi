@@ -46,13 +46,13 @@ class Encoding:
         """1 for special tokens that the post-processor added and for padding, else 0."""
     @property
     def word_ids(self) -> list[int | None]:
-        """The index of each token's word, None for special tokens and padding."""
+        """The index of each token's word, or None for special tokens and padding."""
     @property
     def words(self) -> list[int | None]:
         """`word_ids`, by its deprecated name."""
     @property
     def sequence_ids(self) -> list[int | None]:
-        """The index of each token's sequence, None for special tokens and padding."""
+        """The index of each token's sequence, or None for special tokens and padding."""
     @property
     def n_sequences(self) -> int:
         """The number of sequences: 1, or 2 for a pair."""
@@ -91,7 +91,8 @@ class Encoding:
     ) -> None:
         """Pad to `length` tokens, in place."""
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Truncate to `max_length` tokens, in place. The others go to `overflowing`, with `stride` tokens repeated."""
+        """Truncate to `max_length` tokens, in place. Tokens cut off go to `overflowing`, with `stride` tokens
+        repeated."""
     def __copy__(self) -> Encoding: ...
     def __deepcopy__(self, memo: Any) -> Encoding: ...
     def __getstate__(self) -> bytes:
@@ -129,8 +130,8 @@ class StreamEncoder:
         """
     @property
     def streams(self) -> bool:
-        """Whether windows before the last can be consumed. False if some component has no proof of where a text may be
-        cut: then the window has to become the whole text."""
+        """Whether windows before the last can be consumed. False if a component has no place where a text is proven to
+        be safe to cut. Then the window has to become the whole text."""
     @property
     def position(self) -> int:
         """The number of bytes consumed so far."""
@@ -148,7 +149,7 @@ class DecodeStream:
         Other arguments go to the method ``_step`` of a subclass.
         """
     def advance(self, engine: Any, ids: list[int]) -> str | None:
-        """Add 32-bit ids. Returns the new text, or None while a character is incomplete."""
+        """Add 32-bit ids. Return the new text, or None while a character is incomplete."""
     @property
     def begun(self) -> bool:
         """Whether `step` was called."""
@@ -160,14 +161,14 @@ class WordCounter:
     a word of its own; ``added_tokens=False`` leaves added tokens out. Memory grows with unique words only:
     32 to 48 bytes each, plus the bytes of words longer than 15.
 
-    `threads` is as for an Engine. All threads work without the GIL, the calling thread included. A call that raises has
-    counted nothing. `progress(stage, done, total)` is called in the calling thread, at most ten times a second, with
-    "counting words" (bytes) or "merging counts". If it raises, the call ends, as for an interrupt.
+    `threads` is as for an Engine. All threads work without the GIL, the calling thread included. If a call raises, none
+    of its texts are counted. `progress(stage, done, total)` is called in the calling thread, at most ten times a
+    second, with "counting words" (bytes) or "merging counts". If `progress` raises, the call ends, as for an interrupt.
 
-    One call at a time: RuntimeError while another thread, or a callback's caller, uses the counter. After a fork during
-    a call, the counter stays busy in the child.
+    Only one call may run at a time. Another thread's call, or a call from within `progress`, raises RuntimeError. After
+    a fork during a call, the counter stays busy in the child.
 
-    ValueError for an engine in greedy mode, and for texts on which the reference panics.
+    Raise ValueError for an engine in greedy mode, and for texts on which the reference panics.
     """
 
     def __init__(self, engine: Engine, threads: int = 0, added_tokens: bool = True) -> None: ...
@@ -177,8 +178,8 @@ class WordCounter:
         """Count texts, one in each item.
 
         A large text is cut where words end, so that all threads work on it. With a custom pattern no such place is
-        proven, and an interrupt may wait for one text. InvalidUtf8Error names the item and the byte. TypeError for a
-        lone surrogate, and for other types.
+        proven, and an interrupt may wait for one text. InvalidUtf8Error names the item and the byte. Raise TypeError
+        for a lone surrogate, and for other types.
         """
     def add_lines(self, data: Any, progress: Callable[[str, int, int], None] | None = None) -> None:
         """Count the lines of a buffer (bytes, a mapped file) as texts, with their "\n", as ``train(files)`` reads them.
@@ -186,10 +187,10 @@ class WordCounter:
         The buffer is not copied. InvalidUtf8Error names the byte of the buffer.
         """
     def add_words(self, words: Mapping[str, int]) -> None:
-        """Add words with their counts. ValueError for counts beyond 64 bits."""
+        """Add words with their counts. Raise ValueError for counts beyond 64 bits."""
     def words(self) -> list[tuple[builtins.bytes, int, bool]]:
-        """Return (text, count, is_raw), sorted. A raw word has the bytes of its byte-level characters, others are
-        UTF-8."""
+        """Return (text, count, is_raw), sorted. A raw word has the bytes that its byte-level characters spell. Other
+        words are UTF-8."""
     @property
     def unique(self) -> int:
         """The number of unique words after the last completed call. Safe to read any time, as `total` and `bytes`."""
@@ -198,7 +199,7 @@ class WordCounter:
         """The number of all words, repeated ones included."""
     @property
     def bytes(self) -> int:
-        """Bytes of text read. Words of `add_words` count as often as they occur."""
+        """The number of bytes of text read. A word of `add_words` counts as often as it occurs."""
 
 class Engine:
     """An immutable view of a cartridge. Threads can share it; it releases the GIL while it works.
@@ -228,7 +229,7 @@ class Engine:
         """
     @staticmethod
     def from_bytes(data: bytes, verify: bool | Literal["memory"] = True) -> Engine:
-        """Open a cartridge in memory; ``verify`` as for `open`."""
+        """Open a cartridge in memory. ``verify`` is as for `open`."""
     @property
     def cpu(self) -> str:
         """The instruction set in use: "scalar", "avx2", "avx512" or "neon"."""
@@ -242,8 +243,8 @@ class Engine:
     def certificate(self) -> str | None:
         """The cartridge's certificate, a JSON object as text, or None.
 
-        It is about the cartridge, not about results of `with_components` or `greedy`.
-        CartridgeError if it is not a JSON object.
+        The certificate is about the cartridge, not about results of `with_components` or `greedy`. Raise CartridgeError
+        if it is not a JSON object.
         """
     def mismatch(self, tokenizer_json: bytes) -> str | None:
         """Compare the cartridge with a tokenizer.json without compiling it.
@@ -285,9 +286,9 @@ class Engine:
     def greedy(self, unknown: tuple[int, int] | None = None) -> Engine:
         """Return an engine with longest match on the same cartridge, with the same components and added tokens.
 
-        Only the pre-tokenizer's changes and removals of text matter: adjacent pieces are joined. Text becomes a special
-        token of the model only as an added token. `unknown` is (first, id): ids of the model from `first` on become
-        `id`. ValueError if `id` is beyond the vocabulary.
+        Pieces of the pre-tokenizer that are adjacent in the text are joined, so only its changes and removals of text
+        matter. Text becomes a special token of the model only as an added token. `unknown` is (first, id): ids of the
+        model from `first` on become `id`. Raise ValueError if `id` is beyond the vocabulary.
         """
     def longest_match(self, data: bytes, start: int = 0) -> tuple[int, int]:
         """Return (id, bytes) of the longest token of the model at `start` of `data`, or (-1, 0).
@@ -331,9 +332,9 @@ class Engine:
     ) -> dict[str, Any] | None:
         """Return the columns that a model takes: a list for each text, or int64 arrays of shape (texts, tokens).
 
-        "special_tokens_mask" and "length" are columns, too. None if columns cannot be made without encodings: for a
-        post-processor that does more than add special tokens around a text, or that fails, and for truncation with a
-        stride. ValueError for arrays of rows with different lengths.
+        "special_tokens_mask" and "length" are columns, too. Return None if columns cannot be made without encodings:
+        for truncation with a stride, and for a post-processor that fails or does more than add special tokens around a
+        text. Raise ValueError for arrays of rows with different lengths.
         """
     def encode_row(
         self,
@@ -425,8 +426,8 @@ class Engine:
     ) -> int:
         """Return the character at which to cut a text so that the kept side has at most `max_tokens` tokens.
 
-        `cut_off` is the side to drop, "right" or "left". The result is the text's length, or 0, if the whole text fits.
-        ValueError if the special tokens alone exceed `max_tokens`.
+        `cut_off` is the side to drop, "right" or "left". If the whole text fits, the result is the text's length, or 0
+        if `cut_off` is "left". Raise ValueError if the special tokens alone exceed `max_tokens`.
         """
     def token_index(self, text: str, special_as_text: bool = False) -> TokenIndex: ...
     def appender(self, special_as_text: bool = False) -> Appender: ...
@@ -436,7 +437,7 @@ class Engine:
     def trace_raw_segments(self, data: bytes) -> list[dict[str, Any]]:
         """`trace_segments` for `encode_bytes`."""
     def trace_piece(self, piece: bytes) -> dict[str, Any]:
-        """Return how a piece of at most TRACE_PIECE_BYTES becomes tokens: merges in order, the best path or the
+        """Return how a piece of at most TRACE_PIECE_BYTES becomes tokens: its merges in order, its best path, or its
         walks."""
     def trace_longest_match(self, run: bytes) -> list[dict[str, Any]]:
         """Return the walks of longest match over adjacent pieces.
@@ -446,7 +447,7 @@ class Engine:
     # -- decoding. `ids` is a sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError) or "skip"
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
-        """Raises UnsupportedError if decoding does more than join the tokens' bytes."""
+        """Return the bytes of ids. Raise UnsupportedError if decoding does more than join the tokens' bytes."""
     def decode_batch(
         self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0, unknown_ids: str = "error"
     ) -> list[str]: ...
@@ -466,7 +467,7 @@ class Engine:
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]: ...
     def get_vocab_size(self, with_added_tokens: bool = True, /) -> int: ...
     def vocabulary_json(self, pretty: bool) -> bytes | None:
-        """Return the model's vocabulary as in a ``tokenizer.json``, without merges; None if tokens are bytes."""
+        """Return the model's vocabulary as in a ``tokenizer.json``, without merges, or None if tokens are bytes."""
     @property
     def reads_alike(self) -> bool:
         """Whether the cartridge holds exactly the values that Python reads from the ``tokenizer.json``.
@@ -475,18 +476,18 @@ class Engine:
         """
     @property
     def has_model_type(self) -> bool:
-        """Whether the ``tokenizer.json``, if it `reads_alike`, names the type of its model. Old files do not."""
+        """Whether the ``tokenizer.json`` names its model's type. Old files do not. Valid only with `reads_alike`."""
     def model_vocabulary(self) -> tuple[dict[str, int] | list[tuple[str, float]], list[tuple[str, str]]]:
         """Return the model's tokens with their ids (for Unigram with the scores that Python reads), and merges by rank.
 
-        UnsupportedError unless `reads_alike`.
+        Raise UnsupportedError unless `reads_alike`.
         """
     def added_tokens(self) -> list[dict[str, Any]]:
         """Return dicts with id, content, single_word, lstrip, rstrip, normalized, special, in order of addition."""
     def num_special_tokens_to_add(self, is_pair: bool, /) -> int: ...
 
 class TokenIndex:
-    """`crayon_hf.TokenIndex` with ranges of characters inside the text. Threads can share it."""
+    """`crayon_hf.TokenIndex`, but ranges of characters must be inside the text. Threads can share it."""
 
     def count(self, start: int, end: int, /) -> int: ...
     def ids(self, start: int, end: int, /) -> list[int]: ...
@@ -494,7 +495,7 @@ class TokenIndex:
     def longest_before(self, end: int, max_tokens: int, /) -> int: ...
 
 class Appender:
-    """`crayon_hf.Appender`. RuntimeError if two threads use it at once."""
+    """`crayon_hf.Appender`. Raises RuntimeError if two threads use it at once."""
 
     def append(self, text: str, /) -> int: ...
     def prepend(self, text: str, /) -> int: ...
@@ -573,8 +574,8 @@ class DeviceEncoder:
         int8, on the CPU (pinned or not) or on this device. The device waits for pending work in the array's stream. The
         data must not change during the call.
 
-        InvalidUtf8Error names the first text that is not UTF-8, and the byte. ValueError for data on another device,
-        and for offsets that decrease or exceed the data. TypeError for data that is not bytes.
+        InvalidUtf8Error names the first text that is not UTF-8, and the byte. Raise ValueError for data on another
+        device, and for offsets that decrease or exceed the data. Raise TypeError for data that is not bytes.
         """
     @property
     def report(self) -> dict[str, Any]:
@@ -611,7 +612,7 @@ class DeviceArray:
     ) -> Any:
         """Export by DLPack's rules. The array is complete, so streams need not wait.
 
-        `dl_device` is its own device, or (1, 0), the CPU, for a copy. BufferError for others.
+        `dl_device` is the array's device, or (1, 0), the CPU, for a copy. Raise BufferError for other devices.
         """
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def numpy(self) -> npt.NDArray[Any]:
@@ -645,8 +646,8 @@ def train_bpe(
     """Return the tokens by id, and the merges by rank (pairs of ids), of the BpeTrainer of ``tokenizers``.
 
     docs/training.md describes the algorithm and its memory. The words are unchanged. `progress` is as for WordCounter.
-    ValueError for an initial alphabet with other strings than single characters, and for unique words of more than 4
-    billion characters.
+    Raise ValueError for an initial alphabet with other strings than single characters, and for unique words of more
+    than 4 billion characters.
     """
 
 def extend_bpe(
@@ -666,8 +667,8 @@ def extend_bpe(
 
     `tokens` has the string of each id, empty for an unused id. New ids follow, up to `vocab_size` in all. A pair is
     never merged if a part is in `apart`, or if its product has `max_token_length` characters. A product that is an old
-    token must be in `reusable`, and no word of several tokens may have it yet. ValueError if another kind of engine
-    counted the words.
+    token must be in `reusable`, and no word of several tokens may contain that token yet. Raise ValueError if another
+    kind of engine counted the words.
     """
 
 def token_uses(
@@ -687,11 +688,11 @@ def kept_tokens(
     continuing_subword_prefix: str = "",
     end_of_word_suffix: str = "",
 ) -> npt.NDArray[np.bool_]:
-    """Return whether a smaller vocabulary keeps each id, of shape (largest id + 1,).
+    """Return for each id whether a smaller vocabulary keeps it, of shape (largest id + 1,).
 
     The ids that the merges of kept tokens need are kept, too. `uses` has a count for each id, or is empty. With `most`
-    (the number of tokens) the most used ids come first, then ids of the lowest rank. Without it, all used ids are kept.
-    All ids in `required` are kept.
+    (the number of tokens) the most used ids come first, then ids of the lowest rank. Without `most`, all used ids are
+    kept. All ids in `required` are kept.
     """
 
 def utf8_errors(data: Any, begins: npt.ArrayLike, ends: npt.ArrayLike, threads: int = 0) -> npt.NDArray[np.int64]:
@@ -703,7 +704,7 @@ def utf8_errors(data: Any, begins: npt.ArrayLike, ends: npt.ArrayLike, threads: 
 def split_spans(data: Any, separator: bytes, threads: int = 0) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return (begins, ends) of the documents of ``bytes(data).split(separator)``, without an empty last one.
 
-    ValueError for an empty separator.
+    Raise ValueError for an empty separator.
     """
 
 class JsonLines:
@@ -724,8 +725,8 @@ class JsonLines:
 def whole_lines(block: Any, begin: int, size: int, most: int, at_end: bool) -> int:
     """Return how many bytes of ``block[:size]`` are whole lines.
 
-    At most `most` lines that end past `begin` (>= 1) count; no line ends before it. With `at_end` the last line needs
-    no line ending.
+    Count at most `most` lines, each of which ends past `begin` (>= 1). The caller knows that no line ends before
+    `begin`. With `at_end` the last line needs no line ending.
     """
 
 def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int = 0) -> JsonLines:
@@ -738,11 +739,11 @@ def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int 
     Status 2 is for lines without an object that has one str in every column. It is also for rare valid ones: NaN,
     numbers of more than 600 bytes, more than 64 levels, a column that occurs twice or has half a surrogate pair.
 
-    BufferError for a read-only buffer. ValueError for a size beyond the buffer, and for a repeated column.
+    Raise BufferError for a read-only buffer. Raise ValueError for a size beyond the buffer, and for a repeated column.
     """
 
 class HeldFile:
-    """An open regular file or directory, closed with the object. OSError if it cannot be held open, as on Windows."""
+    """An open regular file or directory, closed with the object. Raises OSError if it cannot be held, as on Windows."""
 
     def __init__(self, path: str | bytes | os.PathLike[str], is_directory: bool = False) -> None: ...
     def fileno(self) -> int: ...
@@ -754,8 +755,8 @@ class HeldFile:
         """Return the number of held files in this process."""
 
 def open_regular(path: str | bytes | os.PathLike[str], flags: int = 0) -> int:
-    """Return a descriptor for reading a regular file, without blocking; an opener for `open`. OSError for other
-    types."""
+    """Return a descriptor for reading a regular file, without blocking. It serves as an opener for `open`. Raise
+    OSError for other types of files."""
 
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
     """Compile a tokenizer.json to a version 3 cartridge.
@@ -774,8 +775,8 @@ def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
     """Return the cartridge with this certificate as its last section, replacing a previous one.
 
     `certificate` is a JSON object of at most 1 MiB in UTF-8, or None to remove it. All other sections are unchanged.
-    The file is verified whole first: CartridgeError if it is damaged, or of version 2, which has no sections.
-    ValueError for a malformed certificate.
+    The whole file is verified first. Raise CartridgeError if it is damaged, or of version 2, which has no sections.
+    Raise ValueError for a malformed certificate.
     """
 
 def cartridge_sections(path: str | bytes | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -792,9 +793,9 @@ def working_memory() -> dict[str, int]:
     """
 
 def property_ranges(name: str) -> list[tuple[int, int]]:
-    """The code points of a Unicode property, as (first, last), as the engine's ``\\p{...}`` has it.
+    """Return the ranges (first, last) of code points that the engine's ``\\p{...}`` matches.
 
-    `name` is in lower case, without spaces, underscores and hyphens. ValueError for an unknown name."""
+    `name` is in lower case, without spaces, underscores and hyphens. Raise ValueError for an unknown name."""
 
 def usable_cores() -> int:
     """Return the cores that this process may use, at least 1: by affinity, and by control-group quota, rounded up."""
@@ -822,7 +823,7 @@ def canonical_pattern(family: str) -> str:
     """Return the regular expression of a pretokenizer family, spelled so that ``tokenizers`` reads it as we do."""
 
 def family_of_pattern(pattern: str, flavor: str) -> str | None:
-    """Return the native family of a published pattern in an engine's syntax; None if it is not native."""
+    """Return the native family of a published pattern in an engine's syntax, or None if the pattern is not native."""
 
 def is_read_alike(pattern: str) -> bool:
     """Whether this is a published pattern without a scanner that both regular expression engines read alike."""
@@ -834,7 +835,7 @@ def decode_utf8(data: bytes) -> str:
     """``data.decode()``, but faster."""
 
 def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
-    """Return the vocabulary and merges of a ``tokenizer.json`` as the library writes them; None if only the library
+    """Return the vocabulary and merges of a ``tokenizer.json`` as the library writes them, or None if only the library
     can."""
 
 def spell_scores(scores: Iterable[float]) -> list[str]:
@@ -861,18 +862,18 @@ def merges_by_score(
     """Return (pairs, entangled, equal): the pairs that make pieces, best piece first, longer left part first.
 
     `entangled` has ranges of pairs of one piece in which one pair ends as another begins. `equal` has ranges of pairs
-    of several pieces with one score, in any order. None if a part is a single character but not a piece, for scores
-    with zeros of both signs, and for NaN.
+    of several pieces with one score, in any order. Return None if a part is a single character but not a piece, for
+    scores with zeros of both signs, and for NaN.
     """
 
 def vocabulary_text(vocab: dict[str, int], pretty: bool) -> bytes:
     """Return JSON of tokens in the order of their ids, as the library writes a model's vocabulary."""
 
 def read_rank_file(data: bytes) -> dict[bytes, int] | None:
-    """Return the tokens of a rank file and their ranks; None if `rank_file` would not write the same file."""
+    """Return the tokens of a rank file and their ranks, or None if `rank_file` would not write the same file."""
 
 def rank_file(tokens: list[bytes], ranks: list[int]) -> bytes | None:
-    """Return the text of a rank file; None unless tokens are bytes and ranks are 64-bit ints."""
+    """Return the text of a rank file, or None unless tokens are bytes and ranks are 64-bit ints."""
 
 def vocabulary_of_ranks(tokens: list[bytes], ids: list[int], specials: dict[str, int]) -> bytes:
     """Return the members "vocab" and "merges" of a ``tokenizer.json``.
@@ -884,7 +885,7 @@ class CharsmapRules:
     """SentencePiece's normalization rules: a ``precompiled_charsmap``."""
 
     def __init__(self, charsmap: bytes) -> None:
-        """VocabularyError if the data is damaged."""
+        """Read the rules. Raise VocabularyError if the data is damaged."""
 
     def __len__(self) -> int: ...
     def as_dict(self) -> dict[str, str]:
@@ -896,14 +897,14 @@ class CharsmapRules:
     def following(self) -> dict[str, str]:
         """Return, for each proper prefix of keys of several characters, the characters that end such keys, in order.
 
-        UnsupportedError if a prefix of several characters is not a key.
+        Raise UnsupportedError if a prefix of several characters is not a key.
         """
 
     def apply(self, text: str) -> str:
         """Apply the rules to a text: from left to right, the longest match first."""
 
     def differences(self, component: str) -> tuple[str, dict[str, str]]:
-        """Return where a normalizer (JSON) differs from the rules: characters, of all that exist, and longer rules."""
+        """Return the characters for which a normalizer (JSON) breaks the rules, and longer rules that it breaks."""
 
 class TextModel:
     """A model on text without other components: the "model" of a tokenizer.json."""
@@ -944,7 +945,7 @@ class _testing:
         """Simulate another process that uses `bytes` of a `host_device`. Unless `is_told`, they count as free."""
     @staticmethod
     def device_counts(device: Any) -> dict[str, int]:
-        """Return the calls of a `host_device` by name; its bytes used and pinned, now and at most; its open streams."""
+        """Return a `host_device`'s calls by name, its used and pinned bytes (now and at most), and its open streams."""
     @staticmethod
     def open_device_stream(device: Any) -> int:
         """Open a stream of a `host_device`, as another library would."""
@@ -957,11 +958,11 @@ class _testing:
 
     @staticmethod
     def on_device(device: Any, data: Any) -> DeviceArray:
-        """Copy a buffer's bytes to a device's memory, as int8. DeviceOutOfMemoryError."""
+        """Copy a buffer's bytes to a device's memory, as int8. Raise DeviceOutOfMemoryError if it is full."""
 
     @staticmethod
     def taken(device: Any, size: int) -> DeviceArray:
-        """Allocate `size` uninitialized bytes of a device's memory. DeviceOutOfMemoryError."""
+        """Allocate `size` uninitialized bytes of a device's memory. Raise DeviceOutOfMemoryError if it is full."""
 
     @staticmethod
     def memory(device: Any) -> tuple[int, int]:
@@ -1058,7 +1059,7 @@ class _testing:
 
     @staticmethod
     def utf8_of(text: str) -> bytes:
-        """Return the UTF-8 of a str from its code points, written by both algorithms; ValueError for surrogates."""
+        """Return the UTF-8 of a str from its code points, by both algorithms. Raise ValueError for surrogates."""
 
     @staticmethod
     def utf8_lossy(data: bytes) -> str:

@@ -56,7 +56,7 @@ class Certificate:
 
 
 def of_report(report: Report) -> dict[str, Any]:
-    """Return the certificate of a report. CertificateError unless all inputs agree, on our own engine."""
+    """Return the certificate of a report. Raise CertificateError unless all inputs agree, on our own engine."""
     if not report.agreed:
         raise CertificateError(
             f"no certificate for {report.target.name}: {report.differing} of {report.inputs} inputs differ from "
@@ -115,9 +115,9 @@ def certify(path: str | os.PathLike[str], report: Report) -> None:
 
 
 def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
-    """Return the engine of a cartridge, if it may be certified: it must match the ``tokenizer.json`` beside it.
+    """Return the engine of a cartridge that may be certified: one that matches the ``tokenizer.json`` beside it.
 
-    The contents of both files are compared, because the digest in a cartridge is whatever its writer put there.
+    The contents of both files are compared, because a cartridge's writer can put any digest into it.
 
     Args:
         path: The cartridge.
@@ -150,7 +150,7 @@ def _check(engine: _core.Engine, digest: str, text: str, name: str) -> None:
 
 
 def read(where: str | os.PathLike[str] | _core.Engine) -> Certificate | None:
-    """Return the certificate of a cartridge; None if it has none.
+    """Return the certificate of a cartridge, or None if it has no certificate.
 
     The whole cartridge of a path is verified first. docs/parity.md has examples.
 

@@ -42,7 +42,7 @@ class DecodeStream(_core.DecodeStream):
     __slots__ = ()
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> None:
-        """`ids` are those of a prompt: context, whose text is not returned."""
+        """`ids` are those of a prompt. They are context: their text is not returned."""
         prompt = [] if ids is None else _ids_of(ids)
         super().__init__(
             prompt,
@@ -89,7 +89,7 @@ class _OfTheReference:
 def watch() -> None:
     """Make the reference's own `DecodeStream` take our tokenizers, now or when the library is imported.
 
-    Otherwise it raises TypeError. Servers take that for a bad id, log it, and continue without text.
+    Otherwise it raises TypeError. Servers take the TypeError for a bad id, log it, and continue without text.
     """
     when_imported("tokenizers.decoders", "DecodeStream", _extend)
 

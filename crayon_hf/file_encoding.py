@@ -124,7 +124,7 @@ def _mapped(encoder: AnyStream, file: io.FileIO, chunk_bytes: int) -> Iterator[F
 
 
 def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
-    """Release the whole pages in [done, start) to the system. Returns their end."""
+    """Release the whole pages in [done, start) to the system. Return the end of the last one."""
     end = start - start % mmap.PAGESIZE
     if end > done and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED, done, end - done)
@@ -155,7 +155,7 @@ def _read(encoder: AnyStream, file: Any, own: bool, chunk_bytes: int) -> Iterato
 
 
 def read_into(file: Any, view: memoryview) -> int:
-    """Read into `view`. Returns the number of bytes, 0 at the end."""
+    """Read into `view`. Return the number of bytes, which is 0 at the end."""
     if hasattr(file, "readinto"):
         count = file.readinto(view)
     else:

@@ -1,10 +1,10 @@
 """Fingerprints of tokenizers: a digest, and its registration with ``datasets``.
 
 ``datasets`` names its cache files by a hash of a function and everything it refers to. For that it pickles the function
-with its own pickler, and hashes the pickle. Our pickles hold the path of a cartridge. The fingerprint replaces it with
-everything that the ids depend on, so path, machine and earlier use do not matter.
+with its own pickler, and hashes the pickle. Our pickles hold the path of a cartridge. The fingerprint replaces the path
+with everything that the ids depend on, so path, machine and earlier use do not matter.
 
-The pickler is not a public interface of ``datasets``. If a version lacks it, ``datasets`` hashes the pickle.
+The pickler is not a public interface of ``datasets``. If a version lacks that pickler, ``datasets`` hashes the pickle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def watch() -> None:
 def facts(tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return text that identifies a tokenizer, the same in every process.
 
-    UnsupportedError for a component written in Python: ``datasets`` then warns, and uses a random hash.
+    Raise UnsupportedError for a component written in Python. In that case, ``datasets`` warns and uses a random hash.
     """
     sizes = repr(tokenizer.truncation), repr(tokenizer.padding)
     return type(tokenizer).__name__, digest_of(tokenizer), *sizes

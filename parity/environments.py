@@ -14,10 +14,10 @@ __all__ = ["environment", "packages_of"]
 def environment(
     home: Path, requirements: Sequence[str], without: Sequence[str] = (), sees: Sequence[Path] = ()
 ) -> Path:
-    """The Python of an environment, created if missing or made for other packages.
+    """Return the Python of an environment. Create the environment if it is missing or was made for other packages.
 
     The packages `without` are installed without their dependencies. The environment also imports from the folders
-    `sees`, after its own packages; packages in them are not installed again. OSError with pip's output if an
+    `sees`, after its own packages; packages in them are not installed again. Raise OSError with pip's output if an
     installation fails.
     """
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -9,7 +9,7 @@ from crayon_hf.parity.inputs.texts import CORPUS, find_text
 
 
 def add_texts(parser: argparse.ArgumentParser, strings: int) -> Callable[..., argparse.Action]:
-    """Add the options for strings and texts, which all suites have; return the function that adds to their group."""
+    """Add the options for strings and texts, which all suites have. Return the function that adds to their group."""
     add = parser.add_argument_group("inputs").add_argument
     add("--strings", type=int, default=strings, metavar="N", help="generated strings (default %(default)s)")
     add("--seed", type=int, default=1, help="the seed of the generated strings (default %(default)s)")

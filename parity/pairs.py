@@ -142,7 +142,7 @@ class Inputs:
     seed: int
 
     def of(self, pair: Pair) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
-        """Each set of inputs: its name, and the inputs as (category, text). No text has a lone surrogate."""
+        """Yield the name of each set of inputs, and the inputs as (category, text). No text has a lone surrogate."""
         if self.strings:
             yield "strings", self._clean(generate(self.strings, self.seed, specials=pair.specials))
             if pair.tokens and self.strings >= 4:
@@ -157,14 +157,14 @@ class Inputs:
 
 
 def compare(pair: Pair, sets: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Iterator[Row]:
-    """Compare sets of inputs, each a name and the inputs as (category, text); a row for each set."""
+    """Compare sets of inputs, each a name and inputs as (category, text). Yield a row for each set."""
     for suite, made in sets:
         result = Comparison(pair.ours, lambda: pair.expected).run(singles(made), reports=1)
         yield Row(pair.target, pair.reference, suite, values=event_of(suite, result))
 
 
 def check_kind(path: str, kind: Kind, command: str) -> None:
-    """UnsupportedError unless the file is of this kind."""
+    """Raise UnsupportedError unless the file is of this kind."""
     found = recognise(path)
     if found is not kind:
         raise UnsupportedError(f"{path} is {found.value}: {command} compares {kind.value}")
@@ -185,7 +185,7 @@ def run(
     argv: Sequence[str] | None,
     rows_of: Callable[[argparse.Namespace, Inputs], Iterator[Row]],
 ) -> int:
-    """The command: 0 if all inputs agree, 1 if some differ, 2 if it could not start or nothing was compared."""
+    """Run the command. Return 0 if all inputs agree, 1 if some differ, 2 if it could not start or compared nothing."""
     arguments = parser.parse_args(argv)
     rows: list[Row] = []
     try:

@@ -69,7 +69,7 @@ def write_text(kind: str, size: int, path: Path, without: Iterable[str] = ()) ->
 
 
 def _words() -> Iterator[Piece]:
-    """Half a million different words, repeated forever, in another order each time."""
+    """Yield half a million different words again and again, each time in another order."""
     words, generator = list(islice(new_words(3), DIFFERENT_WORDS)), random.Random(1)
     while True:
         generator.shuffle(words)
@@ -109,7 +109,7 @@ def _languages() -> Iterator[Piece]:
 
 
 def _is_translated(path: Path) -> bool:
-    """Whether a path is like ``locale/de/LC_MESSAGES/x.mo`` or ``man/de/man1/x.1.gz``, for a language but English."""
+    """Whether a path is like ``locale/de/LC_MESSAGES/x.mo`` or ``man/de/man1/x.1.gz``, but not for English."""
     folder = path.parent.parent
     return not folder.name.startswith("en") and (path.suffix == ".mo" or folder.parent.name == "man")
 
@@ -133,7 +133,7 @@ def _files(endings: tuple[str, ...]) -> Iterable[Path]:
 
 
 def _read(path: Path) -> bytes:
-    """Read a file, unpacked; empty unless it is text in UTF-8."""
+    """Read and unpack a file. Return no bytes unless it is text in UTF-8."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(4_000_000)

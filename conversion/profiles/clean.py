@@ -122,7 +122,7 @@ READERS: dict[str, Callable[[str], str]] = {
 
 
 def read(data: bytes, form: str, encoding: str) -> str:
-    """The clean text of a file; empty if it is not text in the given encoding."""
+    """Return the clean text of a file, or an empty text if the file is not in the given encoding."""
     data = lzma.decompress(data) if data[:6] == b"\xfd7zXZ\0" else catalogues.unpacked(data)
     if form in catalogues.READERS:
         return _tidy(catalogues.READERS[form](data))

@@ -56,7 +56,7 @@ def download(packages: list[str], into: Path, latest: bool) -> None:
 
 
 def _pieces(text: str, room: int, chunk: int = CHUNK) -> Iterator[str]:
-    """The whole text if it fits `room`, else pieces of about `chunk` bytes, evenly spread, cut at line ends."""
+    """Yield the whole text if it fits `room`, else evenly spread pieces of about `chunk` bytes, cut at line ends."""
     size = len(text.encode())
     if size <= room:
         yield text
@@ -112,7 +112,7 @@ def _cached(source: Source, deb: Path, cache: Path) -> Path:
 
 
 def read_package(job: tuple[list[Source], Path, Path]) -> tuple[str, str]:
-    """Write the text of each source of a package to the cache, unless it is there; return the package's version."""
+    """Write the text of each source of a package to the cache, unless it is there. Return the package's version."""
     sources, deb, cache = job
     shown = subprocess.run(["dpkg-deb", "-f", deb, "Version"], check=True, capture_output=True, text=True)
     sources = [source for source in sources if not _cached(source, deb, cache).exists()]
@@ -140,7 +140,7 @@ def texts_to_exclude(folders: list[Path]) -> set[bytes]:
 def write_corpus(
     sources: list[tuple[Source, Path]], output: Path, profile: str, excluded: set[bytes]
 ) -> dict[str, Any]:
-    """Write each source's part in a profile, without repeated or excluded long lines; return the manifest's tables."""
+    """Write each source's part in a profile, without repeated or excluded long lines. Return the manifest's tables."""
     lines = Lines(excluded)
     total = hashlib.sha256()
     rows: list[dict[str, Any]] = []

@@ -88,7 +88,7 @@ def _read(data: bytes, form: str) -> str:
 
 
 def lines_of(part: Part, script: str, unpacked: Path, seen: set[str]) -> list[str]:
-    """The lines of a part that are in its language; a long line only once."""
+    """Return the lines of a part that are in its language. A long line is returned only once."""
     root = unpacked / part.package
     english = {x.strip() for data in files(root, part.english) for x in _read(data, part.form).splitlines()}
     letter = re.compile(f"[{script}]") if script else None
@@ -111,7 +111,7 @@ def lines_of(part: Part, script: str, unpacked: Path, seen: set[str]) -> list[st
 
 
 def spread(lines: list[str], room: int) -> str:
-    """All lines if they fit `room`, else pieces of CHUNK bytes, evenly spread, cut at line ends."""
+    """Return all lines if they fit `room`, else evenly spread pieces of CHUNK bytes, cut at line ends."""
     pieces: list[list[str]] = [[]]
     filled = 0
     for line in lines:

@@ -29,7 +29,7 @@ def _is_english(text: str) -> bool:
 def worth_keeping(line: str, source: Source, seen: set[bytes]) -> bool:
     """Whether a line is text of its source's kind and, if it is long, new in this source.
 
-    Over-long lines, blobs, tables of numbers and untranslated lines are not.
+    Over-long lines, blobs, tables of numbers and untranslated lines are not worth keeping.
     """
     bare = line.strip()
     size = len(bare)
@@ -54,7 +54,7 @@ def worth_keeping(line: str, source: Source, seen: set[bytes]) -> bool:
 
 
 class Lines:
-    """Keeps a long line once over the whole corpus, a short one a few times in a language, and no excluded one."""
+    """Keeps a long line once in the whole corpus, a short line a few times in a language, and no excluded line."""
 
     def __init__(self, excluded: set[bytes]) -> None:
         self.excluded = excluded

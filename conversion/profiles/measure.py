@@ -47,7 +47,7 @@ def documents(path: Path) -> Iterator[str]:
 
 
 def single_spaced(text: str) -> str:
-    """Remove indents: r50k_base spends an id on almost every space of them, which hides its rate on words."""
+    """Remove indents: r50k_base spends an id on almost every space of an indent, which hides its rate on words."""
     return re.sub(r"[ \t]*\n\s*|[ \t]+", lambda m: "\n" if "\n" in m[0] else " ", text)
 
 
@@ -84,7 +84,7 @@ def check(name: str, tokenizer: Tokenizer) -> None:
 def measured(
     paths: Sequence[Path], profiles: dict[str, Path], references: dict[str, Path], spaced: bool
 ) -> dict[str, tuple[int, Rates]]:
-    """The size of each text, and each vocabulary's bytes a token. Every profile must decode it back."""
+    """Return each text's size, and each vocabulary's bytes per token. Every profile must decode the text back."""
     opened = {name: crayon_hf.Tokenizer.from_tiktoken(path) for name, path in references.items()}
     stock = {name: Tokenizer.from_file(str(path)) for name, path in profiles.items()}
     with tempfile.TemporaryDirectory() as place:

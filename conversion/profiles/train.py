@@ -71,7 +71,7 @@ def build(pattern: str) -> Tokenizer:
 def train(source: Iterator[str], size: int, pattern: str, reference: bool = False) -> Any:
     """Train on a text. The special tokens take the last ids, so the model's own ids start at 0.
 
-    `reference` uses the trainer of `tokenizers`, which gives the same merges in more time.
+    With `reference`, the trainer of `tokenizers` trains, which gives the same merges in more time.
     """
     tokenizer = build(pattern)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

@@ -73,8 +73,8 @@ def always_capitalized(spelled: Iterable[str]) -> Set[str]:
 
 
 def text(data: bytes, language: str, size: int, capitalized: Set[str] = frozenset()) -> str:
-    """About `size` bytes of shuffled words, the same for the same data. Words too rare to occur once are left out, and
-    so are numbers, whose digits are zeros in the list."""
+    """Return about `size` bytes of shuffled words, the same for the same data. Words too rare to occur once are left
+    out. Numbers are left out, too: the list has zeros instead of their digits."""
     _, *buckets = unpack(gzip.decompress(data))  # bucket i: the words of frequency 10 ** (-i / 100)
     frequencies = [(word, 10 ** (-i / 100)) for i, words in enumerate(buckets) for word in words if "00" not in word]
     words = size / sum((len(word.encode()) + 1) * frequency for word, frequency in frequencies)

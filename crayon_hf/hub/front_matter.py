@@ -2,8 +2,8 @@
 
 The author's text stays unchanged to the byte: missing keys go before it, and new tags into its list of tags. The YAML
 is not parsed and rewritten, since Python and the Hub read different versions of YAML: Python would turn ``language:
-no`` into ``false``. The result of an edit is parsed. Unless it equals the old metadata with the additions, the edit is
-refused.
+no`` into ``language: false``. The result of an edit is parsed. Unless it equals the old metadata with the additions,
+the edit is refused.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
 def stage_repository(
     place: client.Place, files: client.Listing, token: str | bool | None = None, own: bool = False
 ) -> Staged:
-    """Collect the tokenizer files of a repository at one commit. With `own`, the repository's existing cartridge names
-    the reference."""
+    """Collect the tokenizer files of a repository at one commit. With `own`, the repository's cartridge names the
+    reference."""
     wanted = files_to_read(files)
     if not wanted:
         raise HubError(f"{place}: the repository has no tokenizer: give the one to publish (--from)")

@@ -1,5 +1,4 @@
-"""Replaces ``tokenizers.Tokenizer.from_*``. transformers and this package get the library's class, other programs
-ours."""
+"""Replaces ``tokenizers.Tokenizer.from_*``. Only transformers and this package still get the library's class."""
 
 from __future__ import annotations
 

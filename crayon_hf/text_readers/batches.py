@@ -39,8 +39,7 @@ class Batch:
         self._left_out += records
 
     def bad(self, record: int, reason: str, replacement: bytes = b"") -> None:
-        """Report a bad record; records must be reported in order. Raise BadRecordError if bad records stop the
-        reading."""
+        """Report a bad record, in order. Raise BadRecordError if bad records stop the reading."""
         if self._reading.bad_records == "stop":
             raise BadRecord(self._address, self._first + record, self._what, reason, 0).error()
         self._bad.append((record, reason))

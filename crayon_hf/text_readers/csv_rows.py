@@ -92,8 +92,7 @@ def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
 
 
 class _Judge:
-    """Checks rows. A call returns the reason why a row is bad (None for a good row), and the row's text or its
-    replacement."""
+    """Checks rows. A call returns the reason why a row is bad, or None, and the row's text or replacement."""
 
     def __init__(self, reading: Reading, names: list[str]) -> None:
         self._columns = [names.index(column) for column in reading.columns]

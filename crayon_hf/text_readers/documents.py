@@ -95,8 +95,8 @@ class Reading(NamedTuple):
     """The separator between two documents of a text file. If None, a file is one document."""
     bad_records: str = "stop"
     """``stop`` raises BadRecordError. ``skip`` leaves the record out and lists it. ``replace`` also lists it, and puts
-    an empty document in its place. For invalid UTF-8 the document is not empty: U+FFFD replaces each maximal invalid
-    part or lone surrogate.
+    an empty document there. For invalid UTF-8 the document is not empty: U+FFFD replaces each maximal invalid part or
+    lone surrogate.
     """
     batch_bytes: int = BATCH_BYTES
     """The approximate size of a batch in bytes."""

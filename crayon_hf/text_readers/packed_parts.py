@@ -14,8 +14,7 @@ from typing import IO, Any, NamedTuple, Protocol
 ENOUGH_PACKED, ENOUGH_UNPACKED = 1 << 20, 4 << 20
 """The packed and the unpacked size in bytes from which a part is not extended."""
 TOO_MUCH = 40 << 20
-"""The most unpacked bytes of a part. Frames of ``pzstd -19`` have 32 MB, and their headers give a slightly higher
-bound."""
+"""The most unpacked bytes of a part. Frames of ``pzstd -19`` have 32 MB, and their headers give a higher bound."""
 
 _THREADS = 8
 """The most threads. That many unpack faster than one thread reads."""

@@ -20,7 +20,7 @@ class Stored(io.RawIOBase):
     """An open input file. Reading unpacks a compressed file; `done` counts bytes as they are stored."""
 
     def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
-        """Open a file for `threads` threads to unpack (0: one per core). CorpusError if that fails or it has
+        """Open a file, unpacked by `threads` threads (0: one per core). Raise CorpusError if it fails or has
         changed."""
         self.file = file
         self.raw: Any = None

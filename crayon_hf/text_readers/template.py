@@ -12,8 +12,7 @@ from crayon_hf.util import validation
 
 
 class Template:
-    """A text with columns by name, such as ``"{title}\\n\\n{text}"``. Double braces stand for one brace, as in
-    str.format."""
+    """A text with columns by name, such as ``"{title}\\n\\n{text}"``. As in str.format, double braces are braces."""
 
     def __init__(self, template: str) -> None:
         """Parse a template. Raise ValueError if it is invalid or names no column."""

@@ -52,8 +52,8 @@ class _Level(NamedTuple):
         return _Level(tuple(each.inside(name) for each in self.rules))
 
     def with_files_of(self, directory: str) -> _Level:
-        """Add the patterns of the directory's own files. A nested repository drops the patterns of the directories
-        above it."""
+        """Add the patterns of the directory's own files. In a nested repository, patterns from above no longer
+        apply."""
         git = os.path.join(directory, ".git")
         is_root = os.path.lexists(git)
         above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules

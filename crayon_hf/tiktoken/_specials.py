@@ -24,8 +24,7 @@ def are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:
 
 @lru_cache(maxsize=64)
 def is_ambiguous(specials: frozenset[str]) -> bool:
-    """Whether one special token begins with another. The order of a hash map decides which of the two tiktoken
-    finds."""
+    """Whether one special token begins with another. A hash map's order decides which of the two tiktoken finds."""
     ordered = sorted(specials)
     return any(after.startswith(before) for before, after in pairwise(ordered))
 

@@ -166,8 +166,7 @@ def open_tiktoken(
 def open_ranks(
     name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
 ) -> TokenizerState:
-    """Open a vocabulary that is not native with the tiktoken library. Raise UnsupportedError if that library does not
-    support it."""
+    """Open a vocabulary that is not native with the tiktoken library. Raise UnsupportedError if that fails."""
     from crayon_hf.formats.tiktoken import RankFile
 
     return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)

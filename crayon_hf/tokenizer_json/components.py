@@ -96,8 +96,8 @@ def pattern_of(regex: Any) -> str | None:
 
 
 def state_of(component: Any) -> Any:
-    """Return a value that is equal for equal components: their JSON, or a model's attributes. Without JSON, return
-    None."""
+    """Return a value that is equal for equal components: their JSON or a model's attributes. Return None without
+    JSON."""
     names = _ATTRIBUTES.get(type(component).__name__)
     if names is not None and is_model(component):
         names = (*names, *_SAMPLING) if type(component).__name__ == "Unigram" else names

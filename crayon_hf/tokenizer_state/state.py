@@ -137,8 +137,7 @@ class TokenizerState:
         return self._engine
 
     def made_of_source(self) -> _core.Engine | None:
-        """Return the current native engine if it has the vocabulary of `source`. The engine's components may be
-        outdated."""
+        """Return the current native engine if it has the vocabulary of `source`. Its components may be outdated."""
         return self._engine if isinstance(self._engine, _core.Engine) and not self._anew else None
 
     def origin(self) -> str | None:
@@ -371,8 +370,7 @@ class TokenizerState:
         )
 
     def take_model(self, model: dict[str, Any], special_tokens: Iterable[Token]) -> None:
-        """Replace the model with a trained one, and add its special tokens. A borrowed model object becomes the trained
-        model, too."""
+        """Replace the model with a trained one, and add its special tokens. A borrowed model object is trained, too."""
         handed = self._handed.get("model")
         if handed is not None:
             handed.component.__setstate__(tokenizer_json.dump(model).encode())

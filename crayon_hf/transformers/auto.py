@@ -25,7 +25,7 @@ def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any,
 
 
 def _ours() -> dict[str, Any]:
-    """Return the global names by which the stock function finds classes, bound to our classes."""
+    """Return our classes by the global names with which the stock function finds classes."""
     names = vars(tokenization_auto)
     find = names["tokenizer_class_from_name"]
     return {

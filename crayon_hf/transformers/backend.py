@@ -37,7 +37,7 @@ _HELD = (
 
 _kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
 _bare: WeakKeyDictionary[Any, tuple[Any, _core.Engine | None]] = WeakKeyDictionary()
-"""For each backend: its engine, and that engine without added tokens."""
+"""For each backend, its engine, and the same engine without added tokens."""
 
 
 def model_kind(backend: Any) -> str:
@@ -53,7 +53,7 @@ def model_kind(backend: Any) -> str:
 
 
 def without_added_tokens(backend: Tokenizer) -> _core.Engine | None:
-    """Return a native backend's engine without its added tokens; None for a delegated or greedy backend."""
+    """Return a native backend's engine without added tokens, or None for a delegated or greedy backend."""
     engine = backend._current_engine()
     known = _bare.get(backend)
     if known is None or known[0] is not engine:
@@ -68,7 +68,7 @@ def assign(state: dict[str, Any], backend: Any) -> None:
     """Set the backend in a tokenizer's attributes. A backend of the reference waits in `_crayon_assigned` for
     `Assigned`.
 
-    While transformers builds a tokenizer, its backend is set directly: it is converted at the end.
+    While transformers builds a tokenizer, the backend is set directly, because it is converted at the end.
     """
     waits = isinstance(backend, reference_class()) and "_crayon_building" not in state
     with _settling:
@@ -85,7 +85,7 @@ class Assigned:
     """
 
     def __get__(self, tokenizer: Any, owner: type) -> Any:
-        """Return the backend of an instance, or None; for the class, this descriptor."""
+        """Return the backend of an instance, or None. For the class, return this descriptor."""
         if tokenizer is None:
             return self
         state = tokenizer.__dict__
@@ -110,8 +110,8 @@ def _references(state: dict[str, Any]) -> int:
 
 
 _ALONE = _references({"_crayon_assigned": object()})
-"""Reference count of an object that only one dictionary holds. The count includes references of the calling function,
-whose number depends on Python's version."""
+"""Reference count of an object that only one dictionary holds. The count includes the calling function's references.
+Their number depends on Python's version."""
 
 _settling = threading.RLock()
 
@@ -137,9 +137,9 @@ def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
 
 
 def open_source(path: str) -> Tokenizer | None:
-    """Open the tokenizer.json that transformers is about to open; None if the reference has to open it.
+    """Open the tokenizer.json that transformers is about to open. Return None if the reference has to open it.
 
-    The cartridge beside the file opens it. Without a cartridge a copy of the file in the cache is opened, because the
+    A cartridge beside the file is mapped. Without a cartridge, a copy of the file in the cache is opened, because the
     original may be deleted while the tokenizer is used.
     """
     path = os.path.abspath(path)  # the working directory may change before the path is needed again
@@ -154,7 +154,7 @@ def open_source(path: str) -> Tokenizer | None:
 
 
 def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
-    """Return a tokenizer with the vocabulary of `tokenizer` (native), these options, and no other component."""
+    """Return a tokenizer with the vocabulary of the native `tokenizer`, these options, and no other component."""
     # Adding a token asks this engine for its id. Ids of the file's added tokens must not count.
     bare = without_added_tokens(tokenizer)
     assert bare is not None
@@ -176,7 +176,7 @@ def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], 
 
 
 def described(backend: Tokenizer, of_file: _core.Engine | None = None) -> dict[str, Any] | None:
-    """Return the JSON from which `open_described` makes the same tokenizer; None if that is impossible.
+    """Return the JSON from which `open_described` makes the same tokenizer, or None if that is impossible.
 
     Added tokens equal to those of the engine `of_file` are left out: a file may have thousands.
     """
@@ -220,7 +220,8 @@ def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Toke
 def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
     """Replace the backend of a newly built tokenizer with the one that a snapshot would restore.
 
-    The tokenizer's pickle is then the same in each process. If no snapshot is possible, returns False without a change.
+    The tokenizer's pickle is then the same in each process. If no snapshot is possible, change nothing and return
+    False.
     """
     backend = vars(tokenizer).get("_tokenizer")
     facts = described(backend, of_file) if isinstance(backend, Tokenizer) else None
@@ -234,14 +235,14 @@ def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
 
 
 def note_unused(tokenizer: Any, reason: str) -> None:
-    """Make the report name `reason` if the cartridge beside the files is not used."""
+    """If the cartridge beside the files is not used, make the report name `reason`."""
     backend = vars(tokenizer).get("_tokenizer")
     if isinstance(backend, Tokenizer) and not backend._state.came_along:
         backend._state.refused = backend._state.refused or reason
 
 
 def report(backend: Any) -> dict[str, Any]:
-    """Return the `Tokenizer.engine_report` of a backend, also of a reference's tokenizer that we cannot convert."""
+    """Return the `Tokenizer.engine_report` of a backend. It may be a reference's that we cannot convert."""
     if isinstance(backend, Tokenizer):
         return backend.engine_report()
     reason = "the engine cannot read this tokenizer"
@@ -256,12 +257,12 @@ def cache_directory() -> str:
 
 
 def make_directory() -> None:
-    """Create `cache_directory`, private to the user. PermissionError if another user owns it."""
+    """Create `cache_directory`, private to the user. Raise PermissionError if another user owns it."""
     cache.make_ours(cache.cache_directory(), cache_directory())
 
 
 def _keep_source(source: bytes) -> str | None:
-    """Store a tokenizer.json in the cache. Returns its path, or None if the cache is not writable."""
+    """Store a tokenizer.json in the cache. Return its path, or None if the cache is not writable."""
     digest = sha256(source).hexdigest()
     path = os.path.join(cache_directory(), f"{digest}.json")
     try:

@@ -1,7 +1,7 @@
-"""Calls of a tokenizer that run no Python code per token, and hardly any per text.
+"""Calls of a tokenizer that run no Python code per token, and hardly any Python code per text.
 
 The engine returns the finished columns. Each function here returns None for calls that it does not recognise as plain.
-Then the code of transformers runs, on the same engine, and reports wrong arguments.
+In that case the code of transformers runs on the same engine, and reports wrong arguments.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _READ: dict[str, Any] = {
     "length": len,
 }
 _DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces", "spaces_between_special_tokens"))
-"""Arguments of `decode` handled here. The last is for slow tokenizers: fast ones ignore it, and servers always pass
+"""Arguments of `decode` handled here. The last one is for slow tokenizers. Fast ones ignore it, but servers always pass
 it."""
 _ENDLESS = 1 << 62
 _CLEAN_UP_ANYWAY = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
@@ -56,7 +56,7 @@ _new = object.__new__
 _new_tuple = tuple.__new__
 
 REFUSALS = (TypeError, ValueError, OverflowError)
-"""Errors of the engine for bad input. Any other exception is a bug in crayon-hf, and is raised."""
+"""Errors of the engine for bad input. Other exceptions are bugs in crayon-hf, and are not caught."""
 
 
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
@@ -273,7 +273,7 @@ def _warn_too_long(tokenizer: Any, rows: Any) -> None:
 
 
 def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
-    """Whether `decode` cleans up spaces. By default transformers 5 does not for BPE, and warns."""
+    """Whether `decode` cleans up spaces. By default, transformers 5 does not clean up for BPE models, and warns."""
     if not (tokenizer.clean_up_tokenization_spaces if wanted is None else wanted):
         return False
     anyway = tokenizer.__dict__.get(_CLEAN_UP_ANYWAY)
@@ -288,7 +288,7 @@ def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
 
 
 def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
-    """Return the columns as int64 arrays; None for empty or ragged rows, where transformers raises or makes other
+    """Return the columns as int64 arrays, or None for empty or ragged rows, where transformers raises or makes other
     arrays."""
     sizes = set(map(len, columns["input_ids"]))
     if len(sizes) != 1 or 0 in sizes:

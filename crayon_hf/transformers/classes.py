@@ -59,7 +59,7 @@ def derive_from(base: type[Any]) -> None:
 
 
 def stock_class(cls: type) -> type:
-    """Return the class of transformers that `cls` replaces; a class of the program is its own."""
+    """Return the class of transformers that `cls` replaces, or `cls` itself for a class of the program."""
     stock = cls.__dict__.get("_crayon_stock")
     return stock if isinstance(stock, type) else PreTrainedTokenizerFast if cls is _base else cls
 
@@ -95,7 +95,7 @@ def _init_of(stock: Any) -> Callable[..., None]:
 
 
 def opened_as(cls: Any) -> Any:
-    """Return our class for a fast tokenizer class of transformers. Others, such as a repository's own, are
+    """Return our class for a fast tokenizer class of transformers. Return other classes, such as a repository's own,
     unchanged."""
     is_own = isinstance(cls, type) and cls.__module__.startswith("transformers.")
     return class_for(cls) if is_own and issubclass(cls, PreTrainedTokenizerFast) else cls

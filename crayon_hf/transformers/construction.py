@@ -45,7 +45,7 @@ class Construction:
         """Whether a tokenizer of ours replaced one of the library."""
 
     def source(self, path: str) -> _Source | None:
-        """Open a ``tokenizer.json`` with our engine; None if the library has to open it."""
+        """Open a ``tokenizer.json`` with our engine. Return None if the library has to open it."""
         if self._fetch is None:
             return None
         if path not in self._opened:
@@ -85,7 +85,7 @@ class Construction:
 
 
 class Vocabulary:
-    """The vocabulary and the merges of an open file, as Python reads them. They are made at the first use."""
+    """The vocabulary and the merges of an open file, as Python reads them. These values are made at the first use."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         engine = tokenizer._current_engine()
@@ -130,7 +130,7 @@ class _Source:
     def document(self, with_vocabulary: bool) -> dict[str, Any] | None:
         """Return the document that `json` reads from the file, with or without vocabulary and merges.
 
-        None if the cartridge lists something in another order or spelling than the file.
+        Return None if the cartridge lists something in another order or spelling than the file.
         """
         engine, kind = self.tokenizer._current_engine(), self.vocabulary.kind
         assert isinstance(engine, _core.Engine)
@@ -242,8 +242,8 @@ def _is_tokenizer_json(path: str) -> bool:
 def over_our_engine(method: Any, with_vocabulary: bool = True) -> Any:
     """Return a method of transformers that opens files or builds models, with substitutes for the library and `json`.
 
-    `with_vocabulary` False leaves the vocabulary out of documents that the method reads with `json`. Outside of
-    `building`, and for functions that a program has replaced, the method is returned unchanged.
+    Unless `with_vocabulary`, documents that the method reads with `json` lack the vocabulary. Return the method
+    unchanged outside of `building`, and if a program has replaced the method.
     """
     active, names = _active(), getattr(getattr(method, "__func__", method), "__globals__", {})
     if active is None or not names.get("__name__", "").startswith("transformers."):

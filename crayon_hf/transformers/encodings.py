@@ -13,7 +13,7 @@ _making = threading.RLock()
 
 
 class Recipe(NamedTuple):
-    """The inputs of a batch's encodings. Its immutable engine is the one that made the ids."""
+    """The inputs of a batch's encodings. Its `engine` made the ids, and is immutable."""
 
     engine: Any
     first: list[str]

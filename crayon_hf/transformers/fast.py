@@ -32,8 +32,8 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). The
     documentation of ``transformers`` applies. `save_pretrained` writes the same files, and renews an existing
-    ``tokenizer.dat``; ``backend_tokenizer.save("tokenizer.dat")`` writes a new one. An instance always belongs to a
-    subclass for one class of ``transformers``, with its name. docs/drop-in.md has examples.
+    ``tokenizer.dat``. ``backend_tokenizer.save("tokenizer.dat")`` writes a new one. The class of an instance is always
+    a subclass for one class of ``transformers``, with the same name. docs/drop-in.md has examples.
     """
 
     _crayon_stock: type | None = None
@@ -241,7 +241,7 @@ def open_class(from_pretrained: Any, cls: type, name: Any, inputs: tuple[Any, ..
 
 
 def adopt_new(tokenizer: Any) -> None:
-    """Convert a tokenizer that a constructor of transformers has made, unless a running `from_pretrained` will."""
+    """Convert a tokenizer that a constructor of transformers has made, unless a running `from_pretrained` does."""
     if not is_building():
         adopt(tokenizer, keep=True)
 

@@ -32,8 +32,8 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
     """Return the result of ``stock(name, *inputs, **kwargs)`` as ours.
 
     The first time, transformers makes the tokenizer, and a snapshot of the result is kept with a fingerprint of its
-    sources. While they are unchanged, later calls restore the snapshot and the cartridge. `kind` identifies the caller:
-    a class, or ``"auto"``.
+    sources. While the sources are unchanged, later calls restore the snapshot and the cartridge. `kind` identifies the
+    caller: a class, or ``"auto"``.
     """
     directory = _directory(name, kwargs)
     before = None if inputs or directory is None else snapshots.fingerprint(kind, name, directory, kwargs)
@@ -54,7 +54,7 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         vocabulary = construction.vocabulary()
         is_settled = backends.settle_built(adopted, None if vocabulary is None else vocabulary.engine)
         if construction.was_used and not is_settled:
-            # Our engine does not support what the class builds on the file's vocabulary: the library builds all of it
+            # Our engine does not support the model that the class makes of the file's vocabulary: the library builds it
             vocabulary = None
             adopted, messages = build(Construction(None))
         if construction.has_cartridge:
@@ -79,7 +79,7 @@ def _build(
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
-    """Return the local directory of a repository's files; None if they are not on this machine."""
+    """Return the local directory of a repository's files, or None if they are not on this machine."""
     if not isinstance(name, (str, os.PathLike)):
         return None
     path = os.fspath(name)
@@ -118,7 +118,7 @@ def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
 
 
 def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
-    """Return a file of a Hub repository in the client's cache, downloaded if necessary; None if it is unavailable."""
+    """Return a Hub repository's file in the client's cache, or None if unavailable. Download it if necessary."""
     from transformers.utils.hub import cached_file
 
     options = ("cache_dir", "token", "revision", "local_files_only", "subfolder")

@@ -2,7 +2,8 @@
 
 Our class has the name and module of a class of transformers, so an import by name would find the stock class. A pickle
 names the stock class instead, and `class_for` makes ours from it. `pickle`, `copy`, `multiprocessing` and Ray ask
-`copyreg` or the instance. dill, and `datasets`, which hashes dill's output, have their own tables of such functions.
+`copyreg` or the instance how to pickle. dill has its own table of functions that pickle. `datasets` hashes dill's
+output, and has another such table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Detects whether a program has replaced code of transformers that opens a tokenizer.
 
-A tokenizer opened by replaced code must not be kept for a process with the original code, nor the reverse. Replaced
-plain values, such as `padding_side`, cannot be detected; the digest `plain_values` tells them apart.
+A tokenizer opened by replaced code must not be kept for processes with the original code, and the reverse. Replaced
+plain values, such as `padding_side`, cannot be detected. The digest `plain_values` differs for different values.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NO_REFERENCES = 0
 """The version of `marshal` that writes equal values identically, whatever their reference counts."""
 
 _known: dict[int, tuple[Any, list[int], list[Any]]] = {}
-"""By id of a class or module: the object, and the ids and values of its attributes when all were found original."""
+"""The classes and modules that were found original, by id: the object, and the ids and values of its attributes."""
 
 
 def is_pristine(stock: type = PreTrainedTokenizerFast) -> bool:

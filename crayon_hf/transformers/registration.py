@@ -1,7 +1,8 @@
 """Makes the name ``CrayonTokenizerFast`` known to transformers, without importing transformers.
 
-A `tokenizer_config.json` names a class. The stock `AutoTokenizer` looks for it among the classes of the models, then in
-the package ``transformers`` itself. `watch` adds our class to that package once `AutoTokenizer`'s module is imported.
+A `tokenizer_config.json` names a class. The stock `AutoTokenizer` looks for that class among the classes of the models,
+then in the package ``transformers`` itself. `watch` adds our class to that package once `AutoTokenizer`'s module is
+imported.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether the methods of transformers that our fast paths skip are the original ones.
 
-Programs replace them on a class or on an instance, and subclasses override them. Then the code of transformers runs, on
-the same engine.
+Programs replace these methods on a class or on an instance, and subclasses override them. In these cases the code of
+transformers runs on the same engine.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Methods(NamedTuple):
 
 
 _known: dict[int, Methods] = {}
-"""By version of a class. Versions are unique, and change when the class or a base changes."""
+"""The results of `methods_of` by the version of a class. Versions are unique and change when a class or its base
+does."""
 
 
 def methods_of(cls: type) -> Methods:

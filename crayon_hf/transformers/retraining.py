@@ -30,7 +30,7 @@ class _Opener:
 
 
 def natively(tokenizer: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the bound `method` of transformers with native training; unchanged for models that are not BPE."""
+    """Return the bound `method` of transformers with native training, or unchanged for models that are not BPE."""
     names = getattr(getattr(method, "__func__", None), "__globals__", {})
     if names.get(_NAME) is not reference_class() or model_kind(tokenizer._tokenizer) != "BPE":
         return method

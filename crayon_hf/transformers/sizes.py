@@ -39,9 +39,9 @@ NONE = Sizes(None, None, None)
 
 
 def sizes_of(tokenizer: Any, backend: Tokenizer, options: dict[str, Any], verbose: bool) -> Sizes | None:
-    """Return the sizes for the arguments of a call; None if transformers would warn or raise.
+    """Return the sizes for the arguments of a call, or None if transformers would warn or raise.
 
-    It is equivalent to `_get_padding_truncation_strategies` and `set_truncation_and_padding`.
+    The function is equivalent to `_get_padding_truncation_strategies` and `set_truncation_and_padding`.
     """
     padding, truncation = options.get("padding", False), options.get("truncation")
     max_length, multiple = options.get("max_length"), options.get("pad_to_multiple_of")

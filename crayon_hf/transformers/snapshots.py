@@ -1,11 +1,13 @@
 """Snapshots of results of `from_pretrained`, so that the next call need not build them again.
 
 A snapshot is a JSON file in the cache; none of it is executed. Its name is a digest of everything that the result
-depends on: the stat of each file of the repository, the arguments, the versions of the libraries. It holds the class,
-the attributes of the instance, the path of its tokenizer.json, and the changes that the class made to that document.
+depends on: the stat of each file of the repository, the arguments, the versions of the libraries. A snapshot holds the
+class, the attributes of the instance, the path of its tokenizer.json, and the changes that the class made to that
+document.
 
-As in the index of the cache, a snapshot is kept only if no file has changed in the last seconds. It is used only if no
-other user can have written it. If a program has replaced code of transformers, snapshots are neither kept nor used.
+As in the index of the cache, a snapshot is kept only if no file of the repository has changed in the last seconds. A
+snapshot is used only if no other user can have written it. If a program has replaced code of transformers, snapshots
+are neither kept nor used.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) -> Fingerprint | None:
-    """Return the fingerprint of a call; None if the result depends on something outside the fingerprint."""
+    """Return the fingerprint of a call, or None if the result depends on something outside the fingerprint."""
     if any(key.endswith("_file") for key in kwargs):
         return None
     try:
@@ -84,7 +86,7 @@ def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) ->
 
 
 def _with_plain_config(kind: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Replace a model's configuration by its values: `AutoTokenizer` finds the class by them."""
+    """Replace a model's configuration by its values, by which `AutoTokenizer` finds the class."""
     config = kwargs.get("config")
     if kind != "auto" or not isinstance(config, PretrainedConfig):
         return kwargs
@@ -136,8 +138,8 @@ def keep(
 ) -> None:
     """Write the snapshot of a tokenizer, unless it has a value that a snapshot cannot hold.
 
-    Attributes equal to the `vocabulary` or merges of its file are not written: the cartridge has them. The tokenizer
-    itself becomes what the snapshot restores, so that its pickle, and its hash, are the same each time.
+    Attributes equal to the `vocabulary` or merges of the file are not written, because the cartridge has them. The
+    tokenizer itself is changed to what the snapshot restores, so that its pickle and hash are the same each time.
     """
     if not isinstance(type(tokenizer), CrayonMeta):
         return
@@ -174,7 +176,7 @@ def _write_snapshot(
     late: dict[str, Any],
     of_file: _core.Engine | None,
 ) -> HeldFile | None:
-    """Write the snapshot. Returns the file of large attributes, or None without any."""
+    """Write the snapshot. Return the file of large attributes, or None if no attribute is large."""
     backend = tokenizer.__dict__.get("_tokenizer")
     if not isinstance(backend, Tokenizer):
         return None
@@ -238,7 +240,7 @@ def _write(path: str, value: Any) -> None:
 
 
 def restore(made_of: Fingerprint) -> Any:
-    """Return the tokenizer of a snapshot; None if it is missing or unusable."""
+    """Return the tokenizer of a snapshot, or None if the snapshot is missing or unusable."""
     directory = backends.cache_directory()
     path = os.path.join(directory, made_of.key)
     try:
@@ -282,8 +284,8 @@ def restore(made_of: Fingerprint) -> Any:
 class Deferred:
     """Large attributes of an instance, read at their first use. A pickle has their values.
 
-    They never enter the instance's ``__dict__``: ``datasets`` hashes it, and the hash must not change when they are
-    read.
+    The attributes never enter the instance's ``__dict__``: ``datasets`` hashes that dict, and the hash must not change
+    when attributes are read.
     """
 
     __slots__ = ("_held", "_values", "_vocabulary", "names")

@@ -27,8 +27,7 @@ def has_components() -> bool:
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module with names of the library. Its error says which version has a missing
-    name."""
+    """Return the ``__getattr__`` of a module with names of the library. Its error says which version has the name."""
 
     def find(name: str) -> Any:
         import tokenizers

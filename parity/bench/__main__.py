@@ -65,7 +65,7 @@ class Bench:
     reports: list[Report] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as plain values, with every round."""
+        """Return the figures as plain values, with every round."""
         reports = [report.to_json() for report in self.reports]
         return {"schema": SCHEMA, "machine": self.machine, "settings": self.settings, "reports": reports}
 
@@ -103,8 +103,8 @@ def run_bench(
 ) -> Bench:
     """Measure, for about ``minutes`` at most; each vocabulary gets at least one round.
 
-    ``keep`` gets the results so far after each vocabulary. Jobs read ``job_bytes`` of each text. With ``scale``, in MB,
-    ``texts`` are kinds of `parity.texts`, and only passes over texts of these sizes are measured.
+    After each vocabulary, ``keep`` gets all results so far. Jobs read ``job_bytes`` of each text. With ``scale``, in
+    MB, ``texts`` are kinds of `parity.texts`, and only passes over texts of these sizes are measured.
     """
     scenarios = ["scale"] if scale else scenarios
     jobs = [scenario for scenario in scenarios if scenario in JOBS]
@@ -152,7 +152,7 @@ def run_bench(
 def _write_scale(
     kinds: Sequence[str], scale: Sequence[float], vocabularies: Sequence[Vocabulary], directory: str
 ) -> tuple[dict[str, str], list[str]]:
-    """The paths of the texts by name, and lines on their origins; special tokens are removed from the texts."""
+    """Write texts without special tokens. Return their paths by name, and lines on the texts' origins."""
     specials = {token for vocabulary in vocabularies for token in vocabulary.specials() if len(token.strip()) > 1}
     paths, lines = {}, []
     for kind in kinds:
@@ -172,7 +172,7 @@ def _write_scale(
 
 
 def _engines_of(options: argparse.Namespace, is_of_crayon: bool) -> list[Engine]:
-    """The engines of a run. With `--install`, some get the interpreters of environments made for them."""
+    """Return the engines of a run. With `--install`, some get the interpreters of environments made for them."""
     names = options.engines or list(OF_LITE if is_of_crayon else (*PEERS, *["prerelease"] * options.install))
     python = dict(options.python)
     for name in names if options.install else ():
@@ -183,7 +183,7 @@ def _engines_of(options: argparse.Namespace, is_of_crayon: bool) -> list[Engine]
 
 
 def _installed(name: str) -> str:
-    """The interpreter of the engine's own environment in the cache: engines can conflict with each other."""
+    """Return the interpreter of the engine's own environment in the cache. Engines can conflict in one environment."""
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     package = OTHERS.get(name) or re.findall(f'"({name}==[^"]+)"', project)[0]
     home = f"{package.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
@@ -281,7 +281,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def thread_counts(text: str) -> list[int]:
-    """Numbers such as ``1,2``; ``all`` is the number of cores that this process may use."""
+    """Parse numbers such as ``1,2``. ``all`` is the number of cores that this process may use."""
     words = [str(len(all_cores())) if word == "all" else word for word in text.split(",")]
     if not all(word.isdecimal() and int(word) > 0 for word in words):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of threads such as 1,2 or 1,all")
@@ -339,7 +339,7 @@ def _exit_when_terminated() -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when measured, 1 when our ids differ or nothing could be measured, 2 for misuse."""
+    """Run the command. Return 0 when measured, 1 when our ids differ or nothing could be measured, 2 for misuse."""
     parser = make_parser()
     options = parser.parse_args(argv)
     started = time.monotonic()

@@ -73,7 +73,7 @@ def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | Non
 
 
 def _file(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Whole copies of the text."""
+    """Write whole copies of the text."""
     assert vocabulary is not None
     data = read_text(find_text(spec), size)
     copies = max(1, -(-size // len(data)))
@@ -85,7 +85,7 @@ def _file(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -
 
 
 def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Files of jsonl: documents of 2 KB, drawn from the text at random with a fixed seed."""
+    """Write files of jsonl with documents of 2 KB, drawn from the text at random with a fixed seed."""
     assert vocabulary is not None
     pool = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
     generator = random.Random(1)
@@ -103,7 +103,7 @@ def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None
 
 
 def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """A thousand documents spread over the text, and a directory like a snapshot of the Hub."""
+    """Make a thousand documents spread over the text, and a directory like a snapshot of the Hub."""
     assert vocabulary is not None
     found = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
     batch = found[:: max(1, len(found) // BATCH)][:BATCH]
@@ -119,7 +119,7 @@ def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary |
 
 
 def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Prompts spread over the text, and streams of ids spread over it."""
+    """Make prompts and streams of ids, both spread over the text."""
     from crayon_hf import Tokenizer
 
     assert vocabulary is not None
@@ -175,7 +175,7 @@ def measure_job(
 ) -> None:
     """Add the figures of a job to a report. `vocabulary` is None for training alone.
 
-    Of the job's engines, ours, the reference and those in `engines` run.
+    Our engine and the reference run, and those engines of the job that are in `engines`.
     """
     scenario = JOBS[name]
     reference = scenario.engines[0]

@@ -61,9 +61,9 @@ def is_exact(standing: Standing, cell: Cell) -> bool:
 
 
 def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
-    """The fastest peer that gives the same ids, and a faster one with other ids; an empty text for neither.
+    """Return the fastest peer with the same ids, and a faster peer with other ids, or "" for a missing one.
 
-    Each has our speedup over it by wall-clock time, in brackets by processor time, and its name.
+    Each text has our speedup over the peer by wall-clock time, in brackets by processor time, and the peer's name.
     """
     figures = {name: figure for name, figure in report.cells()[cell].items() if figure.rounds}
     ours = figures.pop(OURS, None)
@@ -253,7 +253,7 @@ def _calls(reports: Sequence[Report]) -> str:
 
 
 def put_between_marks(path: str | os.PathLike[str], tables: str, first: str = BEGIN, last: str = END) -> None:
-    """Replace the text between the two marks of a document; a new document has only the tables and the marks."""
+    """Replace the text between the two marks of a document. A new document has only the tables and the marks."""
     if not Path(path).exists():
         Path(path).write_text(f"{first}\n{tables}{last}\n", encoding="utf-8")
         return

@@ -34,7 +34,7 @@ Face = Iterator[tuple[str, calls.Calls, calls.Calls]]
 
 
 def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator[tuple[str, Face]]:
-    """Each class with its vocabularies, and the calls of stock and of ours."""
+    """Yield each class with its vocabularies, and the calls of stock and of ours."""
     import tiktoken
     import tokenizers
     import transformers
@@ -130,7 +130,7 @@ def _times(ratio: float) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when no call is slower than stock's, 1 when one is, 2 when it could not start."""
+    """Run the command. Return 0 when no call is slower than stock's, 1 when one is, 2 when it could not start."""
     parser = argparse.ArgumentParser(
         prog="python -m parity.call_times",
         description=__doc__,

@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> list[str]:
-    """The cells for one history. AssertionError if our ids differ."""
+    """Return the cells for one history. Raise AssertionError if our ids differ."""
     from crayon_hf import Chat
 
     chat = Chat(ours, chat_template=TEMPLATE)

@@ -53,7 +53,7 @@ def _once(call: Callable[[], Any]) -> int:
 
 
 def _count(call: Callable[[], Any]) -> int:
-    """The number of calls in a sample. Finding it warms the call up, whose first run may take much longer."""
+    """Return the number of calls in a sample. Finding it also warms up the call: the first run may take much longer."""
     call()
     count = 1
     while True:

@@ -55,7 +55,7 @@ VARIANTS = (
 
 
 class AnyIdsSide(TokenizersSide):
-    """Also decodes arbitrary ids, derived from the text's characters, since decoders must handle any ids."""
+    """A side that also decodes arbitrary ids, derived from the text's characters: decoders must handle any ids."""
 
     def _outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         outcomes = super()._outcomes(items, mode)
@@ -79,7 +79,8 @@ class AnyIdsSide(TokenizersSide):
 class TolerantComparison(Comparison):
     """A comparison that ignores panics of the reference, and results on which the reference is not steady.
 
-    (If a post-processor repeats a sequence, the reference finds a token's sequence by iterating over a hash map.)
+    For example, if a post-processor repeats a sequence, the reference finds a token's sequence by iterating over a hash
+    map.
     """
 
     def _compare(self, first: int, items: list[Item]) -> list[list[FieldDifference]]:
@@ -175,7 +176,7 @@ def _compare(ours: Any, reference: Any, mode: Mode, items: Iterable[tuple[str, I
 
 
 def _fitting(mode: Mode, case: Case, ours: Any, width: int) -> Mode:
-    """Return the mode with room in `max_length` for the post-processor's tokens; else the reference panics."""
+    """Return the mode with room in `max_length` for the post-processor's tokens. Without it, the reference panics."""
     if mode.max_length is None:
         return mode
     added = attempt(open_reference(case.json).num_special_tokens_to_add, width == 2)

@@ -68,7 +68,7 @@ def _added(content: str, id: int, **flags: bool) -> Document:
 
 
 def assemble(model: str, added: Sequence[Document] = (), **sections: Any) -> Document:
-    """A document of a model variant and other sections; the special tokens come first among the added ones."""
+    """Return a document of a model variant and other sections. Special tokens come first among the added tokens."""
     made = make_model(model)
     ids = {name: id for id, (name, _) in enumerate(made["vocab"])} if made["type"] == "Unigram" else made["vocab"]
     specials = [_added(name, ids[name]) for name in SPECIALS]
@@ -162,7 +162,7 @@ def _kind(name: str) -> str:
 
 
 def _pick(rng: Source, section: str) -> Document:
-    """Pick a random kind, then random options: so a kind with many options is not more frequent."""
+    """Pick a random kind, then random options, so that kinds with many options are not more frequent."""
     catalogue = _catalogue(section)
     kind = rng.pick(sorted({_kind(name) for name, _ in catalogue}))
     return rng.pick([part for name, part in catalogue if _kind(name) == kind])
@@ -178,7 +178,7 @@ def _several(rng: Source, section: str, most: int) -> Document | None:
 
 
 def random_case(seed: int) -> Case:
-    """A tokenizer of random components; the same for the same seed."""
+    """Return a tokenizer of random components, the same for the same seed."""
     rng = source_for(seed, "components", 0)
     model = rng.pick(model_names())
     usual = _USUAL[spelling_of(model)]

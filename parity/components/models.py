@@ -57,7 +57,7 @@ def _trained(kind: str, spelling: str, options: tuple[tuple[str, Any], ...]) -> 
     tokenizer = tokenizers.Tokenizer(made[kind]())
     tokenizer.pre_tokenizer = steps[spelling]
     trainer: Any = trainers.BpeTrainer if kind == "BPE" else getattr(trainers, f"{kind}Trainer")
-    # The trainer numbers letters by a hash map's order, separately for starts of words: fix their numbers here.
+    # The trainer numbers letters, and letters that start words, in the order of a hash map. Fix the numbers here.
     chosen = dict(options)
     prefix, suffix = chosen.get("continuing_subword_prefix") or "", chosen.get("end_of_word_suffix") or ""
     if kind == "WordPiece" and "continuing_subword_prefix" not in chosen:
@@ -140,7 +140,7 @@ def _made(name: str) -> str:
 
 
 def make_model(name: str) -> Document:
-    """A model variant by name; the caller may change it."""
+    """Return a model variant by name. The caller may change it."""
     made: Document = json.loads(_made(name))
     return made
 

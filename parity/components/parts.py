@@ -33,7 +33,7 @@ LITERALS = (" ", "▁", "e", "th", "  ", "é", "")
 
 
 def charsmap(mapping: Mapping[str, str]) -> str:
-    """A ``precompiled_charsmap``: the keys in a darts-clone double array, the values each ended by NUL."""
+    """Return a ``precompiled_charsmap``: a darts-clone double array of the keys, then the values, each ended by NUL."""
     values = bytearray()
     keys: dict[bytes, int] = {}
     for key, value in sorted(mapping.items()):
@@ -157,7 +157,7 @@ def pre_tokenizers() -> dict[str, Document]:
 
 
 def old_spellings() -> dict[str, Document]:
-    """Pre-tokenizers as older versions write them: the reference fills in missing options."""
+    """Return pre-tokenizers as older versions write them, with missing options that the reference fills in."""
     return {
         "Metaspace, old": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
         "Metaspace, old, str_rep": {

@@ -8,7 +8,7 @@ from crayon_hf.parity.inputs.categories import CATEGORIES
 from crayon_hf.parity.inputs.strings import generate
 
 LONGEST = 300
-"""Generated texts are cut to this length: most components do not need more, and the tokenizers are many."""
+"""Generated texts are cut to this length: most components need no longer ones, and the tokenizers are many."""
 
 # fmt: off
 HOSTILE = (

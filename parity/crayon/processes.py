@@ -15,13 +15,13 @@ CHILD = str(Path(__file__).with_name("child.py"))
 
 
 class ChildError(RuntimeError):
-    """A call failed in the process; the message is its error."""
+    """A call failed in the process. The message is the error of that call."""
 
 
 class Opened:
     """One vocabulary of CRAYON. `python` is the interpreter of its environment, by default this one.
 
-    UnsupportedError if it cannot be opened there.
+    Raises UnsupportedError if the vocabulary cannot be opened there.
 
     >>> with Opened("vocab_lite.dat") as crayon:  # doctest: +SKIP
     ...     crayon.ids(["The quick brown fox"])

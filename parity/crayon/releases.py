@@ -37,9 +37,9 @@ class Side:
 
 
 def lost_characters(text: str, ids: Sequence[int], tokens: Sequence[bytes]) -> int:
-    """The number of characters of a text that its ids have lost: id 1 replaces any byte that begins no token.
+    """Return the number of characters of a text that its ids lose: id 1 replaces each byte that begins no token.
 
-    ValueError if the ids are not those of the text.
+    Raise ValueError if the ids are not those of the text.
 
     >>> lost_characters('a"é', [0, 1, 1, 1], [b"a", b'"'])
     1
@@ -65,7 +65,7 @@ def lost_characters(text: str, ids: Sequence[int], tokens: Sequence[bytes]) -> i
 
 
 def contrast(path: str, crayon: Opened, other: Opened, texts: Iterable[str]) -> tuple[int, int, list[Side]]:
-    """The number of texts and of characters, and the counts of `crayon`, `other` and our default `CrayonVocab`."""
+    """Return the numbers of texts and characters, and the counts of `crayon`, `other` and our default `CrayonVocab`."""
     ours = CrayonVocab()
     ours.load_profile(path)
     tokens = [token.encode() for token in json.loads(Path(path).with_suffix(".json").read_bytes())]

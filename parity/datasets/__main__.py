@@ -36,7 +36,7 @@ LIBRARIES = {
 }
 RUNS = 1, 2
 TOGETHER = 5
-"""The number of cases in a process, since the effects of a first use on a class show once in a process."""
+"""The number of cases in a process. Several processes are needed, since a first use affects a class once in each."""
 
 
 def run(library: str, number: int, seeds: Sequence[int], directories: Sequence[Path], work: Path) -> Rows:

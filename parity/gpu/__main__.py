@@ -213,7 +213,7 @@ class Run:
         return cases.plan(self.sizes, self.named, self.source is not None)
 
     def _find_device(self) -> bool:
-        """Find the device to check, and build its module if needed. False if that fails."""
+        """Find the device to check, and build its module if needed. Return False if that fails."""
         if self.device == STAND_IN:
             return True
         here = building.kinds_here()

@@ -55,7 +55,7 @@ def kinds_here() -> list[str]:
 
 
 def build(kind: str, source: Path | None, directory: Path, seconds: float) -> Result:
-    """Build the module as tools/gpu_build.py does, into the directory; return the result.
+    """Build the module into the directory, as tools/gpu_build.py does. Return the result.
 
     The package is unchanged: a process that is given the directory finds the module there.
     """

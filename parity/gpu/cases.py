@@ -83,7 +83,7 @@ def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
 
 
 def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    """The batches of a case; the same in every process. `source` is a source tree, if any."""
+    """Yield the batches of a case, the same in every process. `source` is a source tree, if any."""
     if case.kind.startswith("a run of "):
         unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
         yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")
@@ -109,7 +109,7 @@ def strings(count: int, specials: Sequence[str] = ()) -> list[str]:
 
 
 def short_runs(longest: int) -> list[str]:
-    """Runs of one character that cross chunks of 64 bytes and the sizes at which merging changes, inside other text."""
+    """Return runs of one character inside other text. They cross chunks of 64 bytes and sizes where merging changes."""
     runs = [run * count for run in SHORT_RUNS for count in _LENGTHS if count <= longest]
     return [start + run + end for run in runs for start, end in (("", ""), ("x", "?"), ("", "1"))]
 

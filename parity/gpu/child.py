@@ -63,7 +63,7 @@ class Context:
         return self.engine(subject).greedy() if greedy else _core.Engine.open(str(self.path_of(subject)))
 
     def encoder(self, subject: str, greedy: bool = False, **how: Any) -> _core.DeviceEncoder:
-        """The device's encoder. Only the last one is kept, since the memory may fit one alone."""
+        """Return the device's encoder. Only the last encoder is kept, since the memory may have room for only one."""
         wanted = subject, greedy, tuple(sorted(how.items()))
         if self._kept is None or self._kept[0] != wanted:
             self._kept = None
@@ -71,7 +71,7 @@ class Context:
         return self._kept[1]
 
     def new_encoder(self, subject: str, greedy: bool = False, device: Any = None, **how: Any) -> _core.DeviceEncoder:
-        """A new encoder that the caller keeps; on another device if given."""
+        """Return a new encoder that the caller keeps, on another device if given."""
         return self._make(self.engine(subject, greedy), device or self.device, **how)
 
     def drop(self) -> None:

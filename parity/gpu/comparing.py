@@ -36,7 +36,7 @@ class Outcome:
         )
 
     def of(self, text: int) -> list[int]:
-        """The ids of one text; empty after an error."""
+        """Return the ids of one text, or an empty list after an error."""
         if self.error or text + 1 >= len(self.splits):
             return []
         ids: list[int] = self.ids[self.splits[text] : self.splits[text + 1]].tolist()
@@ -52,7 +52,7 @@ def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
 
 
 def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcome:
-    """The device's outcome. DeviceError for errors that the batch does not cause."""
+    """Return the device's outcome. Raise DeviceError for errors that the batch does not cause."""
     if batch.way == "list":
         return _outcome(lambda: encoder.encode_ragged(batch.texts, batch.special, batch.as_text))
     data, offsets = flat(batch.texts)
@@ -81,7 +81,7 @@ def data_of(text: str | bytes) -> bytes:
 
 
 def differing_texts(expected: Outcome, got: Outcome, count: int, most: int) -> list[int]:
-    """Return the first `most` texts whose ids differ. If either side raised an error, return only text 0."""
+    """Return the indices of the first `most` texts whose ids differ. If a side raised an error, return only index 0."""
     if expected.error or got.error:
         return [0]
     return list(islice((text for text in range(count) if expected.of(text) != got.of(text)), most)) or [0]

@@ -34,7 +34,7 @@ _smallest_made = count()
 def write_difference(
     context: Context, encoder: _core.DeviceEncoder, case: Case, batch: Batch, expected: Outcome, got: Outcome
 ) -> list[str]:
-    """Write the differences of a batch; return the names of the files, relative to the output directory."""
+    """Write the differences of a batch. Return the names of the files, relative to the output directory."""
     engine = context.engine(case.subject, case.greedy)
 
     def differs(text: str | bytes) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def write_difference(
 
 
 def write_batch(output: Path, case: Case, number: int, batch: Batch, vocabulary: Path, why: str) -> list[str]:
-    """Write a batch of a case that ended with an error, a crash or a hang; return the name of its file."""
+    """Write a batch that ended with an error, a crash or a hang. Return the name of its file."""
     directory, name = _place(output, vocabulary)
     record = {**_head(case, batch), "batch": number, "ended": why, **_write_texts(directory, name, batch)}
     _write(directory / f"{name}.json", record)

@@ -1,6 +1,6 @@
 """The inputs that the fuzz target of the kernels has kept, as batches: the hardest known texts.
 
-They are in a source tree, with the target that defines the meaning of their bytes (tests/fuzz/engine/kernels.cpp).
+A source tree has the inputs and the target, tests/fuzz/engine/kernels.cpp, which defines the meaning of their bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KeptInput:
 
 
 def kept_inputs(source: Path) -> Iterator[KeptInput]:
-    """All kept inputs of a source tree, if any. ValueError if the target's format is unknown."""
+    """Yield all kept inputs of a source tree. Raise ValueError if the target's format is unknown."""
     paths = [path for folder in _FOLDERS for path in sorted((source / folder).glob("*")) if path.is_file()]
     if not paths:
         return

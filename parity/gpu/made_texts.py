@@ -16,7 +16,7 @@ MOST = 16_000_000
 
 @lru_cache(maxsize=3)
 def some_text(kind: str, most: int = MOST) -> bytes:
-    """Return at most `most` bytes of UTF-8 of a kind of text; fewer if this machine has no more."""
+    """Return up to `most` bytes of UTF-8 of a kind of text, or fewer if this machine has no more."""
     data = b""
     for _, piece in gathered(kind):
         data += piece

@@ -25,7 +25,7 @@ SUBJECT = "llama3 pattern"
 _SPINS = 20_000_000
 """How many cycles a side stream is busy before it fills a tensor: about ten milliseconds."""
 _LEFT, _LEAST_BLOCK, _STAND_IN_BYTES = 64 << 20, 8 << 20, 12 << 20
-"""Bytes: the most left free when memory runs out, the smallest block taken, and the size of the host device."""
+"""Sizes in bytes: the most left free when memory runs out, the smallest block taken, and the host device."""
 
 Found = dict[str, Any]
 
@@ -75,7 +75,7 @@ def _one_batch_again(context: Context) -> Found:
 
 
 def _threads(context: Context) -> Found:
-    """Threads that share an encoder, and threads with an encoder each."""
+    """Encode in threads that share an encoder, and in threads that each have their own."""
     families = FAMILIES[:THREADS]
     encoders = {name: context.new_encoder(name) for name in {SUBJECT, *families}}
 
@@ -94,7 +94,7 @@ def _threads(context: Context) -> Found:
 
 
 def _torch_on(context: Context) -> Any:
-    """torch and its device. SkippedError if torch is missing or cannot use the device."""
+    """Return torch and its device. Raise SkippedError if torch is missing or cannot use the device."""
     if context.is_stand_in:
         raise SkippedError("torch cannot use the CPU that runs the kernels")
     try:

@@ -30,7 +30,7 @@ Do = Callable[[dict[str, Any], Sequence[str], Sequence[str]], list[Result]]
 
 
 def why_not(device: str) -> str:
-    """Why the sanitizer cannot be used; empty if it can."""
+    """Return why the sanitizer cannot be used, or an empty text if it can be used."""
     if not device.startswith("cuda"):
         return f"{PROGRAM} is for CUDA, and the device is {device}"
     return "" if shutil.which(PROGRAM) else f"{PROGRAM} is not on PATH"
@@ -39,7 +39,7 @@ def why_not(device: str) -> str:
 def run(job: dict[str, Any], do: Do, on_result: Callable[[Result], None]) -> None:
     """Run each tool over the same few cases, with its output in ``sanitizer/TOOL.txt``; one result for each tool.
 
-    `do` gets a job, the names of cases, and the command that runs the child.
+    The function `do` is called with a job, the names of cases, and the command that runs the child.
     """
     directory = Path(job["output"]) / "sanitizer"
     directory.mkdir(exist_ok=True)

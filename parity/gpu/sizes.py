@@ -38,7 +38,7 @@ class Sizes:
 
 
 def sizes_for(minutes: float, is_stand_in: bool) -> Sizes:
-    """Full sizes for ten minutes or more; proportionally smaller below, and when the CPU runs the kernels."""
+    """Return full sizes for ten minutes or more, and smaller ones for less time or if the CPU runs the kernels."""
     share = min(1.0, minutes / FULL_MINUTES) / (STAND_IN_IS_SLOWER if is_stand_in else 1)
 
     def part(full: int, least: int) -> int:

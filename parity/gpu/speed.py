@@ -20,7 +20,7 @@ from .comparing import Outcome, flat
 from .sizes import Sizes
 
 INPUTS = ("on the device", "pinned", "str")
-"""The location of the texts. The ids stay on the device for the first, and come to the host for the others."""
+"""The locations of the texts. Ids stay on the device for the first, and come to the host for the others."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 200
 
 
@@ -104,7 +104,7 @@ def _figure(took: list[float], size: int) -> dict[str, Any]:
 
 
 def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any) -> dict[str, Any]:
-    """A first and a second batch's use of the device, on one lane, so that each kernel is timed alone."""
+    """Return a first and a second batch's use of the device, with one lane, so that each kernel is timed alone."""
     context.drop()
     try:
         there = _core._testing.on_device(context.device, data)
@@ -130,7 +130,7 @@ def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any)
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """The growth of each value; ``held`` and ``most_held`` are the later values themselves."""
+    """Return the growth of each value. ``held`` and ``most_held`` are the later values themselves."""
     out: dict[str, Any] = {}
     for name, value in after.items():
         if isinstance(value, dict):

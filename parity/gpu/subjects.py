@@ -18,7 +18,7 @@ _PATTERN = " pattern"
 FAMILIES = tuple(f"{name}{_PATTERN}" for name in ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"))
 """The vocabulary of the profile "lite", with each of the published patterns."""
 OTHERS = ("NFC", "added tokens")
-"""More such vocabularies: one with a normalizer, one with added tokens of every kind."""
+"""Two more variants of "lite": one with a normalizer, one with added tokens of every kind."""
 _PUBLISHED = {"gpt2": "gpt2/tokenizer.json", "llama3": "llama3/tokenizer.json"}
 _PUBLISHED["o200k_base"] = "o200k_base/o200k_base.tiktoken"
 _PROFILES = ("profile:lite", "profile:standard", "profile:science")
@@ -35,7 +35,7 @@ _CONDITIONS = {
 
 
 def default_names() -> list[str]:
-    """Three vocabularies to time: published ones of CRAYON_SHARED, else the packaged profiles."""
+    """Return three vocabularies to time: published ones of CRAYON_SHARED, else the packaged profiles."""
     shared = shared_directory()
     if shared is not None and all((shared / "vocab" / path).is_file() for path in _PUBLISHED.values()):
         return [str(shared / "vocab" / path) for path in _PUBLISHED.values()]
@@ -43,9 +43,9 @@ def default_names() -> list[str]:
 
 
 def open_named(names: Sequence[str], directory: Path) -> list[str]:
-    """Write a cartridge for each name into the directory; return the cartridges' names.
+    """Write a cartridge for each name into the directory. Return the cartridges' names.
 
-    UnknownVocabularyError for a vocabulary that no GPU encodes with.
+    Raise UnknownVocabularyError for a vocabulary that no GPU encodes with.
     """
     called: list[str] = []
     for name in names:
@@ -71,7 +71,7 @@ def make(wanted: Iterable[str], directory: Path) -> None:
 
 
 def why_not(tokenizer: Tokenizer) -> str:
-    """Why no GPU encodes with the tokenizer; empty if GPUs do."""
+    """Return why no GPU encodes with the tokenizer, or an empty text if GPUs do."""
     engine = tokenizer.__getattribute__("_engine")
     if not isinstance(engine, _core.Engine):
         return f"the engine does not support it ({engine.reason})"

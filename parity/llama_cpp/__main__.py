@@ -37,7 +37,7 @@ _BETWEEN = "\n__ggml_vocab_test__\n"
 
 
 def found_files() -> list[str]:
-    """The shared GGUF files. UnsupportedError, which explains the alternatives, if none exist."""
+    """Return the shared GGUF files. If none exist, raise UnsupportedError, which explains the alternatives."""
     shared = shared_directory()
     paths = sorted(shared.glob("vocab/gguf/*.gguf")) if shared else []
     if not paths:
@@ -49,7 +49,7 @@ def found_files() -> list[str]:
 
 
 def vectors_of(path: str) -> tuple[list[str], list[list[int]]] | None:
-    """The published texts and their ids; None if they are not beside the file."""
+    """Return the published texts and their ids, or None if they are not beside the file."""
     texts_file, ids_file = Path(path + ".inp"), Path(path + ".out")
     if not (texts_file.exists() and ids_file.exists()):
         return None
@@ -66,7 +66,7 @@ def compare_vectors(pair: Pair, texts: list[str], ids: list[list[int]]) -> Itera
 
 
 def open_llama(path: str) -> Any:
-    """llama.cpp's vocabulary of the file; None if llama-cpp-python is not installed."""
+    """Return llama.cpp's vocabulary of the file, or None if llama-cpp-python is not installed."""
     try:
         return import_module("llama_cpp").Llama(model_path=path, vocab_only=True, verbose=False)
     except ImportError:
@@ -97,7 +97,7 @@ def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
 
 
 def compare_random(arguments: argparse.Namespace) -> int:
-    """Compare random files of each model; print a row for each, and return the exit status."""
+    """Compare random files of each model. Print a row for each model, and return the exit status."""
     seeds = range(arguments.seed, arguments.seed + arguments.random)
     files = texts = differences = 0
     for counts in compare_files(arguments.model, seeds, arguments.each):

@@ -143,7 +143,7 @@ def _t5(random: Random) -> Vocabulary:
 def _ordered(
     random: Random, model: str, first: dict[str, int], kinds: dict[str, int], scores: list[float], flags: Sequence[str]
 ) -> Vocabulary:
-    """The usual three tokens, the bytes, then the others; or all of them in another order."""
+    """Order the tokens: the usual three, the bytes, then the others, or all of them in a random order."""
     scored = {text: (kind, score) for (text, kind), score in zip(kinds.items(), scores, strict=True)}
     bytes_ = BYTE_TOKENS if model == "llama" or random.random() < 0.5 else []
     entries = {text: (kind, 0.0) for text, kind in first.items()} | dict.fromkeys(bytes_, (BYTE, 0.0)) | scored
@@ -255,7 +255,7 @@ def _specials(
 
 
 def _scores(random: Random, count: int) -> list[float]:
-    """Scores of all kinds; or of few values, so that several ways to cut a text are equally good."""
+    """Return scores of all kinds, or of few values, so that several ways to cut a text are equally good."""
     if random.random() < 0.15:
         return [-random.randrange(1, 12) / 2 for _ in range(count)]
     return [float(-random.randrange(1, 1 << 18)) / (1 << 14) for _ in range(count)]
@@ -277,7 +277,7 @@ def _frame_keys(random: Random, names: Sequence[str]) -> dict[str, Any]:
 
 @cache
 def _charsmap(name: str) -> tuple[bytes, Callable[[str], str]]:
-    """SentencePiece's rules of that name, and the function that applies them."""
+    """Return SentencePiece's rules of that name, and the function that applies them."""
     if not name:
         return b"", str
     import sentencepiece

@@ -38,7 +38,7 @@ OVER_TEXT = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"}
 ALWAYS_BEGINS = {"gemma4", "granite-embed-multi-311m"}
 WITHOUT_BEGIN = {"chatglm-bpe", "glm4", "glm5"}
 
-# Texts that make a token a control token, as far as `parity.llama_cpp.made` uses them.
+# Texts that make a token a control token. `parity.llama_cpp.made` uses only these.
 CONTROL_BY_TEXT = {"</s>", "<|im_end|>", "<|endoftext|>", "<eos>", "<|fim_prefix|>"}
 SHOWN_BY_TEXT = {"<|message|>"}
 
@@ -128,8 +128,8 @@ class Plain:
         return [*before, *ids, *after]
 
     def _parts(self, text: str, parse_special: bool) -> Iterator[str | int]:
-        """The text between special tokens, and their ids. Generated tokens do not overlap, so llama.cpp's order of
-        search, the longest first, finds them in the order of the text."""
+        """Yield the texts between special tokens, and the ids of those tokens. Generated tokens do not overlap. So this
+        search finds the same ones in the order of the text as llama.cpp, which searches for the longest first."""
         wanted = (CONTROL, UNKNOWN, USER_DEFINED) if parse_special else (USER_DEFINED,)
         found = {text: id for text, id in self.ids.items() if self._types[id] in wanted}
         ordered = sorted(found, key=lambda one: (-len(one.encode()), found[one]))

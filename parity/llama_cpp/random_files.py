@@ -93,7 +93,7 @@ def _compare(counts: Counts, where: str, expected: Answers, ours: Answers, given
 
 
 def _smallest(differs: Callable[[Any], bool], given: Any) -> Any:
-    """The least part of a text, or of ids, that still differs."""
+    """Return the smallest part of a text, or of ids, that still differs."""
     at = 0
     while at < len(given):
         less = given[:at] + given[at + 1 :]
@@ -124,7 +124,7 @@ def _of_tokenizer(tokenizer: Any) -> Answers:
 
 
 def _rows_of_ids(vocabulary: Vocabulary, count: int, seed: int) -> Iterator[list[int]]:
-    """Arbitrary ids. Their byte tokens form whole characters: for other bytes ``tokenizers`` decodes other marks."""
+    """Yield arbitrary ids. Their byte tokens form whole characters: for others ``tokenizers`` writes other marks."""
     random = Random(f"ids/{seed}")
     has_bytes = BYTE_TOKENS[0] in vocabulary.tokens
     whole = [id for id, kind in enumerate(vocabulary.types) if kind != BYTE]

@@ -35,7 +35,7 @@ def shipped() -> list[str]:
 
 
 def open_pair(path: str) -> Pair:
-    """Open both sides of a ``tekken.json``. UnsupportedError for another kind of file."""
+    """Open both sides of a ``tekken.json``. Raise UnsupportedError for another kind of file."""
     check_kind(path, Kind.TEKKEN, "parity.mistral_common")
     library = import_module("mistral_common.tokens.tokenizers.tekken").Tekkenizer.from_file(Path(path))
     tokenizer = Tokenizer.from_file(path)

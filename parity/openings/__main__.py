@@ -41,7 +41,7 @@ class Openings:
 
     @property
     def fault(self) -> str:
-        """Why the figures do not count; empty if they do."""
+        """Why the figures do not count. Empty if they count."""
         if any(row["ids"] != self.rows[STOCK][0]["ids"] for rows in self.rows.values() for row in rows):
             return "other ids"
         origins = {row["origin"] for row in self.rows[CARTRIDGE]}

@@ -24,7 +24,7 @@ from parity.sentencepiece.random_run import RandomRun
 
 
 def found_models(directory: str) -> list[str]:
-    """The shared models; if none exist, one that is trained and written into `directory`."""
+    """Return the shared models. If none exist, train one and write it into `directory`."""
     shared = shared_directory()
     paths = sorted(shared.glob("vocab/*/tokenizer.model")) if shared else []
     return [str(path) for path in paths if recognise(path) is Kind.SENTENCEPIECE] or [train(directory)]
@@ -48,7 +48,7 @@ def train(directory: str) -> str:
 
 
 def open_pair(path: str) -> Pair:
-    """Open both sides of a model. UnsupportedError for another kind of file."""
+    """Open both sides of a model. Raise UnsupportedError for another kind of file."""
     check_kind(path, Kind.SENTENCEPIECE, "parity.sentencepiece")
     tokenizer = Tokenizer.from_file(path)
     expected = SentencePieceSide(import_module("sentencepiece").SentencePieceProcessor(model_file=path))

@@ -30,7 +30,7 @@ TARGETS = (
 
 
 def find(name: str, directory: str, pattern: str | None = None) -> Subject:
-    """The target of a name; for a profile, the ranks that ``crayon-hf convert --to tiktoken`` writes."""
+    """Return the target of a name. For a profile, use the ranks that ``crayon-hf convert --to tiktoken`` writes."""
     if pattern is not None:
         return _ranks(references.find(name, pattern=pattern))
     meaning = meaning_of(name)
@@ -44,7 +44,7 @@ def _ranks(vocabulary: Vocabulary) -> Subject:
 
 
 def exported(name: str, source: str, directory: str) -> Vocabulary:
-    """The ranks of a byte-level vocabulary, as a vocabulary of tiktoken. UnsupportedError if it has none."""
+    """Return a byte-level vocabulary's ranks as a vocabulary of tiktoken. Raise UnsupportedError if it has no ranks."""
     ranks = to_tiktoken(convert(source))
     if ranks.pattern is None:
         raise UnsupportedError(f"{name}: tiktoken has no pattern that splits text as it does")
@@ -54,7 +54,7 @@ def exported(name: str, source: str, directory: str) -> Vocabulary:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
+    """Run the command. Return 0 when everything agrees, 1 when something differs, 2 when it could not start."""
     parser = make_parser("tiktoken", __doc__, TARGETS)
     parser.add_argument("--pattern", help="the split pattern of a rank file that tiktoken does not publish")
     pattern = parser.parse_args(argv).pattern

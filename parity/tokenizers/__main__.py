@@ -23,12 +23,12 @@ TARGETS = (
 
 
 def find(name: str, directory: str) -> Subject:
-    """The target of a name. TargetError for an unknown name."""
+    """Return the target of a name. Raise TargetError for an unknown name."""
     return find_target(name, "tokenizers", directory)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
+    """Run the command. Return 0 when everything agrees, 1 when something differs, 2 when it could not start."""
     return run(make_parser("tokenizers", __doc__, TARGETS), argv, TOKENIZERS, find)
 
 

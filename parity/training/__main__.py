@@ -54,7 +54,7 @@ def ours_or(stand_in: str) -> Train:
 
 
 def compare_text(case: Case, train: Train) -> str:
-    """Compare a text; print and return the first difference, and print the time of both."""
+    """Compare a text. Print and return the first difference, and print the time of both sides."""
     start = time.perf_counter()
     expected = reference(case)
     between = time.perf_counter()
@@ -77,7 +77,7 @@ def slips(train: Any, data: bytes, vocab_size: int, merges: int = CRAYON_MERGES)
 
 
 def compare_random(count: int, seed: int, train: Train, show: int, say: Callable[[str], None]) -> int:
-    """Compare random cases; return the number of differing ones."""
+    """Compare random cases. Return the number of differing cases."""
     findings: list[Finding] = []
     compared = by_chance = undecided = 0
     for number in range(count):
@@ -134,7 +134,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when all is equal, 1 when something is not, 2 when it could not start."""
+    """Run the command. Return 0 when all is equal, 1 when something differs, 2 when it could not start."""
     parser = make_parser()
     arguments = parser.parse_args(argv)
     try:

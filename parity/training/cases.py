@@ -143,9 +143,9 @@ def names_symbols(case: Case) -> bool:
 
 
 def with_named_symbols(case: Case, tokens: Iterable[str], seed: int = 1) -> Case:
-    """The case with a fixed order for symbols that have a prefix or a suffix: they become special tokens.
+    """Return the case with a fixed order of symbols that have a prefix or a suffix: these become special tokens.
 
-    ``tokens`` come from a training of the case, and include its letters.
+    ``tokens`` come from a training of the case, and include the letters of its texts.
     """
     source = source_for(seed, f"symbols {case.name}", 0)
     befores = ("", case.options.get("continuing_subword_prefix", ""))

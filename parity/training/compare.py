@@ -67,9 +67,9 @@ class Finding:
     case: Case
     what: str = ""
     by_chance: bool = False
-    """The reference gave several results, ours among them."""
+    """Whether the reference gave several results, ours among them."""
     undecided: bool = False
-    """The reference gave several results and could give more; ours is a different one."""
+    """Whether the reference gave several results and could give more, and ours is none of these."""
 
     def lines(self) -> list[str]:
         """The report of a difference."""
@@ -83,7 +83,7 @@ class Finding:
 
 
 def difference(expected: Answer, found: Answer) -> str:
-    """The first difference of two trainings in words; empty when they are equal to the byte."""
+    """Return the first difference of two trainings in words, or an empty text if they are equal to the byte."""
     if isinstance(expected, Outcome) or isinstance(found, Outcome):
         if isinstance(expected, Outcome) and isinstance(found, Outcome):
             return ""
@@ -115,7 +115,7 @@ def difference(expected: Answer, found: Answer) -> str:
 
 
 def check(case: Case, ours: Train, reference: Train = reference) -> list[Finding]:
-    """Compare a case. If its symbols have no fixed ids in the reference, compare it with fixed ids, too."""
+    """Compare a case. If its symbols have no fixed ids in the reference, also compare the case with fixed ids."""
     first = reference(case)
     finding = _compare(case, ours, reference, first)
     if not names_symbols(case) or not isinstance(first, str):

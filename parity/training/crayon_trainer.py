@@ -87,8 +87,8 @@ def first_slip(data: bytes, merges: Sequence[Merge], limit: int | None = None, e
     """Apply the merges to the text, and find the first one that BPE would never do, regardless of ties and overlaps.
 
     Such a merge is of a pair that occurs less often than another pair of two different tokens. At most ``limit`` merges
-    are tried. ``ended`` is the least count of a pair to merge: if given, ending before such a pair is merged is a slip,
-    too.
+    are tried. ``ended`` is the least count of a pair that must be merged. If given, ending before such a pair is merged
+    is a slip.
     """
     ids: npt.NDArray[np.int64] = np.frombuffer(data, np.uint8).astype(np.int64)
     spelled = [bytes([byte]) for byte in range(256)]
@@ -114,7 +114,7 @@ def first_slip(data: bytes, merges: Sequence[Merge], limit: int | None = None, e
 
 
 def _merged(ids: npt.NDArray[np.int64], left: int, right: int, product: int) -> npt.NDArray[np.int64]:
-    """Replace the pairs; of overlapping pairs, the first."""
+    """Replace the pairs. If pairs overlap, replace the first."""
     at = np.flatnonzero((ids[:-1] == left) & (ids[1:] == right))
     if left == right and len(at):
         starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)

@@ -29,7 +29,7 @@ TARGETS = (
 
 
 def find(name: str, directory: str) -> Subject:
-    """The target of a name; for a profile, the directory that ``crayon-hf convert`` makes of it."""
+    """Return the target of a name. For a profile, use the directory that ``crayon-hf convert`` makes of it."""
     meaning = meaning_of(name)
     if meaning.kind is NameKind.PROFILE:
         name = os.path.join(directory, meaning.name)
@@ -38,7 +38,7 @@ def find(name: str, directory: str) -> Subject:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
+    """Run the command. Return 0 when everything agrees, 1 when something differs, 2 when it could not start."""
     return run(make_parser("transformers", __doc__, TARGETS), argv, PUBLISHED, find)
 
 

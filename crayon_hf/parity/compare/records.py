@@ -41,8 +41,7 @@ class Mode:
     special_as_text: bool = False
     """Special tokens in the text are plain text (``encode_special_tokens`` of tokenizers)."""
     max_length: int | None = None
-    """Truncate to this number of tokens, and put the others into overflowing windows. None keeps the tokenizer's
-    setting."""
+    """Truncate to this number of tokens, with the rest in overflowing windows. None keeps the tokenizer's setting."""
     stride: int = 0
     strategy: str = "longest_first"
     direction: str = "right"

@@ -73,8 +73,7 @@ class Suite:
     paired: bool = False
     mode: Mode = DEFAULT
     every: int = 1
-    """Take only each n-th input, beginning with number ``first``, so that several modes share the inputs of one
-    source."""
+    """Take each n-th input, beginning with number ``first``, so that several modes share the inputs of a source."""
     first: int = 0
     title: str = ""
     """The name of a text in reports. If empty, the name of its file."""
@@ -105,7 +104,7 @@ class Suite:
 
 
 def variant(name: str, suites: Sequence[Suite]) -> list[Suite]:
-    """Return the suites in one of `VARIANTS`. Pairs have two modes, as have windows: single texts and pairs."""
+    """Return the suites in a variant. Pairs run with and without special tokens, windows on single texts and pairs."""
     paired = [replace(suite, paired=True) for suite in suites]
     plain = Mode(add_special_tokens=False)
     if name == "windows":

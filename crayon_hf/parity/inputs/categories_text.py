@@ -87,8 +87,7 @@ def mixed_case(rng: Source, specials: Sequence[str]) -> str:
 
 @category
 def contractions(rng: Source, specials: Sequence[str]) -> str:
-    """The contractions 's 't 're 've 'm 'll 'd in both cases, and strings that resemble them, among other
-    characters."""
+    """The contractions 's 't 're 've 'm 'll 'd in both cases, and similar strings, among other characters."""
     parts = []
     for _ in range(rng.between(1, 8)):
         parts.append(rng.pick(("", cased(rng, word(rng, 5)), "1", " ", "'", "\n", "\u00e9", "!")))

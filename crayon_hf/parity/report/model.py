@@ -199,8 +199,7 @@ class Report:
 
     @staticmethod
     def from_json(text: str | bytes) -> Report:
-        """Read the output of `to_json`. Raise ReportError for other content and for a report that contradicts
-        itself."""
+        """Read the output of `to_json`. Raise ReportError for anything else, and for a contradictory report."""
         try:
             plain = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -168,8 +168,7 @@ class _Run:
             done = self._worker(done)
 
     def _worker(self, begin: int) -> int:
-        """Run one worker from suite number `begin` on. Return the number of the suite at which the next worker
-        begins."""
+        """Run one worker from suite number `begin` on. Return the number of the suite for the next worker."""
         work = replace(self.work, suites=self.work.suites[begin:])
         ending, done, first = Ending(), begin, -1
         is_open = False

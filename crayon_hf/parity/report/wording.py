@@ -74,8 +74,7 @@ def duration(seconds: float) -> str:
 
 
 def ratio_spread(speed: Speed) -> tuple[float, float] | None:
-    """Return the least and the greatest ratio of a round, or None for a single round or rounds that do not
-    correspond."""
+    """Return the least and greatest ratio of a round, or None for a single round or for unequal numbers of rounds."""
     if len(speed.ours) != len(speed.reference) or len(speed.ours) < 2:
         return None
     pairs = (

@@ -36,8 +36,7 @@ class Job:
     once: bool = False
     """Whether to run in the first round only."""
     fills: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """The (scenario, text) of each step's cells. The first cell is for the first pass, the second for the steady
-    state."""
+    """The (scenario, text) of each step's cells. The first is for the first pass, the second for the steady state."""
 
 
 def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: str = "") -> list[Job]:
@@ -84,8 +83,7 @@ def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: 
 
 
 def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, alone: bool) -> list[Job]:
-    """Return one process for scenarios that need no fresh caches: its long document comes first, and its words are
-    new."""
+    """Return one process for scenarios that need no fresh caches: its long document comes first, its words are new."""
     steps: list[dict[str, Any]] = []
     fills: dict[str, tuple[tuple[str, str], ...]] = {}
     for scenario, name in (("long-document", "one document"), ("new-words", "new words")):

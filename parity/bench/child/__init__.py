@@ -1,4 +1,4 @@
 """The steps of whole jobs, for processes of `crayon_hf.parity.speed.child.tasks`.
 
-An engine's memory can only be measured if nothing else was imported, so a process imports one engine.
+Each process imports a single engine, because other imports would add to the engine's memory.
 """

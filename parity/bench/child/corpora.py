@@ -18,9 +18,9 @@ from typing import Any
 
 
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """The upper limit of speed: texts in memory as str, ids kept in memory. Only the encoding is timed.
+    """Measure the upper limit of speed: texts are str in memory, ids stay in memory, and only the encoding is timed.
 
-    It returns the digest of the ids and of the documents' ends, which every other engine's must equal.
+    Return the digest of the ids and of the documents' ends. Every other engine's digest must equal it.
     """
     from crayon_hf.tokenizer.resolve import open_tokenizer
 
@@ -43,7 +43,7 @@ def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: in
 
 
 def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """The command `crayon-hf tokenize`, which chooses workers and threads for the cores itself."""
+    """Run the command `crayon-hf tokenize`, which itself chooses workers and threads for the cores."""
     options = ["--tokenizer", tokenizer, "--format", "datatrove", "--add-special-tokens", "--quiet"]
     code = import_module("crayon_hf.cli").main(["tokenize", *files, "-o", output, *options])
     if code:
@@ -52,14 +52,14 @@ def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> d
 
 
 def datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """datatrove's reader and tokenizer, with its executor for one machine; a task for each file."""
+    """Run datatrove's reader and tokenizer with its executor for one machine, with a task for each file."""
     writer = import_module("datatrove.pipeline.tokens").DocumentTokenizer
     _run_datatrove(writer, files, output, tokenizer, workers)
     return {"version": f"{version('datatrove')}, tokenizers {version('tokenizers')}"}
 
 
 def crayon_in_datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """datatrove's reader with our tokenizing step."""
+    """Run datatrove's reader with our tokenizing step."""
     writer = import_module("crayon_hf.corpora.datatrove").CrayonDocumentTokenizer
     _run_datatrove(writer, files, output, tokenizer, workers)
     return {"version": f"{import_module('crayon_hf').__version__}, datatrove {version('datatrove')}"}
@@ -77,7 +77,7 @@ def _run_datatrove(writer: Any, files: Sequence[str], output: str, tokenizer: st
 
 
 def gigatoken(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
-    """gigatoken's own jsonl reader. It holds all ids of a call, so each file is a call. Output: plain NumPy arrays."""
+    """Run gigatoken's jsonl reader, which keeps all ids of a call: each file is a call. Write plain NumPy arrays."""
     package, awkward, numpy = import_module("gigatoken"), import_module("awkward"), import_module("numpy")
     opened = package.Tokenizer(tokenizer)
     dtype = "<u2" if opened.vocab_size <= 1 << 16 else "<u4"
@@ -99,8 +99,8 @@ ENGINES = {
 
 
 def read_back(output: str, width: int) -> str:
-    """The digests of all ids in a directory, each of `width` bytes in its files, and of the documents' ends, separated
-    by a space."""
+    """Return the digests of all ids in a directory and of the documents' ends, with a space between. An id has `width`
+    bytes."""
     import numpy as np
 
     all_ids, all_ends, tokens = sha256(), sha256(), 0

@@ -20,7 +20,7 @@ Seconds = tuple[float, float]
 
 
 def version_of(distribution: str) -> str:
-    """The version of a distribution; ours may run from its sources."""
+    """Return the version of a distribution. Ours may run from its sources."""
     return str(import_module("crayon_hf").__version__) if distribution == "crayon-hf" else version(distribution)
 
 
@@ -40,6 +40,6 @@ def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) 
 
 
 def least(call: Callable[[], Any], repeats: int = 1, count: int = 1) -> dict[str, float]:
-    """Return a cell without its digest: the least of three times of a call, divided by `count`, its pieces of work."""
+    """Return a cell without its digest: the least of three times of a call, divided by its `count` pieces of work."""
     wall, cpu = min(timed(call, repeats) for _ in range(3))
     return {"wall": wall / count, "cpu": cpu / count}

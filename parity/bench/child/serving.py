@@ -39,11 +39,11 @@ class Server(NamedTuple):
     encode: Callable[[str], Any]
     """Returns the ids of a prompt."""
     stream: Callable[[], Callable[[int], str | None]]
-    """Opens a stream: a function that takes an id and returns the text that it completes."""
+    """Opens a stream: a function that takes an id and returns the text that the id completes."""
 
 
 class Window:
-    """A stream that decodes the last ids twice in each step, as servers do for a library without streams."""
+    """A stream that decodes the last ids twice in each step, as servers do if a library has no streams."""
 
     def __init__(self, decode: Callable[[list[int]], str]) -> None:
         self.decode = decode
@@ -93,7 +93,7 @@ def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, 
 
 
 def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]:
-    """The cell for one step of one stream, with all streams running in turn."""
+    """Return the cell for one step of one stream, while all streams take steps in turn."""
     texts: list[list[str]] = []
 
     def run() -> None:
@@ -111,7 +111,7 @@ def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]
 
 
 def first_token(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """All work of a process until its first answer begins; its tokenizer stays open."""
+    """Do all work of a process until its first answer begins. The tokenizer stays open."""
     server = open_server(job["engine"], step["tokenizer"])
     _open.append(server)
     ids = list(server.encode(next(iter(step["prompts"].values()))[0]))
@@ -123,7 +123,7 @@ _open: list[Server] = []
 
 
 def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The cell for a process from its start to its first token; the file is in the page cache."""
+    """Return the cell for a process from its start to its first token. The file is in the page cache."""
     figures, made = [], set()
     for _ in range(1 + REPEATS):
         begin, before = time.perf_counter(), os.times()
@@ -140,7 +140,7 @@ def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, An
 
 
 def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cell for the memory of many processes with a used tokenizer, shared pages divided among them."""
+    """Yield the cell for the memory of many processes with a used tokenizer. Shared pages are divided among them."""
     running: list[subprocess.Popen[str]] = []
     made = set()
     try:

@@ -17,7 +17,7 @@ Tokens = Callable[[], list[bytes]]
 
 
 def crayon(path: str, vocab_size: int, threads: int) -> Tokens:
-    """Our trainer."""
+    """Train with our trainer."""
     import crayon_hf
 
     tokenizer = crayon_hf.train_bpe(path, vocab_size=vocab_size, pattern="gpt2", format="text", threads=threads)
@@ -25,7 +25,7 @@ def crayon(path: str, vocab_size: int, threads: int) -> Tokens:
 
 
 def tokenizers(path: str, vocab_size: int, threads: int) -> Tokens:
-    """The reference, with its own reader of files."""
+    """Train with the reference and its own reader of files."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -37,7 +37,7 @@ def tokenizers(path: str, vocab_size: int, threads: int) -> Tokens:
 
 
 def rustbpe(path: str, vocab_size: int, threads: int) -> Tokens:
-    """rustbpe, from an iterator of lines, as it requires."""
+    """Train with rustbpe, which requires an iterator of lines."""
     tokenizer = import_module("rustbpe").Tokenizer()
     with open(path, encoding="utf-8", newline="\n") as lines:
         tokenizer.train_from_iterator(lines, vocab_size, pattern=PATTERN)
@@ -50,7 +50,7 @@ def rustbpe(path: str, vocab_size: int, threads: int) -> Tokens:
 
 
 def gigatoken(path: str, vocab_size: int, threads: int) -> Tokens:
-    """gigatoken, from the file, which is one document."""
+    """Train with gigatoken on the file, which is one document."""
     package = import_module("gigatoken")
     _, merges = package.train_bpe(package.TextFileSource([path]), vocab_size, [])
     return lambda: [left + right for left, right in merges]

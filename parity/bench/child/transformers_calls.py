@@ -38,7 +38,7 @@ def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[],
 
 
 def measured(step: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
-    """The cells. Before the first opening the cache is empty, as after an installation."""
+    """Return the cells. Before the first opening the cache is empty, as after an installation."""
     opened: list[Any] = []
 
     def open_it() -> None:

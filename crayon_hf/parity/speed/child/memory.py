@@ -12,7 +12,7 @@ __all__ = ["forget_peak", "give_back", "occupied", "peak"]
 def occupied() -> dict[str, float] | None:
     """Return the resident memory, its private part, and the private part without clean file pages.
 
-    None if the system does not report it.
+    Return None if the system does not report them.
     """
     try:
         with open("/proc/self/smaps_rollup", encoding="ascii") as stream:
