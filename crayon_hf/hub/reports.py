@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Report
 
 RUN: dict[str, Any] = {}
-"""Arguments of `make_report` that set the size of the comparison; empty for the defaults."""
+"""Arguments of `make_report` that set the size of the comparison. If empty, the defaults apply."""
 
 _PAUSE = 5.0
 """Seconds between two lines of progress."""

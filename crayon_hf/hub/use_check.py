@@ -32,7 +32,7 @@ class Use(NamedTuple):
     """How `AutoTokenizer` opened the files."""
 
     refused: str | None
-    """Why `AutoTokenizer` does not use the cartridge. None if it does use the cartridge, or cannot open the files."""
+    """Why `AutoTokenizer` does not use the cartridge. None if it uses the cartridge or cannot open the files."""
     note: str | None
     """A remark for the publisher: why the check was skipped, or why the files cannot be opened."""
 

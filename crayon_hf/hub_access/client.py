@@ -33,7 +33,7 @@ _BLOCK = 1 << 20
 
 
 class Place(NamedTuple):
-    """A repository on the Hub at a revision; None is its main branch."""
+    """A repository on the Hub at a revision. A revision of None means the main branch."""
 
     repo: str
     revision: str | None = None
@@ -122,7 +122,7 @@ def listing(place: Place, token: str | bool | None = None) -> Listing:
 def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool | None = None) -> str:
     """Download files of one commit into the client's cache, and check them. Raises HubError.
 
-    A damaged file is removed from the cache, so the next try downloads it anew. Returns the directory of the files.
+    A damaged file is removed from the cache, so the next try downloads it anew. Return the directory of the files.
     """
     wanted = list(names)
 

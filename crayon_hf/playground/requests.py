@@ -50,7 +50,7 @@ class Request:
     """The JSON fields of one request."""
 
     def __init__(self, data: bytes) -> None:
-        """Parse a request. BadRequestError unless it is a JSON object."""
+        """Parse a request. Raise BadRequestError unless it is a JSON object."""
         try:
             fields = json.loads(data)
         except (ValueError, RecursionError) as error:

@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(error)
 
     def _path(self) -> str:
-        """Return the path after the token. RefusedError for another host or a wrong token."""
+        """Return the path after the token. Raise RefusedError for another host or a wrong token."""
         if len(self.headers.get_all("Host") or ()) != 1 or self.headers["Host"] not in self.server.hosts:
             raise RefusedError(HTTPStatus.FORBIDDEN, "this address is not the playground's")
         root, token, path = [*self.path.split("/", 2), "", ""][:3]

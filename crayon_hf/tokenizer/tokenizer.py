@@ -683,7 +683,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
     @property
     def source_digest(self) -> str | None:
-        """The SHA-256 (hex) of the ``tokenizer.json`` that the cartridge was compiled from; None when delegated."""
+        """The SHA-256 (hex) of the ``tokenizer.json`` that the cartridge was compiled from, or None when delegated."""
         engine = self._current_engine()
         return engine.source_digest if isinstance(engine, _core.Engine) else None
 

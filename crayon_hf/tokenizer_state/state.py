@@ -106,7 +106,7 @@ class TokenizerState:
         self._engine = engine
         """The exact engine. Changes make the next one from it."""
         self._encoder: AnyEngine | None = None
-        """The view that encodes, in the tokenizer's mode; None until it is made."""
+        """The view that encodes in the tokenizer's mode. None until the view is made."""
         self._metadata = REFERENCE_METADATA if engine is None else engine.metadata
         self._changed = self._anew = engine is None
         self._parts: dict[str, Any] | None = None

@@ -35,7 +35,7 @@ class Run(NamedTuple):
     files: list[str]
     """The files written."""
     trained: Trained | None = None
-    """The model and its counts; None if the ``tokenizers`` library trained it."""
+    """The model and its counts, or None if the ``tokenizers`` library trained the model."""
     is_empty: bool = False
     """Whether the source had no text."""
 

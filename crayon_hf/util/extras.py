@@ -28,7 +28,7 @@ def needed(what: str, extra: str, package: str = "") -> Iterator[None]:
 
     Args:
         what: The beginning of the message, as in "reading parquet".
-        extra: Our extra that has the package; empty if none has it.
+        extra: Our extra that has the package, or empty if no extra has it.
         package: The name to install it by, if no extra has it.
 
     >>> with needed("reading front matter", "hub"):

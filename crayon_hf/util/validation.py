@@ -8,8 +8,8 @@ from typing import Any
 
 
 def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
-    """Return the error for one input of `encode`: text, or with `is_pretokenized` a list of texts. None if it is
-    valid."""
+    """Return the error for one input of `encode`, or None if it is valid: a text, or a list of texts if
+    `is_pretokenized`."""
     if not is_pretokenized:
         return _text_refusal(value, what)
     if not isinstance(value, (list, tuple)):

@@ -63,7 +63,8 @@ def of_tokenizer(kind: Any, path: str, short: str, long: str, directory: str) ->
 
 
 def of_encoding(kind: Any, path: str, short: str, long: str) -> Calls:
-    """The calls of `Encoding`: each attribute of a new one, encoding included, and of one that was read before."""
+    """Return the calls of `Encoding`: each attribute, read from a new encoding (with the time to encode) or a used
+    one."""
     tokenizer = kind.from_file(path)
     encoding = tokenizer.encode(long)
     names = (

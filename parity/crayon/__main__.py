@@ -23,7 +23,7 @@ _WHERE = (
 
 
 def shipped(python: str = "") -> list[str]:
-    """The ``.dat`` files of the CRAYON in an environment. UnsupportedError if it has none."""
+    """Return the ``.dat`` files of the CRAYON in an environment. Raise UnsupportedError if it has none."""
     found = subprocess.run([python or sys.executable, "-c", _WHERE], capture_output=True, text=True)
     paths = [path for folder in found.stdout.splitlines() for path in Path(folder, "resources", "dat").glob("*.dat")]
     if not paths:
@@ -35,7 +35,7 @@ def shipped(python: str = "") -> list[str]:
 
 
 def open_crayon(path: str, python: str = "") -> Opened:
-    """Open CRAYON with longest match over bytes. UnsupportedError for a release with another engine."""
+    """Open CRAYON with longest match over bytes. Raise UnsupportedError for a release with another engine."""
     crayon = Opened(path, python)
     if crayon.engine != "crayon_cpu":
         crayon.close()

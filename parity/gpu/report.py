@@ -32,7 +32,7 @@ _FEW = 8
 
 
 class Report:
-    """Grows with the run; however the run ends, the file has all results until then."""
+    """The report of a run so far. However the run ends, the saved file has all results until then."""
 
     def __init__(self, output: Path, head: dict[str, Any]) -> None:
         self._output = output

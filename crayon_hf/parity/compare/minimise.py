@@ -22,7 +22,7 @@ class _Budget:
         return self._checks <= 0 or time.monotonic() > self._deadline
 
     def differs(self, item: Item) -> bool:
-        """Whether the item differs; False when the budget is spent."""
+        """Whether the item differs. Always False once the budget is spent."""
         if item not in self._known:
             if self.spent():
                 return False

@@ -128,7 +128,7 @@ class Work:
     vocabulary: Vocabulary
     suites: tuple[Suite, ...]
     cpu: str = ""
-    """The instruction set requested through ``CRAYON_CPU``; empty for the best."""
+    """The instruction set requested through ``CRAYON_CPU``. If empty, the best one."""
     reference_cache: str = ""
     ours: str = ""
     """``module:function`` that opens our side, given the vocabulary. If empty, ``crayon_hf.Tokenizer``."""

@@ -112,7 +112,7 @@ class Speed:
     scenario: str
     """``first pass``, ``repeated``, ``short``, ``decode``, ``open``."""
     text: str
-    """The text that was encoded; empty if none was."""
+    """The text that was encoded. Empty if no text was encoded."""
     threads: int
     unit: str
     """``MB/s``, ``µs``, ``ms``."""

@@ -63,7 +63,7 @@ def make_report(
         strings: How many hostile strings are generated.
         tokens: How many strings of the vocabulary's tokens are generated; by default a fifth of `strings`.
         seed: The seed of generated inputs.
-        texts: Files and directories of texts; None uses our own texts, an empty sequence none.
+        texts: Files and directories of texts. None means our own texts, and an empty sequence means no texts.
         megabytes: How much of each text is read.
         is_everything: Whether the other modes compare all inputs, too, rather than a share.
         speed: Whether to measure speeds.

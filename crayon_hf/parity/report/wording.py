@@ -98,7 +98,7 @@ def scenario_title(scenario: str) -> str:
 
 
 def scenario_about(scenario: str) -> str:
-    """Return one sentence on the measured work. Empty for an unknown scenario."""
+    """Return one sentence on the measured work, or an empty text for an unknown scenario."""
     return _SCENARIOS.get(scenario, "")
 
 
