@@ -21,8 +21,8 @@ class CrayonChunker(BaseChunker):
     """Splits texts into chunks of at most `chunk_size` tokens: see `Tokenizer.split_text`.
 
     `tokenizer` is a `crayon_hf.Tokenizer`, one from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or
-    a name or path. A `chunk_overlap` between 0 and 1 is a share of `chunk_size`. In a pipeline of Chonkie it is
-    ``chunk_with("crayon", tokenizer=...)``, after this module is imported.
+    a name or path. A `chunk_overlap` between 0 and 1 is a share of `chunk_size`. After this module is imported, a
+    pipeline of Chonkie can use ``chunk_with("crayon", tokenizer=...)``.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class CrayonDocumentSplitter:
     """Splits documents into documents of at most `split_length` tokens: see `Tokenizer.split_text`.
 
     `tokenizer` is a `crayon_hf.Tokenizer`, one from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or
-    a name or path, which a pipeline needs to be written to a file. The metadata of chunks are those of Haystack's own
+    a name or path. A pipeline file can store only a name or path. Chunks have the metadata of Haystack's own
     splitters: ``source_id``, ``split_id``, ``split_idx_start``, ``page_number``, and ``_split_overlap``.
     """
 
@@ -46,7 +46,7 @@ class CrayonDocumentSplitter:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """The chunks of all documents. Raises ValueError for one without text."""
+        """Return the chunks of all documents. Raises ValueError for a document without text."""
         made = []
         for document in documents:
             if document.content is None:
@@ -88,13 +88,13 @@ class CrayonDocumentSplitter:
 
 
 def _leading_page_breaks(text: str) -> int:
-    """The number of page breaks at the beginning of a text; 0 if it has nothing else."""
+    """Return the number of page breaks at the beginning of a text, or 0 if the text has nothing else."""
     rest = text.lstrip("\f")
     return len(text) - len(rest) if rest else 0
 
 
 def _note_overlap(made: list[Document], before: Chunk | None, chunk: Chunk) -> None:
-    """Record the overlap in the metadata of the last document and of the one before."""
+    """Record the overlap in the metadata of the last document and of the document before it."""
     made[-1].meta["_split_overlap"] = []
     if before is not None and chunk.start < before.end:
         shared = before.end - chunk.start

@@ -56,7 +56,7 @@ class CrayonTextSplitter(TextSplitter):
     def from_tiktoken_encoder(
         cls, encoding_name: str = "gpt2", model_name: str | None = None, **kwargs: Any
     ) -> CrayonTextSplitter:
-        """Use a tiktoken encoding, by its name or that of a model. Special tokens in a text are ordinary text."""
+        """Use the tiktoken encoding of this name, or the one of a model. Special tokens in a text are ordinary text."""
         if model_name is not None:
             with needed("the encoding of a model", "tiktoken"):
                 from tiktoken import encoding_name_for_model

@@ -25,9 +25,10 @@ _MODES = (MetadataMode.EMBED, MetadataMode.LLM)
 class CrayonNodeParser(TextSplitter):
     """Splits documents into nodes of at most `chunk_size` tokens: see `Tokenizer.split_text`.
 
-    With `include_metadata` a node's metadata count, too, as embedding and language models get them; ValueError if they
-    leave no room for text. Nodes have their exact place in the document. `tokenizer` is a `crayon_hf.Tokenizer`, one
-    from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or a name or path.
+    With `include_metadata`, the tokens of a node's metadata count, too, as embedding and language models get them. If
+    the metadata leave no room for text, `ValueError` is raised. Nodes have their exact place in the document.
+    `tokenizer` is a `crayon_hf.Tokenizer`, one from `crayon_hf.AutoTokenizer`, an encoding of `crayon_hf.tiktoken`, or
+    a name or path.
     """
 
     chunk_size: int = Field(default=1024, gt=0)
@@ -66,7 +67,7 @@ class CrayonNodeParser(TextSplitter):
 
     @field_serializer("tokenizer", "boundaries")
     def _written(self, value: Any) -> Any:
-        """Names unchanged; for other objects an identity, which LlamaIndex's cache needs."""
+        """Return a name unchanged, and for any other object a text that identifies it, as LlamaIndex's cache needs."""
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, (list, tuple)):
@@ -110,7 +111,7 @@ class CrayonNodeParser(TextSplitter):
         return nodes
 
     def _excess(self, source: BaseNode, nodes: list[TextNode]) -> int:
-        """How far the largest node with its metadata exceeds the size of a chunk, in tokens."""
+        """Return the number of tokens by which the largest node, with its metadata, exceeds the size of a chunk."""
         largest = 0
         for node in nodes:
             whole = node.model_copy(update={"metadata": source.metadata})

@@ -1,7 +1,7 @@
 """Boundaries where a text may be cut: paragraphs, sentences, words, matches of a pattern, or offsets of a function.
 
 Sentences and words are Unicode's (UAX 29) as ICU finds them, with dictionaries for Thai, Chinese and Japanese. Both end
-after every newline, whatever surrounds it. So each line is analyzed alone, when a cut in it is needed.
+after every newline, whatever surrounds it. So a line is analyzed alone, and only if a cut in that line is needed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def finders(text: str, boundaries: Boundaries) -> list[Finder]:
 
 
 def _with_finer(name: str) -> list[str | re.Pattern[str]]:
-    """A kind of boundaries, and the finer kinds to try if the text between two boundaries is too long."""
+    """Return a kind of boundaries, and the finer kinds to try if the text between two boundaries is too long."""
     if name in _OF_TEXTS:
         return list(_KINDS[_KINDS.index(name) : len(_OF_TEXTS)])
     return [name, "sentence", "word"] if name == "markdown" else [name, _LINES, "word"]

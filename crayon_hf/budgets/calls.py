@@ -52,7 +52,8 @@ def count_tokens(
         texts: A text, or many.
         add_special_tokens: Count the special tokens around a text.
         threads: Threads for many texts; 0 uses all cores.
-        limit: Stop early: a text with more tokens counts as ``limit + 1``. Its end is not checked for errors.
+        limit: Stop counting a text with more tokens, and return ``limit + 1`` for it. The uncounted part is not checked
+            for errors.
 
     >>> import crayon_hf
     >>> crayon_hf.budgets.count_tokens(crayon_hf.Tokenizer.from_profile("lite"), "Ask, and it shall " * 1000, limit=10)
@@ -97,8 +98,8 @@ def truncate_text(
         add_special_tokens: Count the special tokens around the text.
 
     Returns:
-        The text of the first (with "left" the last) `max_tokens` tokens of the whole text's encoding, or of fewer if it
-        would have more tokens when encoded alone. Characters are never cut.
+        The text of the first `max_tokens` tokens of the whole text's encoding, or with "left" of the last ones. If this
+        part would have more tokens when encoded alone, it is shortened further. Characters are never cut.
 
     Raises:
         ValueError: The special tokens alone exceed `max_tokens`.

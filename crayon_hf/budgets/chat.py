@@ -100,7 +100,7 @@ class Chat:
             messages: The conversation. System (developer) messages at its beginning are always kept.
             max_tokens: The budget.
             start_on: The role that the kept messages begin with, as most templates require; None for any.
-            cut: Also keep the turn before, with only as much of the end of its first message's text as fits.
+            cut: Also keep the turn before these messages. Of its first message's text, only the end that fits is kept.
             **options: As for `ids`.
 
         Returns:
@@ -138,7 +138,7 @@ class Chat:
     def _with_end_of(
         self, conversation: list[Message], at: int, most: int, options: dict[str, Any]
     ) -> list[Message] | None:
-        """The conversation with as much of the end of one message's text as fits; None if none of it does."""
+        """Return the conversation with one message's text cut to the end that fits, or None if no part of it fits."""
         content = conversation[at].get("content")
         if not isinstance(content, str):
             return None
@@ -147,7 +147,7 @@ class Chat:
             return [*conversation[:at], {**conversation[at], "content": end}, *conversation[at + 1 :]]
 
         around = self._count_to(with_end(""), most, options)
-        for tokens in range(most - around + 2, 0, -1):  # inside the chat it may have one token less
+        for tokens in range(most - around + 2, 0, -1):  # inside the chat the text may have one token less
             end = truncate_text(self._tokenizer, content, tokens, "left", add_special_tokens=False)
             if end and self._count_to(with_end(end), most, options) <= most:
                 return with_end(end)

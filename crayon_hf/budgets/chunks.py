@@ -1,10 +1,10 @@
 """Split texts into chunks of a limited number of tokens, at boundaries where possible.
 
-End of a chunk: the last boundary of the coarsest kind within reach. If none is within reach, the next finer kind is
+A chunk ends at the last boundary of the coarsest kind within reach. If none is within reach, the next finer kind is
 tried, and finally the end of a token.
 
-Overlap: it begins at the first boundary of the coarsest kind that is close enough, and has more than white space. The
-overlap is shortened if otherwise the new text up to its first boundary would not fit into the chunk.
+An overlap begins at the first boundary of the coarsest kind that is close enough, and has more than white space. The
+overlap is shortened if the new text, up to the first boundary in it, would not fit into the chunk otherwise.
 
 With `strip` the new part of a chunk begins after white space, and white space at the ends of a chunk does not count.
 So each chunk has text that the chunk before it lacks, and begins after the start of that chunk.
@@ -89,7 +89,7 @@ class Splitter:
         return chunks
 
     def window(self, text: str) -> Window:
-        """A text, or a part of one, to cut chunks from."""
+        """Return a window: a text, or a part of one, to cut chunks from."""
         index = NearIndex(self._engine, text, self._as_text, max(LEAST_PART, PART_OF_A_TOKEN * self.room))
         found = [finder for level in self.levels for finder in level(text)]
         return Window(text, index, found, self.room, self.overlap, self._strip)
@@ -165,11 +165,11 @@ class Window:
         return begin, found
 
     def reach(self, start: int) -> int:
-        """The furthest end of a chunk that begins at `start`, plus the white space after it that would be stripped."""
+        """Return the furthest end of a chunk from `start`, plus the white space after it that would be stripped."""
         return self.next_part(self.index.longest(start, self._room))
 
     def _end(self, begin: int, done: int, reach: int) -> int | None:
-        """The end of a chunk that begins at `begin`, after `done` and at most `reach`; None if none fits."""
+        """Return the end of a chunk from `begin`, after `done` and at most `reach`, or None if no such chunk fits."""
         for finder in self._finders:
             place = finder.last(done, self.next_part(reach))
             while place is not None:
@@ -183,7 +183,7 @@ class Window:
             if end == reach or self.index.count(begin, end) <= self._room:
                 return end
             place = end - 1
-        # The first tokens of the text may change when it is encoded alone. A character is the smallest cut.
+        # The first tokens of a text may change when it is encoded alone. The smallest chunk is one character.
         return done + 1 if self.index.count(begin, done + 1) <= self._room else None
 
     def _stripped(self, end: int) -> int:
@@ -193,7 +193,7 @@ class Window:
         return end
 
     def _first_piece(self, start: int, reach: int) -> int:
-        """The end of the first piece (text up to a boundary) of a chunk from `start` that ends at most at `reach`."""
+        """Return the end of a chunk's first piece: the text from `start` to the first boundary, at most at `reach`."""
         for finder in self._finders:
             place = finder.first(start + 1, self.next_part(reach) + 1)
             if place is not None:

@@ -1,7 +1,8 @@
 """Split files into chunks, through a moving window.
 
-A window ends anywhere. Chunks are cut only up to a line start from which on boundaries and tokens do not depend on text
-beyond the window. In a line longer than half a window, they are cut up to a distance from the window's end.
+A window may end anywhere. So chunks are cut only up to its last line start: before that, boundaries and tokens do not
+depend on text beyond the window. If the window's second half is within one line, chunks are cut up to
+three quarters of the window.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def engine_of(tokenizer: Any) -> tuple[AnyEngine, bool]:
         return tokenizer._current_engine(), tokenizer._special_as_text
     backend: Any = getattr(tokenizer, "_tokenizer", None)
     if hasattr(type(backend), "_current_engine"):
-        as_text = bool(getattr(tokenizer, "split_special_tokens", True))  # an encoding of tiktoken has none
+        as_text = bool(getattr(tokenizer, "split_special_tokens", True))  # an encoding of tiktoken lacks the attribute
         return backend._current_engine(), as_text
     raise TypeError(
         f"tokenizer is {type(tokenizer).__name__}, expected a crayon_hf.Tokenizer, a tokenizer from "

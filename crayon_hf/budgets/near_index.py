@@ -14,7 +14,7 @@ class NearIndex:
     """`TokenIndex` for queries that proceed from the beginning of a text to its end.
 
     `longest` uses a part of the text that continues beyond the range by an eighth of the part. The result differs from
-    that of `TokenIndex` only if text beyond the part affects it, because the text between cannot be cut.
+    that of `TokenIndex` only if text beyond the part affects the result, because the text between cannot be cut.
     """
 
     def __init__(self, engine: Any, text: str, special_as_text: bool, size: int) -> None:

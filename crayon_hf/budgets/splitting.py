@@ -28,7 +28,7 @@ def split_text(
     Args:
         text: The text to split.
         max_tokens: The most tokens of a chunk.
-        overlap: The most tokens that a chunk repeats from the end of the chunk before it. It begins at a boundary.
+        overlap: The most tokens that a chunk repeats from the end of the chunk before it, beginning at a boundary.
         boundaries: ``"paragraph"``, ``"sentence"`` or ``"word"`` to end chunks there; a unit that is too long is cut
             at the next finer kind, finally at tokens. Also ``"markdown"``, ``"json"``, ``"code:python"``, a compiled
             pattern (cuts are after its matches), or a function that returns offsets in a text. Or a list of these,

@@ -17,11 +17,11 @@ from crayon_hf.util.extras import needed
 _LINE_END = re.compile(r"\r\n|[\n\r]")
 _HEADINGS = 6
 _BODIES = ("body", "consequence")
-"""The grammars' names of fields that belong to the text before them, as the body of a function to its head."""
+"""The grammars' names of fields that belong to the text before them, as a function's body belongs to its head."""
 _LEADS = ("attribute_item", "decorator", "modifiers", "template_parameter_list")
 """The grammars' names of nodes that belong to the next node."""
 _DEEPEST = 16
-"""Deeper nodes of a syntax tree count as this deep, because each depth has a list of the places up to it."""
+"""Nodes of a syntax tree below this depth count as this deep, because each depth has a list of the places up to it."""
 
 
 def markdown() -> Callable[[str], list[Finder]]:
@@ -35,7 +35,7 @@ def markdown() -> Callable[[str], list[Finder]]:
         lines = _lines(text)
         places: dict[int, list[int]] = {}
         behind_heading = -1
-        """The line after a heading: a cut before it would separate the heading from its text."""
+        """Return the line after a heading. A cut before that line would separate the heading from its text."""
         after = False
         for token in parser.parse(text):
             if token.type == "heading_close":
@@ -101,8 +101,8 @@ def _lines(text: str) -> list[int]:
 def _nodes(tree: Any, data: bytes) -> Iterator[tuple[int, int]]:
     """Yield (depth, start in bytes) of nodes where the text may be cut.
 
-    These are nodes after a sibling that begin a line, or follow a comma or a semicolon. Excluded are nodes that belong
-    to the text before them: the first child of a node, a body, a node after its decorator or comment.
+    Such a node has a sibling before it, and begins a line or follows a comma or a semicolon. Nodes that belong to the
+    text before them are excluded: the first child of a node, a body, a node after its decorator or comment.
     """
     cursor = tree.walk()
     before: list[_Before] = [_Before()]
@@ -151,7 +151,7 @@ def _characters(data: bytes, places: list[int]) -> list[int]:
 
 
 def _of_line(data: bytes, place: int) -> tuple[int, bool]:
-    """The start of the line and True, if only blanks precede `place` in it. Otherwise `place` and False."""
+    """Return the start of the line and True if only blanks precede `place` in the line, or else `place` and False."""
     start = place
     while start and data[start - 1] in b" \t":
         start -= 1

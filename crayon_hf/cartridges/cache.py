@@ -18,9 +18,10 @@ last change, whichever is later. Systems record accesses once a day or not at al
 
 Failures are harmless: without a writable cache a cartridge stays in memory, and a damaged one is compiled again.
 
-Security: a directory that another user owns or may write to is not used. A cartridge in it could be valid, have the
-right digest, and have other merges. The index is used only if other users cannot write to it. A path may be redirected
-between the lookup and the opening, so `_core.Engine.open` compares the stat of the open file with that of the index.
+Security: a directory that another user owns or may write to is not used. A cartridge in such a directory could be
+valid, have the right digest, and have other merges. The index is used only if other users cannot write to it. A path
+may be redirected between the lookup and the opening, so `_core.Engine.open` compares the stat of the open file with
+that of the index.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ from crayon_hf.util.files import cache_root, read_source, write_atomic
 from crayon_hf.util.numbers import size_of
 
 BUILD = f"{_core.__version__} {_core.BUILD_ID}"
-"""Identifies the code that compiles a cartridge. A build uses only its own cartridges, because others may have the
-faults of other code. Equal installations share cartridges."""
+"""Identifies the code that compiles a cartridge. A build uses only its own cartridges, because those of other code
+may have that code's faults. Equal installations share cartridges."""
 
 MOST_BYTES = 2 << 30
 """The default size limit of the cache, without ``CRAYON_CACHE_BYTES``. A vocabulary takes about 20 MB."""
@@ -70,7 +71,7 @@ class Compiled(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """An open cartridge, its path (None: in memory), and the path or bytes of its tokenizer.json."""
+    """An open cartridge, its path (None if it is in memory), and the path or bytes of its tokenizer.json."""
 
     engine: _core.Engine
     path: str | None
@@ -78,7 +79,7 @@ class Opened(NamedTuple):
 
 
 def cache_directory() -> str:
-    """The directory of compiled cartridges. It is not created."""
+    """Return the directory of compiled cartridges, without creating it."""
     explicit = os.path.expanduser(os.environ.get("CRAYON_CACHE_DIR", ""))
     if explicit and not explicit.startswith("~"):
         return explicit
@@ -110,7 +111,7 @@ def open_bytes(data: bytes, recipe: Recipe) -> Opened:
 
 
 def open_cartridge(path: str) -> _core.Engine:
-    """Open a cartridge at any path. It is verified the first time, and only mapped while it has not changed."""
+    """Open a cartridge at any path. The first opening verifies it. Later ones only map it, while it is unchanged."""
     try:
         return _Cache().open_verified(path)
     except CartridgeError as error:
@@ -126,7 +127,7 @@ def is_foreign(directory: str) -> bool:
 
 
 def make_ours(*directories: str) -> None:
-    """Create private directories, outer ones first. Raises PermissionError if another user can write to one."""
+    """Create private directories, outer ones first. Raises PermissionError if another user can write to one of them."""
     for directory in directories:  # one by one: makedirs applies the mode only to the last one
         os.makedirs(directory, mode=0o700, exist_ok=True)
         if not _is_ours(directory):
@@ -188,7 +189,7 @@ class _Cache:
     # -- cartridges
 
     def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
-        """Open the cached cartridge; None if it is missing or invalid. `origin` is the source itself, or its path."""
+        """Return the cached cartridge, or None if missing or invalid. `origin` is the source itself, or its path."""
         if self.foreign:
             return None
         cartridge, source = self._names(digest, recipe)
@@ -261,7 +262,7 @@ class _Cache:
     # -- the index
 
     def digest(self, path: str) -> tuple[str, bytes | None]:
-        """The SHA-256 of a file, and its contents unless the index has the digest."""
+        """Return the SHA-256 of a file, and its contents, or None for the contents if the index has the digest."""
         before = os.stat(path)
         known = self._recall(path, before)
         if known is not None and len(known) == 64:
@@ -301,7 +302,7 @@ class _Cache:
 
 
 def read_ours(directory: str, name: str) -> bytes | None:
-    """Read a file; None if it does not exist, or if other users can write to its directory.
+    """Return the contents of a file, or None if it does not exist or other users can write to its directory.
 
     The directory stays open from the check to the read, so renaming it does not redirect the read.
     """

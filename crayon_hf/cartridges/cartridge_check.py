@@ -1,8 +1,8 @@
 """Check that a cartridge belongs to the ``tokenizer.json`` beside it.
 
-`open_beside` compares the digest of the source that the cartridge records, and verifies that reading the cartridge is
-memory-safe. It trusts the repository's author that both files give the same ids. `disagreement` compares the cartridge
-with the document itself, before publishing and for certificates.
+`open_beside` compares the file's digest with the one that the cartridge records, and verifies that reading the
+cartridge is memory-safe. It trusts the repository's author that both files give the same ids. `disagreement` compares
+the cartridge with the document itself, before publishing and for certificates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _DIGEST = slice(32, 64)  # docs/cartridge-format.md, section 1
 
 
 def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str | None]:
-    """The engine of the cartridge beside a ``tokenizer.json``, or the reason not to use it; (None, None) if missing."""
+    """Return the engine of the cartridge beside a ``tokenizer.json`` and None, or None and the reason not to use it.
+
+    If the cartridge is missing, return (None, None).
+    """
     try:
         with open_regular(cartridge) as file:
             head = file.read(_DIGEST.stop)
@@ -39,7 +42,7 @@ def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str |
 
 
 def disagreement(engine: _core.Engine, digest: str, document: bytes, reference: str = "tokenizers") -> str | None:
-    """The reason why a verified cartridge does not belong to a ``tokenizer.json``; None if it does.
+    """Return why a verified cartridge does not belong to a ``tokenizer.json``, or None if it does.
 
     The cartridge must be compiled from the file with the SHA-256 `digest`, and give the ids that `reference`
     (``tokenizers`` or ``tiktoken``) gives for `document`. The reference that the cartridge itself records is ignored.
@@ -70,7 +73,10 @@ def _flavor_difference(engine: _core.Engine) -> str | None:
 
 
 def _read_otherwise(engine: _core.Engine) -> str | None:
-    """A pattern that Oniguruma and Rust's regex crate read differently, or None. A cartridge follows one of them."""
+    """Return a pattern that Oniguruma and Rust's regex crate read differently, or None.
+
+    A cartridge follows only one of the two.
+    """
     if engine.info()["flavor"] == "oniguruma":
         return None
     families = _core.family_of_pattern

@@ -19,7 +19,7 @@ _SHOWN = 60
 
 
 class Profile(NamedTuple):
-    """The files of a profile, at least one of the two.
+    """The files of a profile. At least one of the two exists.
 
     `source` is a ``tokenizer.json`` or, beside a cartridge of CRAYON, the ``.json`` with the tokens' strings.
     """
@@ -42,7 +42,7 @@ def search_path() -> list[Path]:
 
 
 def home_directory() -> Path | None:
-    """The directory of the user's own profiles, shared with CRAYON; None for a user without a home."""
+    """Return the directory of the user's own profiles, shared with CRAYON, or None for a user without a home."""
     root = cache_root()
     return None if root is None else Path(root) / "profiles"
 
@@ -55,7 +55,7 @@ def files_of(name: str, directory: Path) -> list[Path]:
 
 
 def find_profile(name: str) -> Profile:
-    """The files of profile `name` in the first directory that has any, also under CRAYON's ``vocab_NAME.dat``.
+    """The files of profile `name` in the first directory that has any, also under CRAYON's name ``vocab_NAME.dat``.
 
     Raises:
         ProfileNotFoundError: No directory has it; the message lists the existing profiles.
@@ -73,7 +73,7 @@ def find_profile(name: str) -> Profile:
 
 
 def profile_names(directory: Path) -> list[str]:
-    """The names of the profiles in a directory; none if it does not exist or cannot be read."""
+    """Return the names of the profiles in a directory, or an empty list if it does not exist or cannot be read."""
     try:
         entries = list(directory.iterdir())
     except OSError:

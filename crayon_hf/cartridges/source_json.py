@@ -44,7 +44,7 @@ class Source:
 
         `digest` is the SHA-256 that a file must have. `again` makes the bytes if the file is gone. `engine` is the
         engine compiled from it, which supplies the contents if the file was overwritten. `missing` is the error message
-        for `where` None.
+        if `where` is None.
         """
         self._where = HeldFile(where) if isinstance(where, str) else where
         self._digest = digest
@@ -105,7 +105,7 @@ def is_inexact(engine: _core.Engine) -> bool:
 
 
 def written_of(engine: _core.Engine) -> bytes:
-    """A ``tokenizer.json`` equivalent to an engine's. It is valid only if `_core.Engine.reads_alike` says so."""
+    """Return a ``tokenizer.json`` equivalent to an engine's. It is valid only if `_core.Engine.reads_alike` is True."""
     import json
 
     parts = json.loads(engine.components)
@@ -126,7 +126,7 @@ def reference_of(metadata: str) -> str:
 
 
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
-    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError if it has no tokens: training fills it."""
+    """Compile a ``tokenizer.json`` into a cartridge. Raises UnsupportedError if it has no tokens yet."""
     if _has_empty_vocabulary(data) and _has_no_tokens(data):
         raise UnsupportedError(EMPTY)
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"

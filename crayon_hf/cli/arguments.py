@@ -78,7 +78,7 @@ class Command(click.Command):
         self.examples, self.alternatives = examples, alternatives
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse options, which take one value unless they may be repeated, and words."""
+        """Parse words and options. An option takes one value, unless it may be repeated."""
         if not ctx.resilient_parsing:
             options, words = self._split(ctx, args)
             args = [*options, "--", *words]
@@ -194,7 +194,7 @@ SIZE = Parsed("size", size_of)
 
 
 def complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
-    """Profiles and encodings that begin with the text, or else files."""
+    """Return the profiles and encodings that begin with the text, or complete a file name if none does."""
     from click.shell_completion import CompletionItem
 
     from crayon_hf.cartridges.search_path import profile_names, search_path

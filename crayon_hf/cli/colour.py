@@ -86,5 +86,5 @@ def paint_for(stream: TextIO, when: str) -> Paint:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal, or of COLUMNS; 80 without a terminal."""
+    """Return the width of the terminal in columns. COLUMNS overrides it, and 80 is the width without a terminal."""
     return max(20, shutil.get_terminal_size((80, 24)).columns)

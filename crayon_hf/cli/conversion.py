@@ -38,7 +38,7 @@ _GENERIC = ("tokenizer", "tekken", "vocab", "merges", "spiece", "sentencepiece.b
 
 
 def special_token(text: str) -> tuple[str, int]:
-    """TOKEN=ID as a pair. ValueError for other text."""
+    """Parse TOKEN=ID as a pair. Raises ValueError for other text."""
     token, separator, id = text.rpartition("=")
     if not separator or not token or not id.isdecimal():
         raise ValueError(f"{text!r} is not TOKEN=ID")

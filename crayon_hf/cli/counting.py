@@ -54,7 +54,7 @@ class _Table:
         self.rows.append((f"{more}{self.total - self.is_over}", *cost, "total"))
 
     def add_left(self) -> None:
-        """Add a row: the tokens left in the window after all texts and the answer, or the number over it."""
+        """Add a row: the tokens left in the window after all texts and the answer, or the number beyond it."""
         if self.window is None:
             return
         left = self.window - self.total - self.reply

@@ -192,7 +192,7 @@ def _profiles() -> Iterator[dict[str, Any]]:
 
 
 def _tokens_of(cartridge: Path | None) -> int | None:
-    """The number of tokens of a profile; None if it has no valid cartridge."""
+    """Return the number of tokens of a profile, or None if it has no valid cartridge."""
     from crayon_hf.cartridges import cache
     from crayon_hf.errors import CartridgeError
 

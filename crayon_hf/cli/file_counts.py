@@ -44,7 +44,7 @@ class How(NamedTuple):
 
 
 def files_of(names: Iterable[str], ignore: bool) -> Iterator[File]:
-    """Iterate over the named files and the files in named directories. With `ignore`, skip files that git would."""
+    """Yield the named files and the files in named directories. With `ignore`, skip files that git would ignore."""
     for name in names:
         if os.path.isdir(name):
             yield from (File(found.address, found.size, True, True) for found in find_tree(name, ignore))
@@ -56,7 +56,7 @@ def files_of(names: Iterable[str], ignore: bool) -> Iterator[File]:
 def counts_of(
     tokenizer: Tokenizer, files: Sequence[File], how: How, told: Callable[[str, int], None]
 ) -> Iterator[tuple[File, int | None]]:
-    """Iterate over the files with their numbers of tokens; None for a found file that is not text.
+    """Yield each file with its number of tokens, or with None if it was found in a directory and is not text.
 
     Several threads call `told` with a file's name and the number of bytes that they just counted. The threads hold a
     few chunks for each core.

@@ -13,8 +13,8 @@ from crayon_hf.cli.output import as_json, print_line, say
 def client_of_a_command() -> Iterator[None]:
     """Silence warnings of the Hub's client while a command runs.
 
-    The client warns of each failed try, and the command reports the result in one line. Users who asked for more
-    (``HF_DEBUG``, ``HF_HUB_VERBOSITY=info``) get it.
+    The client warns of each failed try, and the command reports the result in one line. Users who set ``HF_DEBUG`` or
+    ``HF_HUB_VERBOSITY=info`` still get the warnings.
     """
     from crayon_hf.hub_access import client
 

@@ -51,7 +51,7 @@ def opened(arguments: Arguments) -> Tokenizer:
 
 
 def find_files(arguments: Arguments, trees: bool = False) -> None:
-    """Move arguments that name files from ``text`` to ``file``; with `trees` also those of directories.
+    """Move arguments that name files from ``text`` to ``file``; with `trees`, also arguments that name directories.
 
     A note on standard error tells how an ambiguous argument was read.
 
@@ -89,7 +89,7 @@ def find_files(arguments: Arguments, trees: bool = False) -> None:
 
 
 def one_input(arguments: Arguments, name: str) -> bytes:
-    """The only text, as bytes. Raises UsageError for several. `name` is that of the command."""
+    """Return the only text, as bytes. Raises UsageError for several texts. `name` is the command's name."""
     if len(arguments.text) > 1 and "-" not in arguments.text and not any(map(os.path.exists, arguments.text)):
         text = " ".join(arguments.text)
         quoted = shlex.quote(text) if re.search(r'["$`!\\\\]', text) else f'"{text}"'

@@ -125,7 +125,7 @@ class TraceView:
             self._write(row + self._state(symbols, at, room))
 
     def _state(self, symbols: Sequence[str], made: int | None, room: int) -> str:
-        """Return the symbols in a row, with the newest one marked. A long row is shortened around it."""
+        """Return the symbols in a row, with the newest one marked. A long row is shortened around that symbol."""
         at = 0 if made is None else made
         first, last = at, at + 1
         used = width_of(symbols[at]) + 2

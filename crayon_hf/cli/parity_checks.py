@@ -22,7 +22,7 @@ _SUFFIXES = (".dat", ".model", ".gguf", ".tiktoken", ".jinja")
 
 @contextlib.contextmanager
 def checked(arguments: Arguments) -> Iterator[str | None]:
-    """Check the arguments. Yields the cartridge to certify; None without ``--certify``.
+    """Check the arguments. Yields the cartridge to certify, or None without ``--certify``.
 
     A directory without a cartridge gets one, which is removed at the end if it was not certified.
 
@@ -83,7 +83,7 @@ def _check_outputs(arguments: Arguments, meaning: Meaning) -> None:
 
 
 def _outputs(arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """Each file to be written: its name in messages, and its path."""
+    """Yield each file to be written, as its name in messages and its path."""
     for name in (*_FORMS, "output"):
         if getattr(arguments, name) == "":
             raise UsageError(f"--{name} needs a path")
@@ -98,7 +98,7 @@ def _outputs(arguments: Arguments) -> Iterator[tuple[str, str]]:
 
 
 def _check_place(said: str, directory: str) -> None:
-    """Raise UsageError if no file can be created there. It tries, because permissions alone do not tell."""
+    """Raise UsageError if no file can be created in a directory. Try it, because permissions alone do not tell."""
     if not os.path.isdir(directory):
         raise UsageError(f"{said}: its directory does not exist")
     try:
@@ -113,7 +113,7 @@ def _is_same(path: str, other: str) -> bool:
         return True
     try:
         return os.path.samefile(path, other)
-    except OSError:  # one does not exist
+    except OSError:  # one of the paths does not exist
         return False
 
 
@@ -151,7 +151,7 @@ def _files_of(meaning: Meaning) -> list[str]:
 
 
 def _cartridge_to_certify(arguments: Arguments, meaning: Meaning) -> str:
-    """The path of the cartridge, if it is the user's own and writable. In a directory it need not exist yet."""
+    """Return the path of the user's own, writable cartridge. In a directory the cartridge need not exist yet."""
     from crayon_hf.tokenizer.opening import is_version_2
 
     if arguments.ours:
@@ -207,7 +207,7 @@ def _convert(arguments: Arguments) -> str:
 
 
 def _not_the_user_s(path: str) -> str | None:
-    """The reason why others rely on a file, which must not change; None for the user's own file."""
+    """Return why a file must not change because others rely on it, or None for the user's own file."""
     from crayon_hf.cartridges import search_path
     from crayon_hf.hub import store
 
@@ -223,9 +223,9 @@ def _not_the_user_s(path: str) -> str | None:
 
 
 def _cartridge_of(meaning: Meaning) -> str | None:
-    """The user's own cartridge of a target: a file, the one in a directory, or that of a profile.
+    """Return the cartridge of a target (a file, a directory or a profile), or None if it has none.
 
-    In a directory with a ``tokenizer.json`` it need not exist yet.
+    In a directory with a ``tokenizer.json`` the cartridge need not exist yet.
     """
     path = meaning.path
     if path is not None and os.path.isdir(path):

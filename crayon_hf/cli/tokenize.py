@@ -224,7 +224,7 @@ class _Signalled(KeyboardInterrupt):
 def _signals_as_interrupts() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end a job as cleanly as Ctrl-C. A second signal ends the process at once.
 
-    It does so with `os._exit`, because threads may be in the engine, which must not outlive Python's shutdown.
+    The process then ends with `os._exit`, because threads in the engine must not run while Python shuts down.
     """
 
     def at_once(number: int, frame: FrameType | None) -> NoReturn:

@@ -20,7 +20,7 @@ _FULL = 97
 
 
 Best = Callable[[list[float]], float]
-"""Returns the value of a chart that is highlighted."""
+"""A function that returns the value of a chart to highlight."""
 
 
 def _speed(value: float | None) -> str:

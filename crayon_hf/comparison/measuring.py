@@ -47,8 +47,8 @@ def compare(
             are texts themselves.
         format: The format of all files, as in ``tokenize_corpus``. Default: by the suffix of each name.
         ignore: Whether to skip files in directories that ``.gitignore`` names.
-        progress: Called after each piece with the name of its file, the bytes of all files read so far, and their
-            total, both as stored.
+        progress: Called after each piece with the name of its file, the bytes of all files read so far, and the
+            total bytes of all files, both as stored.
 
     Returns:
         A `Comparison`: groups of text with `Figures` of each tokenizer.
@@ -110,7 +110,7 @@ def _opened(
 
 
 def _files(sources: Sources, format: str | None, ignore: bool) -> Iterator[tuple[InputFile, bool]]:
-    """Iterate over the files, with whether each was found in a directory."""
+    """Yield each file, and whether it was found in a directory."""
     for source in [sources] if isinstance(sources, (str, os.PathLike)) else sources:
         name = os.fspath(source)
         if os.path.isdir(name):

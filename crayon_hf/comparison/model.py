@@ -29,13 +29,13 @@ class Figures:
     unknown_tokens: int
     """Occurrences of the unknown token, which replaces text that the vocabulary lacks."""
     bytes_per_token: float | None
-    """Bytes of UTF-8 per token; None without tokens."""
+    """Bytes of UTF-8 per token, or None without tokens."""
     characters_per_token: float | None
-    """Code points per token; None without tokens."""
+    """Code points per token, or None without tokens."""
     tokens_per_word: float | None
-    """None without words."""
+    """Tokens per word, or None without words."""
     byte_token_share: float | None
-    """`byte_tokens` divided by `tokens`; None without tokens."""
+    """`byte_tokens` divided by `tokens`, or None without tokens."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Measured:
     megabytes_per_second: float | None
     """Speed by wall time; a megabyte is 1,000,000 bytes of UTF-8. None without text."""
     megabytes_per_processor_second: float | None
-    """Speed by CPU time; None without text."""
+    """Speed by CPU time, or None without text."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,18 @@ class Comparison:
     """
 
     tokenizers: tuple[Measured, ...]
-    """In the order given to `compare`."""
+    """The tokenizers, in the order given to `compare`."""
     total: Group
     """All text."""
     kinds: tuple[Group, ...]
-    """By kind of text, inferred from names of files; the largest first."""
+    """All text by kind, inferred from names of files. The largest kind comes first."""
     scripts: tuple[Group, ...]
-    """By Unicode script, the largest first. A character that scripts share (a space, a digit, a comma) counts with the
-    letter before it. A token or a word counts with its last character."""
+    """All text by Unicode script, the largest first. A character that scripts share (a space, a digit, a comma) counts
+    with the letter before it. A token or a word counts with its last character."""
     files: tuple[Group, ...]
-    """In the order in which they were read."""
+    """The files, in the order in which they were read."""
     passed_over: tuple[str, ...]
-    """Files in directories that are not UTF-8 text, and were not counted."""
+    """Files that were found in directories, and not counted because they are not UTF-8 text."""
     machine: str
     """The CPU on which the speeds were measured."""
 

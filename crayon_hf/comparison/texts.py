@@ -34,12 +34,12 @@ class Piece(NamedTuple):
 
     data: bytes | memoryview
     begins: npt.NDArray[np.int64]
-    """Where each document begins in `data`; 0 for a part of one."""
+    """The offsets in `data` at which documents begin, or a single 0 for a part of one document."""
     ends: npt.NDArray[np.int64]
     is_first: bool
-    """False: the piece continues the document of the previous piece."""
+    """Whether the piece begins a document. If False, it continues the document of the previous piece."""
     is_last: bool
-    """False: the next piece continues the document."""
+    """Whether the piece ends a document. If False, the next piece continues the document."""
     done: int
     """Bytes of the file read so far, as stored."""
 
@@ -114,7 +114,7 @@ class Look(NamedTuple):
     scripts: npt.NDArray[np.uint8]
     """The script of each byte, as an index of `NAMES`."""
     amounts: Matrix
-    """Rows: bytes, characters and words."""
+    """The counts in three rows: bytes, characters and words."""
     end: Seen
 
 
@@ -160,7 +160,7 @@ def _counts(scripts: npt.NDArray[np.uint8], weights: Any = None) -> npt.NDArray[
 
 @cache
 def _spaces() -> npt.NDArray[np.bool_]:
-    """Whether each code point is white space by `str.isspace`."""
+    """Return for each code point whether it is white space by `str.isspace`."""
     found = np.zeros(CODE_POINTS, bool)
     found[[code for code in range(0x3001) if chr(code).isspace()]] = True
     return found

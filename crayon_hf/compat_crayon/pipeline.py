@@ -45,7 +45,7 @@ class Pipeline:
             normalize: A function of a text, called first.
             format: A function of the key and the encoded text. By default it makes a dict of ``id``, ``input_ids`` and
                 ``length``.
-            depth: How many items may wait before each stage, and how many results for the caller.
+            depth: How many items may wait before each stage, and how many results may wait for the caller.
             workers: Threads that encode.
             ordered: Give results in the order of the texts.
         """

@@ -129,7 +129,7 @@ class Stages:
         self._room_or_end, self._result_or_end = threading.Condition(lock), threading.Condition(lock)
         self._threads: list[threading.Thread] = []
         self._process: int | None = None
-        """The id of the process that started the threads; None before."""
+        """The id of the process that started the threads, or None before that."""
         self.is_closed = self._is_cancelled = False
 
     @property
@@ -139,7 +139,7 @@ class Stages:
             return not self._unfinished and not self._results
 
     def put(self, key: Any, value: Any, timeout: float | None) -> bool:
-        """Add an item; False after the timeout."""
+        """Add an item. Return False if the queues stay full until the timeout."""
         self.start()
         with self._room_or_end:
             self._waiting += 1
@@ -155,7 +155,7 @@ class Stages:
             return True
 
     def get(self, timeout: float | None) -> Any:
-        """The next result. Raises TimeoutError."""
+        """Return the next result. Raises TimeoutError after `timeout` seconds."""
         self._check_process()
         with self._result_or_end:
             if not self._result_or_end.wait_for(lambda: self._results or self._is_at_its_end(), timeout):
@@ -193,7 +193,7 @@ class Stages:
             for number, stage in enumerate(self._stages):
                 for _ in range(stage.workers):
                     name = f"crayon_hf pipeline: {stage.name}"
-                    # A daemon, so that the interpreter reaches `_stop_all`, which ends it.
+                    # A daemon, so that the interpreter reaches `_stop_all`, which ends the thread.
                     self._threads.append(threading.Thread(target=self._run, args=(number,), name=name, daemon=True))
             try:
                 for thread in self._threads:
@@ -285,7 +285,7 @@ class Stages:
 
     @property
     def _is_here(self) -> bool:
-        """False in a forked child, which has none of the threads, and may have inherited a locked lock."""
+        """Return False in a forked child, which has none of the threads, and may have inherited a locked lock."""
         return self._process in (None, os.getpid())
 
     def _check_open(self) -> None:

@@ -82,8 +82,8 @@ class CrayonVocab:
                 ``auto`` falls back to the CPU, and any other device raises `DeviceError`.
             unk_token: The token of `unk_token_id`.
             mode: As for `Tokenizer`.
-            compat: ``"xerv"`` accepts only version 2 cartridges, and gives the ids of CRAYON's compiled CPU engine. It
-                loses text: each byte that begins no token becomes id 1.
+            compat: ``"xerv"`` accepts only version 2 cartridges, and gives the ids of CRAYON's compiled CPU engine.
+                This loses text: each byte that begins no token becomes id 1.
         """
         if compat not in (None, "xerv"):
             raise ValueError(f"compat is {compat!r}, expected 'xerv' or None")
@@ -181,7 +181,7 @@ class CrayonVocab:
 
     @property
     def current_profile_path(self) -> str | None:
-        """The file of the profile; None without one, or if it came from a list."""
+        """The file of the profile, or None if no profile is loaded or the profile came from a list."""
         return None if self._loaded is None else self._loaded.path
 
     def close(self) -> None:
@@ -245,14 +245,14 @@ class CrayonVocab:
         return TokenList(self._loaded or self._nothing())
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token, spelled like in `id_to_token`; None if it is not in the vocabulary."""
+        """Return the id of a token, spelled like in `id_to_token`, or None if the vocabulary lacks it."""
         if not isinstance(token, str):
             raise TypeError(f"token is {type(token).__name__}, expected str")
         return (self._loaded or self._nothing()).id_of(token)
 
     @property
     def unk_token_id(self) -> int | None:
-        """The id of `unk_token`; None if it is not in the vocabulary. With ``compat="xerv"`` it is CRAYON's: 1."""
+        """The id of `unk_token`, or None if the vocabulary lacks it. With ``compat="xerv"`` the id is CRAYON's: 1."""
         if self._compat is not None:
             return vocab_profile.XERV_UNKNOWN
         return None if self._loaded is None else self._loaded.id_of(self.unk_token)
@@ -305,7 +305,7 @@ class CrayonVocab:
 def quick_tokenize(
     text: str | Iterable[str], profile: str = "lite", device: str = "auto"
 ) -> list[int] | list[list[int]]:
-    """The ids of a text, or of many, with a profile opened for this call."""
+    """Return the ids of a text, or of many texts, with a profile that is opened for this call."""
     with CrayonVocab(device=device) as vocab:
         vocab.load_profile(profile)
         return vocab.tokenize(text)

@@ -78,7 +78,7 @@ class Loaded:
         return self._exact.id_to_token(id)
 
     def id_of(self, token: str) -> int | None:
-        """The id of a token in the spelling of the method `token`; None if it is not in the vocabulary."""
+        """Return the id of a token, spelled as the method `token` returns it, or None if the vocabulary lacks it."""
         try:
             data = token.encode()
         except UnicodeEncodeError:
@@ -91,7 +91,7 @@ class Loaded:
         return None
 
     def longest_match(self, text: str, pos: int) -> tuple[int, int] | None:
-        """The longest token at a character, as (id, characters); None if none begins there."""
+        """Return the longest token at a character as (id, characters), or None if no token begins there."""
         engine = self.engine if self._limit is None else self._exact  # greedy maps bytes without a token to id 1
         if not isinstance(engine, _core.Engine):
             raise UnsupportedError(
@@ -107,7 +107,7 @@ class Loaded:
 class TokenList(Sequence[str]):
     """The tokens of a profile by id, indexed like CRAYON's list, or called like `Tokenizer.id_to_token`.
 
-    For an id without a token it gives an empty string when indexed, and None when called.
+    For an id without a token, the list gives an empty string when indexed, and None when called.
     """
 
     __slots__ = ("_loaded",)
@@ -196,6 +196,6 @@ def _not_version_2(compat: str, path: str | None) -> ValueError:
 
 
 def _size_of_version_2(engine: AnyEngine) -> int | None:
-    """The number of ids of a version 2 cartridge; None for a cartridge of another version."""
+    """Return the number of ids of a version 2 cartridge, or None for a cartridge of another version."""
     metadata = json.loads(engine.metadata)
     return metadata.get("tokens") if metadata.get("reference") == "xerv-crayon" else None

@@ -20,7 +20,9 @@ def opened(tokenizer: Any) -> Any:
 
 
 def end_of_text(given: Any, tokenizer: Tokenizer, append_eos: bool, eos: str | None) -> tuple[int, ...]:
-    """Return the id to append to each text, that of `eos` or of the tokenizer's own end-of-text token, or no id.
+    """Return a tuple of the id to append to each text: that of `eos`, else the tokenizer's own end of text.
+
+    The tuple is empty if the caller asks for no end of text.
 
     `given` is the tokenizer as the caller passed it: its attributes, name or files may tell the token. `tokenizer` is
     the open tokenizer.

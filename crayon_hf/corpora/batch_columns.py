@@ -44,7 +44,7 @@ def packed(
 
 
 def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -> Batch:
-    """Return the batch with a column of ids, ``list<int32>``.
+    """Return the batch with an added column of ids, ``list<int32>``.
 
     Raises CorpusError if the column of texts is missing or has another type.
     """

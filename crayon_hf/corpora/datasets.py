@@ -183,7 +183,7 @@ class BatchTokenizer:
         return f"{type(self).__name__}/1 {job_tokenizer(self._tokenizer).digest} {tuple(self._how)}"
 
     def features(self, of: datasets.Features | None) -> datasets.Features | None:
-        """Return the features of the result; None if those of the kept columns are missing in `of`, the dataset's."""
+        """Return the features of the result, or None if `of`, the dataset's features, lacks a kept column."""
         import datasets
         import pyarrow as pa
 

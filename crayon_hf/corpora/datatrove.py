@@ -192,8 +192,8 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
 
         Args:
             input_folder: The folder of the files. `glob_pattern` and `recursive` select them as in datatrove's
-                readers. Without a pattern, all files that are not hidden and have a suffix that `find_inputs` knows
-                (with ``input_format``: any suffix).
+                readers. Without a pattern, they select the files that are not hidden and have a suffix that
+                `find_inputs` knows, or with ``input_format`` any suffix.
             output_folder: A directory that all machines share, or an fsspec address.
             tokenizer_name_or_path: As for `tokenize_shard`.
             format: One of ``crayon_hf.corpora.formats.FORMATS``.

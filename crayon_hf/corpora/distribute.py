@@ -2,7 +2,7 @@
 
 A process that receives the label opens the cartridge at its original path, if the same one is there. Otherwise the
 first such process of a machine fetches the parcel and writes it into the cache, under its digest; the others map that
-file. The parcel includes the tokenizer.json, which changing the tokenizer may need.
+file. The parcel includes the tokenizer.json, which is needed to change some tokenizers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Parcel(NamedTuple):
 
     cartridge: bytes
     source: bytes | None
-    """The tokenizer.json, if it has one."""
+    """The tokenizer.json, if the tokenizer has one."""
 
 
 class Label(NamedTuple):
@@ -38,7 +38,7 @@ class Label(NamedTuple):
     parcel: str
     """The SHA-256 (hex) of the cartridge."""
     source: str | None
-    """The path of the tokenizer.json; "" if it is only in memory, None if the tokenizer has none."""
+    """The path of the tokenizer.json; "" if it is only in memory, or None if the tokenizer has no tokenizer.json."""
     arguments: bytes
     """The pickled arguments for opening the tokenizer."""
 
@@ -127,7 +127,7 @@ def _is_there(path: str | None, digest: str, metadata: str) -> bool:
 
 
 def _is_source(path: str | None, digest: str) -> bool:
-    """Whether the file at `path` is the source with this digest. Also True if `path` is None: no source exists."""
+    """Whether the file at `path` is the source with this digest. Also True if `path` is None: then no source exists."""
     if path is None:
         return True
     try:
@@ -139,7 +139,7 @@ def _is_source(path: str | None, digest: str) -> bool:
 def _delivered(
     label: Label, path: str | None, digest: str, metadata: str, fetch: Callable[[], Parcel]
 ) -> tuple[str, str | None]:
-    """The paths of the cartridge and its source in this machine's cache, written if they are missing.
+    """Return the paths of the cartridge and its source in this machine's cache. Missing files are written.
 
     `path` is a matching cartridge that exists elsewhere, or None.
     """

@@ -20,7 +20,7 @@ def tokenize_by(
 ) -> Summary:
     """Call `tokenize_corpus` with absolute paths and a `runner` of Ray or Spark.
 
-    `function` names the public function in errors, and `instead` names its argument to use instead of ``threads``.
+    `function` names the public function in errors, and `instead` names its argument that replaces ``threads``.
 
     Raises:
         TypeError: `settings` has ``workers``, ``threads`` or ``runner``.

@@ -4,7 +4,7 @@ A GPU engine is an extension module, ``crayon_hf._cuda`` or ``crayon_hf._hip``, 
 when a GPU is asked for, or for ``auto``. Its interface:
 
 - ``devices()``: (index, name, bytes of memory, architecture) of each usable device;
-- ``why_unusable()``: the reason why it has no usable device, else an empty string;
+- ``why_unusable()``: the reason why the module finds no usable device, or an empty string;
 - ``open(index)``: a device for `_core.DeviceEncoder`; raises `DeviceError`.
 """
 
@@ -101,7 +101,7 @@ def parse(device: Any, what: str = "device") -> tuple[str, int]:
 
 
 def why_not(kind: str, index: int) -> str:
-    """The reason why a GPU cannot be used, with the way to get a missing engine; "" if it can be used."""
+    """Return why a GPU cannot be used, and how to get a missing engine; return "" if the GPU can be used."""
     if not _is_built(kind):
         return engines.why_missing(kind)
     if _forked:
@@ -118,7 +118,7 @@ def why_not(kind: str, index: int) -> str:
 
 
 def engine_facts() -> dict[str, str]:
-    """For each kind of GPU the architectures of its engine, or why this build lacks it and how to get it."""
+    """Return for each kind of GPU its engine's architectures, or why this build lacks the engine and how to get it."""
     facts = {}
     for kind in MODULES:
         archs = ", ".join(engines.architectures(kind)) or "architectures that are not recorded"

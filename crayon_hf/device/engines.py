@@ -1,7 +1,7 @@
 """The GPU engines of this build, the reasons for missing ones, and the command that installs them.
 
-The build writes ``engines.json``: for each device the architectures of its engine, or why it was left out, or the first
-error of the compiler.
+The build writes ``engines.json``: for each device the architectures of its engine, or why the engine was left out, or
+the first error of the compiler.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ANOTHER_BUILD = "--no-cache-dir --force-reinstall --no-deps"
 
 
 def record() -> dict[str, dict[str, Any]]:
-    """The record of the build; empty if it wrote none."""
+    """Return the record of the build, or an empty dict if the build wrote none."""
     try:
         said = json.loads(RECORD.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -53,7 +53,7 @@ def is_missed(kind: str) -> bool:
 
 
 def architectures(kind: str) -> list[str]:
-    """The architectures of an engine in the compiler's names (``90``, ``gfx942``); empty if not known."""
+    """Return an engine's architectures in the compiler's names (``90``, ``gfx942``), or an empty list if unknown."""
     return [str(name) for name in record().get(kind, {}).get("architectures", [])]
 
 

@@ -28,7 +28,7 @@ class Cell:
     text: str
     width: int
     is_mark: bool = False
-    """Whether it replaces an unprintable character."""
+    """Whether the cell replaces an unprintable character."""
     ends_line: bool = False
 
 
@@ -75,7 +75,7 @@ def cells_of_text(text: str) -> Iterator[Cell]:
 
 
 def cells_of_bytes(data: bytes) -> Iterator[Cell]:
-    """As `cells_of_text`, for bytes. Bytes that are not UTF-8 are in hexadecimal."""
+    """Yield the cells of bytes like `cells_of_text`. Bytes that are not UTF-8 become hexadecimal."""
     for i, part in enumerate(_NO_CHARACTER.split(data.decode("utf-8", "surrogateescape"))):
         if i % 2 == 0:
             yield from cells_of_text(part)

@@ -61,7 +61,7 @@ _DARK_STYLE = (
 
 
 def of_encoding(encoding: Any) -> str:
-    """Render the tokens of an `Encoding`. It has no text, so only certain byte-level spelling is decoded."""
+    """Render the tokens of an `Encoding`. It has no text, so byte-level spelling is decoded only if it is certain."""
     total, more = len(encoding), len(getattr(encoding, "overflowing", ()))
     rest = f", and {more} overflowing" if more else ""
     return _fragment(list(_tokens_of(encoding)), f"{_count(total)}{rest}", total)
@@ -88,7 +88,7 @@ def plain_text(text: str) -> str:
 
 
 def short_path(path: str) -> str:
-    """Shorten the source of a tokenizer: the end of an absolute path; a name on the Hub is unchanged."""
+    """Return the end of an absolute path, or a name on the Hub unchanged."""
     if not os.path.isabs(path):
         return path
     parent, name = os.path.split(os.path.normpath(path))
@@ -158,6 +158,6 @@ def _tokens_of(encoding: Any) -> Iterator[Token]:
 
 
 def _is_byte_level(tokens: Sequence[str]) -> bool:
-    """Whether all characters are in the byte-level alphabet, and at least one spells another byte, as Ġ for a space."""
+    """Whether all characters are in the byte-level alphabet, and at least one differs from its byte, as Ġ does."""
     chars = set("".join(tokens))
     return all(char in _BYTES for char in chars) and any(_BYTES[char] != ord(char) for char in chars)

@@ -42,17 +42,17 @@ class Token:
     """The bytes that the token decodes to."""
     start: int
     end: int
-    """The token covers characters [start, end) of the text (bytes, if the input is bytes)."""
+    """The characters [start, end) of the text that the token covers; for an input of bytes, its bytes [start, end)."""
     is_added: bool
-    """Whether it is an added token."""
+    """Whether the token is an added token."""
     is_inserted: bool
-    """Whether the post-processor inserted it. Such a token covers no text."""
+    """Whether the post-processor inserted the token. Such a token covers no text."""
     shown: str | bytes
     """The text to display, or bytes where the token is not whole characters."""
     gap: str = ""
-    """The text before it that no token covers."""
+    """The text before this token that no token covers."""
     is_unknown: bool = False
-    """Whether it is the unknown token, for text outside the vocabulary."""
+    """Whether the token is the unknown token, which replaces text outside the vocabulary."""
 
     @property
     def note(self) -> str:
@@ -118,7 +118,7 @@ SAMPLE = "Hello, world! It's 12,345 naïve words: 日本語 🙂"
 
 
 def sample_of(engine: AnyEngine) -> list[Token]:
-    """Return the tokens of `SAMPLE`; none if the engine cannot encode it, for example before training."""
+    """Return the tokens of `SAMPLE`, or no tokens if the engine cannot encode it, for example before training."""
     try:
         return tokens_of(engine, SAMPLE.encode(), Options())
     except (CrayonError, ValueError):
@@ -138,7 +138,7 @@ def segmentation_of(encoding: Any) -> Segmentation:
 def tokens_in(
     engine: AnyEngine, encoding: Any, segmentation: Segmentation, text: str, first: int = 0, last: int | None = None
 ) -> list[Token]:
-    """Return tokens [first, last) of an `Encoding` of `text`; `segmentation` is the one of the `Encoding`."""
+    """Return tokens [first, last) of an `Encoding` of `text`; `segmentation` is that of the `Encoding`."""
     bytes_of, on_bytes = _bytes_of(engine), _is_on_bytes(engine)
     added, unknown = {row["id"] for row in engine.added_tokens()}, _unknown_of(engine)
     before = zip(segmentation.spans[:first], segmentation.inserted[:first], strict=True)
@@ -233,7 +233,7 @@ def marks(segmentations: Sequence[Segmentation]) -> list[npt.NDArray[np.bool_]]:
 
 
 def marks_by_ends(segmentations: Sequence[Segmentation]) -> list[npt.NDArray[np.bool_]]:
-    """As `marks`, for segmentations by different vocabularies: compares ends of tokens, and skips inserted tokens.
+    """Like `marks`, for segmentations by different vocabularies. Only ends of tokens count; inserted ones are skipped.
 
     Starts are not compared: some vocabularies join the space before a word to its token, and others drop it.
     """
@@ -295,7 +295,7 @@ def _differing_parts(
 
 
 def _borders(spans: npt.NDArray[np.int64], inserted: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.int64]:
-    """For each place of the text the number of tokens before it, or -1 within a token."""
+    """Return for each place of the text the number of tokens before that place, or -1 if it is inside a token."""
     import numpy as np
 
     tokens = np.flatnonzero(~inserted)

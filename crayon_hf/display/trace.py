@@ -28,7 +28,7 @@ class Run:
 
     @property
     def is_truncated(self) -> bool:
-        """Whether the walks end before the run does, as in a long run."""
+        """Whether the walks end before the run does, as they do in a long run."""
         return self.walked < self.end
 
 
@@ -47,7 +47,7 @@ class Pretoken:
 
     @property
     def differs(self) -> bool:
-        """Whether exact and greedy mode differ in its tokens or in its borders."""
+        """Whether exact and greedy mode differ in the pretoken's tokens or borders."""
         if self.exact is None or self.walks is None or self.run is None:
             return False
         # A match that crosses the start or the end of the pretoken moves that border.

@@ -30,7 +30,7 @@ def truncation_place(
 
 
 def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator[int]:
-    """Yield the places where a text of at most `most` tokens can end, or begin if it `keeps_end`, longest text first.
+    """Yield the places where a text of at most `most` tokens can end (with `keeps_end`, begin), longest text first.
 
     No place is inside a token, or inside a character that has several tokens.
     """

@@ -114,7 +114,7 @@ class DelegatedEngine:
         return budgets.Appender(self, special_as_text)
 
     def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids without special tokens around the text, and the characters of each, untrimmed."""
+        """Return the ids without special tokens around the text, and the span of characters of each id, untrimmed."""
         encoding = self.encode(text, None, False, False, special_as_text)
         return encoding.ids, encoding.offsets
 
@@ -128,10 +128,10 @@ class DelegatedEngine:
         return [self.decode(ids, skip_special_tokens, unknown_ids) for ids in sequences]
 
     def encode_columns(self, *arguments: Any) -> None:
-        """None: only the native engine makes columns without an object for each text."""
+        """Return None: only the native engine makes columns without an object for each text."""
 
     def encode_row(self, *arguments: Any) -> None:
-        """None: only the native engine makes a row of columns."""
+        """Return None: only the native engine makes a row of columns."""
 
     @property
     def metadata(self) -> str:
@@ -148,7 +148,7 @@ class DelegatedEngine:
         return [self.encode_ids(text, add_special_tokens, special_as_text) for text in decoded]
 
     def _known_ids(self, ids: Any, unknown_ids: str = "error") -> list[int]:
-        """`ids` as a list, checked, because the references silently drop unknown ids, or panic."""
+        """Return `ids` as a list after checking them, because the references silently drop unknown ids, or panic."""
         strict = validation.is_strict(unknown_ids)
         if isinstance(ids, (str, bytes, int)):
             raise TypeError(f"ids are a sequence of int, got {type(ids).__name__}")

@@ -26,7 +26,7 @@ def as_error(kind: type[Exception], what: str) -> Iterator[None]:
 def of_tokenizers(is_live: bool) -> Iterator[None]:
     """Convert panics of ``tokenizers`` to ValueError, and errors of a vocabulary to VocabularyError.
 
-    `is_live` tells that components may be written in Python, whose errors are plain `Exception` objects, too.
+    `is_live` tells that components may be written in Python. Their errors are plain `Exception` objects, too.
     """
     try:
         with as_error(ValueError, "the tokenizers library"):

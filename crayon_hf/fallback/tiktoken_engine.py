@@ -200,7 +200,7 @@ class TiktokenEncoding:
 
 
 def _character_spans(ids: list[int], token_bytes: Callable[[int], bytes]) -> Iterator[tuple[int, int]]:
-    """Yield for each token the range of characters that it has bytes of."""
+    """Yield for each token the range of characters of which the token has bytes."""
     characters = 0  # the number of characters that have begun so far
     for id in ids:
         data = token_bytes(id)

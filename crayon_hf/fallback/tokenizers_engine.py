@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import tokenizers
 
 _MOST_SETTINGS = 16
-"""The most settings of truncation and padding for which an engine caches a tokenizer."""
+"""The most combinations of truncation and padding for which an engine caches a tokenizer."""
 
 
 class TokenizersEngine(DelegatedEngine):

@@ -10,8 +10,8 @@ clusters, and ``NFKC`` does not compose across it. NFKC then composes the other 
 single characters.
 
 SentencePiece's rules derive from NFKC, so these steps give the results of the rules. That is checked for each character
-and each rule. Characters that differ are shielded; a rule that differs is an UnsupportedError. The one exception:
-letters newer than Unicode 9, unknown to the NFKC of ``tokenizers``, are not composed with marks.
+and each rule. Characters with other results are shielded; a rule with another result raises UnsupportedError. One
+exception: letters newer than Unicode 9, unknown to the NFKC of ``tokenizers``, are not composed with marks.
 
 SentencePiece's own rule sets have 225,000 rules: `_core.CharsmapRules` reads and compares them.
 """
@@ -59,8 +59,8 @@ def rules_as_components(
 ) -> list[Component]:
     """Return normalizers that together apply the rules and leave `shielded` texts as they are.
 
-    `written` maps the outputs of rules and the shielded texts to their spelling in the result. UnsupportedError when no
-    components do the same.
+    `written` maps the outputs of rules and the shielded texts to their spelling in the result. Raises UnsupportedError
+    if no components do the same.
     """
     rules = _core.CharsmapRules(charsmap)
     alone = precompiled(charsmap)
@@ -123,7 +123,7 @@ def precompiled(charsmap: bytes) -> Component:
 def rules_one_by_one(charsmap: bytes) -> list[Component]:
     """Decoders that together apply a few rules, one decoder for each.
 
-    UnsupportedError when a rule could match a part of another rule's text or of its output.
+    Raises UnsupportedError if a rule could match a part of another rule's text or of its output.
     """
     rules = _core.CharsmapRules(charsmap).as_dict()
     keys = sorted(rules, key=len, reverse=True)
@@ -137,7 +137,7 @@ def rules_one_by_one(charsmap: bytes) -> list[Component]:
 def _differing(rules: _core.CharsmapRules, mapping: Component, replaced: Collection[str]) -> str:
     """The single characters that the components map differently from the rules.
 
-    UnsupportedError if they map a longer text differently that is not in `replaced`.
+    Raises UnsupportedError if they map a longer text differently and it is not in `replaced`.
     """
     characters, sequences = rules.differences(json.dumps(mapping))
     for key, made in sequences.items():

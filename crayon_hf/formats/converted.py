@@ -25,7 +25,8 @@ class Converted(NamedTuple):
     opened: Mapping[str, Any] = MappingProxyType({})
     """More metadata for a cartridge that opens the source itself rather than the ``tokenizer.json``."""
     inexact: str = ""
-    """Why no ``tokenizer.json`` gives the source's ids; this one then only holds the vocabulary for a cartridge."""
+    """The reason why no ``tokenizer.json`` gives the source's ids, or "". If set, `tokenizer_json` only holds the
+    vocabulary for a cartridge."""
 
 
 def written(document: Mapping[str, Any]) -> bytes:

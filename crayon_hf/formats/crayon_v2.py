@@ -53,7 +53,10 @@ def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
 
 
 def read_companion(data: bytes) -> list[str]:
-    """The strings in the ``.json`` beside a cartridge, by id: a list, or an object with ``vocab``, strings to ids."""
+    """Return the strings in the ``.json`` beside a cartridge, by id.
+
+    The file is a list of strings, or an object whose ``vocab`` maps strings to ids.
+    """
     value = parsed(data, "the .json beside the version 2 cartridge")
     tokens = _from_object(value["vocab"]) if isinstance(value, dict) and "vocab" in value else value
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
@@ -62,7 +65,7 @@ def read_companion(data: bytes) -> list[str]:
 
 
 def companion_of(path: str) -> str | None:
-    """The path of the ``.json`` beside a cartridge; None if it does not exist."""
+    """Return the path of the ``.json`` beside a cartridge, or None if it does not exist."""
     beside = os.path.splitext(path)[0] + ".json"
     return beside if beside != path and os.path.isfile(beside) else None
 

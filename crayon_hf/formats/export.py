@@ -77,8 +77,8 @@ def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
 def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
     """Return the ranks with which tiktoken gives the ids of a byte-level BPE vocabulary.
 
-    tiktoken looks a whole pretoken up before it merges, and then joins the pair of lowest rank first. UnsupportedError
-    if the vocabulary's merges give other ids.
+    tiktoken looks a whole pretoken up before it merges, and then joins the pair of lowest rank first. Raises
+    UnsupportedError if the vocabulary's merges give other ids.
     """
     from crayon_hf.formats.tiktoken import write_ranks
 
@@ -139,8 +139,9 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
     """Prove that the merges give the same tokens as the ranks, or raise an UnsupportedError.
 
     ``rank_merges.h`` proves that tiktoken makes each token from the same pair in every text. If the merges contain the
-    pair of every token, in the order of the tokens' ranks, then both pick the same pair at every step. The merges may
-    contain other pairs for a token, such as all ways to split it. These pairs never have the lowest rank.
+    pair of every token, in the order of the tokens' ranks, then tiktoken and the merges pick the same pair at every
+    step. The merges may contain other pairs for a token, such as all ways to split it. These pairs never have the
+    lowest rank.
     """
     try:
         joined = _core.merges_from_ranks(order)

@@ -148,7 +148,7 @@ def _byte_level(document: Document, exactness: Exactness) -> Keys:
 
 
 def _name_of_pattern(document: Document, tokens: Sequence[str]) -> str:
-    """Return llama.cpp's name of the pattern that splits text. UnsupportedError if llama.cpp has no name for it."""
+    """Return llama.cpp's name of the pattern that splits text. Raises UnsupportedError if llama.cpp has none."""
     patterns = _patterns(document)
     strips = {token["content"] for token in document["added_tokens"] if token.get("lstrip")}
     named = [name for name, pre in PRE_TOKENIZERS.items() if not pre.spaces_escaped and _alike(pre, patterns)]

@@ -37,7 +37,7 @@ class Exactness:
         """The cases, in the order in which the exporter found them."""
 
     def differs(self, case: str) -> None:
-        """Note a case. UnsupportedError unless the caller asked for inexact files."""
+        """Note a case. Raises UnsupportedError unless the caller asked for inexact files."""
         if not self._inexact:
             raise UnsupportedError(f"{case} (--inexact or inexact=True writes the file nevertheless)")
         self.differences.append(case)
@@ -53,7 +53,7 @@ def converted_of(vocabulary: Converted | Opened) -> Converted:
 
 
 def document_of(converted: Converted) -> Document:
-    """Parse the ``tokenizer.json``. VocabularyError if it is malformed."""
+    """Parse the ``tokenizer.json``. Raises VocabularyError if it is malformed."""
     try:
         document = json.loads(converted.tokenizer_json)
         if "type" not in document["model"]:  # in an old file; the library adds the type
@@ -85,7 +85,7 @@ def _settled(document: Document) -> list[dict[str, Any]]:
 def opened_document(vocabulary: Converted | Opened) -> tuple[Converted, Document]:
     """Return a vocabulary, and its ``tokenizer.json`` as the library writes it.
 
-    VocabularyError if the library cannot open the ``tokenizer.json``.
+    Raises VocabularyError if the library cannot open the ``tokenizer.json``.
     """
     converted = converted_of(vocabulary)
     if vocabulary is converted:
@@ -126,8 +126,8 @@ def check_ids(ids: Mapping[Any, int]) -> None:
 def texts_by_id(document: Mapping[str, Any], fill: str = "") -> list[str]:
     """Return the texts of all tokens in the order of their ids.
 
-    `fill` is the text for an unused id; ``{}`` in it becomes the id. UnsupportedError if an id is unused and `fill` is
-    empty, or if one text has two ids.
+    `fill` is the text for an unused id; ``{}`` in it becomes the id. Raises UnsupportedError if an id is unused and
+    `fill` is empty, or if one text has two ids.
     """
     added = added_tokens(document)
     texts = {id: text for text, id in ids_of(document["model"]).items() if added.get(text) != id}

@@ -110,7 +110,7 @@ def spelling_of(
     """Find the options that stand for these normalizers and pre-tokenizers in the target's file.
 
     `normalizers_of` returns the normalizers that our reader of such files makes from options. `collapses` says whether
-    the target drops extra spaces. UnsupportedError if no options give the same normalizers.
+    the target drops extra spaces. Raises UnsupportedError if no options give the same normalizers.
     """
     normal, cuts = normalizers(document), pre_tokenizers(document)
     splits = False
@@ -151,7 +151,7 @@ def _prefix_of(component: Component) -> str | None:
 
 
 def charsmap_of(normal: Sequence[Component]) -> bytes:
-    """Return the rules of the normalizer Precompiled; empty if the tokenizer has none."""
+    """Return the rules of the normalizer Precompiled, or no bytes if the tokenizer has none."""
     rules = [step.get("precompiled_charsmap") for step in normal if step.get("type") == "Precompiled"]
     if not rules or not rules[0]:
         return b""
@@ -198,9 +198,10 @@ def merged_scores(
     """Return scores with which the target joins the same neighbours as the merges do.
 
     The target repeatedly joins the two neighbours whose joined text is the piece of the best score. `joined` has the
-    kinds of pieces that it makes in this way. The score of a piece is the position of its merges in the list, so the
-    target and the merges make the same piece first. Both make a piece from the same two parts in every text, as
-    ``rank_merges.h`` proves for ranks. They differ only if the target joins two parts of a piece that no merge joins.
+    kinds of pieces that the target makes in this way. The score of a piece is the position of its merges in the list,
+    so the target and the merges make the same piece first. Both make a piece from the same two parts in every text, as
+    ``rank_merges.h`` proves for ranks. The ids differ only if the target joins two parts of a
+    piece that no merge joins.
 
     If the merges of several pieces alternate in the list, these pieces share one score. The merges must then equal the
     result of `merges_of` for the scores.
@@ -274,7 +275,7 @@ def check_bpe(document: Document, texts: Sequence[str], kinds: Sequence[int], ta
 def check_unigram(
     document: Document, texts: Sequence[str], kinds: Sequence[int], exactness: Exactness, target: str
 ) -> list[float]:
-    """Return the scores of a Unigram model. UnsupportedError if the target would segment text differently."""
+    """Return the scores of a Unigram model. Raises UnsupportedError if the target would segment text differently."""
     model = document["model"]
     if _unknown_of(model) is None:
         raise UnsupportedError(f"a Unigram model without unk_id: {target} needs an unknown token")
@@ -300,7 +301,7 @@ def _check_silent(
     """Raise an UnsupportedError if the model can give a token that the target never gives.
 
     An added token is cut out of the text before normalization. Its text appears again only if the normalizer writes
-    it: by spaces, or by rules for characters.
+    that text, with the spaces that it adds or by its rules for characters.
     """
     added = added_tokens(document)
     has_rules = bool(charsmap_of(normalizers(document)))

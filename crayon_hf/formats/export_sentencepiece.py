@@ -188,7 +188,7 @@ def _is_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def _named_ids(converted: Converted, document: Document, pieces: Sequence[Piece]) -> list[int]:
-    """Return the ids of bos, eos and pad, with -1 for none.
+    """Return the ids of bos, eos and pad, with -1 for a missing token.
 
     The ``tokenizer_config.json`` names them; else bos and eos are the tokens that the post-processor puts around a
     text; else they have their usual names.

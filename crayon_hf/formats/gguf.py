@@ -1,10 +1,10 @@
 """GGUF files to ``tokenizer.json``.
 
 The result gives the ids of llama.cpp with special tokens found in the text (``llama_tokenize`` with ``parse_special``).
-It adds the beginning and the end (``add_special``) if the caller asks for special tokens. For byte-level BPE llama.cpp
-does not normalize text, so a model whose own ``tokenizer.json`` normalizes gets other ids from llama.cpp. In some parts
-llama.cpp only approximates models' own tokenizers, and the result follows the models: in tables of Unicode, in a few
-patterns (`gguf_patterns`), and in BERT's removal of accents. See docs/sources.md for all differences.
+The result adds the beginning and the end (``add_special``) if the caller asks for special tokens. For byte-level BPE
+llama.cpp does not normalize text, so a model whose own ``tokenizer.json`` normalizes gets other ids from llama.cpp. In
+some parts llama.cpp only approximates models' own tokenizers, and the result follows the models: in tables of Unicode,
+in a few patterns (`gguf_patterns`), and in BERT's removal of accents. See docs/sources.md for all differences.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _MODELS = ("gpt2", "gemma4", "llama", "bert", "t5")
 def read_gguf(path: str | os.PathLike[str], progress: Progress | None = None) -> Converted:
     """Read the vocabulary of a GGUF file, from its metadata alone.
 
-    VocabularyError for a file that is damaged or has no vocabulary, UnsupportedError for an unsupported kind of
-    vocabulary.
+    Raises VocabularyError for a file that is damaged or has no vocabulary, and UnsupportedError for an unsupported
+    kind of vocabulary.
     """
     return from_metadata(read_metadata(path), progress)
 
 
 def from_metadata(metadata: Metadata, progress: Progress | None = None) -> Converted:
-    """The vocabulary that the metadata of a GGUF file has; the errors are those of `read_gguf`."""
+    """Read the vocabulary from the metadata of a GGUF file. The errors are those of `read_gguf`."""
     if _MODEL not in metadata:
         raise VocabularyError(
             f"the GGUF file has no {_MODEL}: it holds no vocabulary, or is not the first part of a model"

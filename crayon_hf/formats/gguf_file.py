@@ -45,7 +45,7 @@ def is_gguf(start: bytes) -> bool:
 def read_metadata(path: str | os.PathLike[str]) -> Metadata:
     """Return the metadata about the tokenizer and the model in general; other keys are skipped.
 
-    VocabularyError when the file is damaged, UnsupportedError for other versions of the format.
+    Raises VocabularyError if the file is damaged, and UnsupportedError for other versions of the format.
     """
     with open(path, "rb", opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -91,7 +91,7 @@ def _string_bytes(text: str) -> bytes:
 
 
 class _Reader:
-    """A cursor in mapped metadata. Reading beyond the end of the metadata is a VocabularyError."""
+    """A cursor in mapped metadata. Reading beyond the end of the metadata raises VocabularyError."""
 
     def __init__(self, data: mmap.mmap, length: int, file_size: int) -> None:
         self._data = data

@@ -34,7 +34,7 @@ _LONGEST_JOINED = 1024
 
 
 def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> Document:
-    """Model ``gpt2``: merges over bytes in the byte-level alphabet, or over text if the pre-tokenizer says so."""
+    """Model ``gpt2``: merges over bytes in the byte-level alphabet, or over text if the pre-tokenizer is for text."""
     vocab = {text: id for id, text in enumerate(tokens.texts)}
     pairs = _pairs(merges, vocab)
     cuts = [split(pattern) for pattern in pre.patterns]
@@ -56,9 +56,10 @@ def byte_level_bpe(tokens: Tokens, merges: Sequence[str], pre: PreTokenizer) -> 
 
 
 def _whole_lines(model: Parts, vocab: Mapping[str, int]) -> str | None:
-    """A pattern that cuts pretokens which ``ignore_merges`` would wrongly look up as tokens.
+    """Return a pattern that cuts pretokens which ``ignore_merges`` would wrongly look up as tokens.
 
-    The model needs ``ignore_merges`` for tokens of line breaks that merging does not make. None if it makes them all.
+    The model needs ``ignore_merges`` for tokens of line breaks that merging does not make. Return None if merging
+    makes all of them.
     """
     lines = {text: id for id, text in enumerate(text for text in vocab if not text.strip("\n"))}
     merges = [pair for pair in model["merges"] if not "".join(pair).strip("\n")]
@@ -76,7 +77,8 @@ def sentencepiece_bpe(tokens: Tokens, space_prefix: bool, progress: Progress | N
     """Model ``llama``: any two neighbours that make a token are joined, the best score first."""
     tokens.check_bytes()
     scores = tokens.scores or [0.0] * len(tokens.texts)
-    # Tokens of other kinds are found before anything is joined. User-defined ones of escaped spaces can be joined, too.
+    # Tokens of other kinds are found before anything is joined. User-defined tokens that consist of escaped spaces can
+    # be joined, too.
     joined = {
         text: score
         for text, score, kind in zip(tokens.texts, scores, tokens.kinds, strict=True)
@@ -127,10 +129,10 @@ def unigram_spaces(space_prefix: bool, merge_spaces: bool) -> list[Parts]:
 
 
 def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
-    """The tokens as pieces, and the worst score of a normal token. Tokens that no text becomes are unused pieces.
+    """Return the tokens as pieces, and the worst score of a normal token. Tokens that no text becomes are unused.
 
-    llama.cpp finds normal and unused tokens, and user-defined ones at no cost. It never chooses a token with a lower
-    score than its characters would have as unknown ones.
+    llama.cpp finds normal and unused tokens, and user-defined ones at no cost. It never chooses a token that scores
+    lower than the token's characters would score as unknown characters.
     """
     scores = tokens.scores or [0.0] * len(tokens.texts)
     worst = min((score for score, kind in zip(scores, tokens.stated, strict=True) if kind == Kind.NORMAL), default=0.0)

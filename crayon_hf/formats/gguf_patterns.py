@@ -90,7 +90,7 @@ class PreTokenizer(NamedTuple):
     patterns: tuple[str, ...]
     ignore_merges: bool = False
     add_bos: bool = False
-    """Whether a beginning-of-text token is added when the file does not say."""
+    """Whether a beginning-of-text token is added if the file does not state it."""
     add_sep: bool = False
     clean_spaces: bool = False
     """Whether decoding removes the spaces before punctuation."""

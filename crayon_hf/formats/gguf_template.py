@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Frame(NamedTuple):
-    """The ids around a text; None where the model puts none."""
+    """The ids around a text, each None if the model puts none there."""
 
     bos: int | None = None
     eos: int | None = None
@@ -18,7 +18,7 @@ class Frame(NamedTuple):
 
 
 def template(frame: Frame, texts: Sequence[str]) -> dict[str, Any] | None:
-    """The post-processor; None if it would add nothing."""
+    """Return the post-processor, or None if it would add nothing."""
     used = sorted({id for id in (frame.bos, frame.eos, frame.sep) if id is not None})
     if not used:
         return None

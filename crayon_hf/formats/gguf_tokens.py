@@ -135,7 +135,7 @@ class Tokens(NamedTuple):
     texts: list[str]
     kinds: list[int]
     scores: Sequence[float] | None
-    """None if the file has no scores."""
+    """The scores, or None if the file has none."""
     special: dict[str, int]
     """The ids of the tokens that have a role of `ROLES`."""
     stripping: Mapping[int, str]
@@ -144,13 +144,13 @@ class Tokens(NamedTuple):
     """The kinds as the file states them, by which llama.cpp chooses the tokens of a Unigram model."""
 
     def id_of(self, role: str, needed_by: str) -> int:
-        """The id of the token with this role. VocabularyError when no token has it."""
+        """Return the id of the token with this role. Raises VocabularyError if no token has the role."""
         if role not in self.special:
             raise VocabularyError(f"the GGUF file has {needed_by}, but no {PREFIX}{ROLES[role]}_token_id")
         return self.special[role]
 
     def check_bytes(self) -> None:
-        """VocabularyError for a byte token that is not spelled ``<0xNN>``."""
+        """Raise VocabularyError for a byte token that is not spelled ``<0xNN>``."""
         for id, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True)):
             if kind == Kind.BYTE and not re.fullmatch("<0x[0-9A-Fa-f]{2}>", text):
                 raise VocabularyError(f"byte token {id} of the GGUF file is not of the form <0xNN>: {text[:80]!r}")
@@ -189,7 +189,7 @@ def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
 
 
 def strings(metadata: Metadata, key: str) -> list[str] | None:
-    """An array of strings; None when the file has no such key."""
+    """Return an array of strings, or None if the file lacks the key."""
     value = metadata.get(PREFIX + key)
     if value is not None and not isinstance(value, list):
         raise VocabularyError(f"{PREFIX}{key} is not an array of strings")

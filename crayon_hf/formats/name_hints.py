@@ -10,7 +10,7 @@ from crayon_hf.formats.names import NameKind, meaning_of
 
 
 def meant(name: str) -> str | None:
-    """The source that a name without a file may mean, and the call that opens it; None if no known source has it."""
+    """Return the source that a name without a file may mean, and the call that opens it, or None if none has it."""
     try:
         found = meaning_of(name)
     except (CrayonError, ValueError):

@@ -60,9 +60,9 @@ def resolve(name: str | os.PathLike[str]) -> Meaning:
 
 
 def meaning_of(name: str | os.PathLike[str]) -> Meaning:
-    """Return a name's meaning; an ``os.PathLike`` is always a path. No warning where it has two.
+    """Return a name's meaning, without a warning where it has two. An ``os.PathLike`` is always a path.
 
-    ProfileNotFoundError or ValueError (VocabularyError for encodings): a prefixed name has no such meaning.
+    Raises ProfileNotFoundError or ValueError (VocabularyError for an encoding) if a prefixed name has no such meaning.
     """
     given = os.fspath(name)
     if not isinstance(name, str):

@@ -37,7 +37,7 @@ MODEL_PREFIX_TO_ENCODING = {prefix: name for name, prefixes in _BEGINNINGS for p
 
 
 def encoding_of_model(model: str) -> str | None:
-    """The name of the encoding that a model uses; None for an unknown model.
+    """Return the name of the encoding that a model uses, or None for an unknown model.
 
     >>> encoding_of_model("gpt-4o"), encoding_of_model("gpt-4o-2024-08-06"), encoding_of_model("lite")
     ('o200k_base', 'o200k_base', None)

@@ -4,9 +4,9 @@ SentencePiece joins the neighbours whose piece scores best, the leftmost of equa
 every way to cut a piece into two pieces is a merge, and merges are ordered by the score of the piece that they make.
 
 Pairs of equal score could differ: SentencePiece takes the leftmost pair, ``tokenizers`` the lowest rank. This matters
-only where two such pairs overlap, ``x y`` and ``y z``: then ``x y`` must rank first, and the order below ensures it. It
-is impossible only in a cycle, such as ``a aa`` and ``aa a`` of the piece ``aaa``. There the pair with the longer left
-part ranks first, since runs are joined from the left, which leaves the remainder at their right end.
+only where two such pairs overlap, ``x y`` and ``y z``: then ``x y`` must rank first, and the order below ensures it.
+No order can do so in a cycle, such as ``a aa`` and ``aa a`` of the piece ``aaa``. There the pair with the longer left
+part ranks first, since runs are joined from the left, which leaves the remainder at the right end of a run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _STEP = 4096
 def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Progress | None = None) -> list[Pair]:
     """Return the merges of pieces with these scores, the first one first.
 
-    UnsupportedError if a piece contains a character that is not a piece, or if no order of pieces with equal scores is
-    right. Also if merges make a piece of `unused`: SentencePiece takes such a piece apart again after all merges.
+    Raises UnsupportedError if a piece contains a character that is not a piece, or if no order of pieces with equal
+    scores is right. Merges that make a piece of `unused` raise it, too: SentencePiece takes such a piece apart again
+    after all merges.
     """
     by_score = None if unused else _core.merges_by_score(dict(scores))
     if by_score is None:

@@ -73,12 +73,12 @@ def piece_scores(pieces: Sequence[Piece], worst: float | None = None) -> list[fl
     """Scores for the Unigram model of `tokenizers` that give SentencePiece's tokens.
 
     With them only normal and user-defined pieces are found, and an unknown character costs the same as in
-    SentencePiece: the smallest score of all normal pieces, less 10. (``tokenizers`` takes the smallest of all pieces.)
+    SentencePiece: the smallest score of all normal pieces, less 10. (``tokenizers`` would take that of all pieces.)
     `worst` replaces that smallest score, if given.
 
-    Each score gains a whole number for each character of its piece, so every way to cut a text gains the same. The
-    number is so large that the pieces never to be found can have the smallest score. They then score worse than their
-    characters one by one, even if all of those are unknown.
+    Each score gains a whole number for each character of its piece, so every way to cut a text gains the same. Pieces
+    that must not be found get the smallest score, and the gain of one character only. The number is so large that
+    their characters one by one score better, even as unknown characters.
     """
     smallest = smallest_of(pieces) if worst is None else worst
     raised = raised_by(smallest)
@@ -101,7 +101,7 @@ def raised_by(smallest: float) -> int:
 
 
 def keeps_single_precision(pieces: Sequence[Piece], scores: Sequence[float]) -> bool:
-    """Whether SentencePiece's own scores come back to the last bit when the added number is subtracted."""
+    """Whether subtracting the added number gives SentencePiece's own scores to the last bit."""
     raised, found = raised_by(smallest_of(pieces)), (NORMAL, USER_DEFINED)
     own = (score for score, piece in zip(own_scores(pieces), pieces, strict=True) if piece.kind in found)
     back = (score - raised * len(p.text) for score, p in zip(scores, pieces, strict=True) if p.kind in found)
@@ -114,7 +114,7 @@ def own_scores(pieces: Sequence[Piece]) -> list[float]:
 
 
 def smallest_of(pieces: Sequence[Piece]) -> float:
-    """The worst score of a normal piece. VocabularyError if no piece is normal."""
+    """Return the worst score of a normal piece. Raises VocabularyError if no piece is normal."""
     normal = [piece.score for piece in pieces if piece.kind == NORMAL]
     if not normal:
         raise VocabularyError("the model has no normal piece")

@@ -97,7 +97,7 @@ def _extra_spaces(space: str, holds: bool, end: str) -> str:
 def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
     """The decoder that does what SentencePiece does: it drops control pieces and the space before the first word.
 
-    If spaces are escaped, it also drops the byte piece of a space at the start of a text. No encoding starts with it.
+    If spaces are escaped, it also drops a space's byte piece at the start of a text. No encoding starts with one.
     """
     steps: list[Component] = []
     control = [piece.text for piece in pieces if piece.kind == CONTROL and not options.control_in_text]
@@ -137,7 +137,7 @@ def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
 
 
 def around(bos: tuple[str, int] | None, eos: tuple[str, int] | None) -> Component | None:
-    """A post-processor that puts these tokens before and after each text; None if both are None."""
+    """Return a post-processor that puts these tokens before and after each text, or None if both are None."""
     tokens = [token for token in (bos, eos) if token is not None]
     if not tokens:
         return None

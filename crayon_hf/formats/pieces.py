@@ -78,9 +78,9 @@ def document_of(
 ) -> Document:
     """The ``tokenizer.json`` of a model of pieces: ``"bpe"``, ``"unigram"`` or ``"char"`` (single characters only).
 
-    VocabularyError when the pieces contradict each other, UnsupportedError when no ``tokenizer.json`` does what
-    SentencePiece does with them. With `missing`, the reason goes there instead, under ``"normalizer"`` or ``"model"``,
-    and the document has plain components.
+    Raises VocabularyError if the pieces contradict each other, and UnsupportedError if no ``tokenizer.json`` does what
+    SentencePiece does with them. With `missing`, that dict gets the reason instead, under ``"normalizer"`` or
+    ``"model"``, and the document has plain components.
     """
     _check(pieces, options)
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
@@ -209,7 +209,7 @@ def _added(pieces: Sequence[Piece]) -> list[Component]:
 
 def never_found(pieces: Sequence[Piece]) -> list[Component]:
     """Normalizers for a Unigram model without byte fallback, by which unknown characters never spell a piece that no
-    text may become. UnsupportedError if such a piece is a single character and a part of a piece that is found."""
+    text may become. Raises UnsupportedError if such a piece is one character and a part of a found piece."""
     found = {piece.text for piece in pieces if piece.kind in _FOUND}
     single = [piece.text for piece in pieces if len(piece.text) == 1 and piece.kind not in _FOUND]
     for char in single:

@@ -50,7 +50,7 @@ _MERGE_LINE = re.compile(rb"[^ ]+ [^ ]+")
 
 
 def recognise(path: str | os.PathLike[str]) -> Kind:
-    """Return the kind of a file or a directory. VocabularyError, which lists the known formats, for an unknown one."""
+    """Return the kind of a file or a directory. Raises VocabularyError, which lists the known formats, for others."""
     name = os.fspath(path)
     if os.path.isdir(name):
         return Kind.DIRECTORY
@@ -69,7 +69,7 @@ def recognise(path: str | os.PathLike[str]) -> Kind:
 
 
 def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
-    """The file of a directory that has the vocabulary, and its kind."""
+    """Return the kind of the vocabulary in a directory, and its file."""
     folder = os.fspath(directory)
     names = sorted(os.listdir(folder))
     for name in candidates(folder, names):
@@ -83,7 +83,7 @@ def vocab_and_merges(path: str | os.PathLike[str], kind: Kind) -> tuple[str, str
     """The paths of the vocab.json and the merges.txt of a vocabulary; `path` is the file of this `kind`.
 
     The other file has the same name with the other ending (``gpt2-vocab.json`` and ``gpt2-merges.txt``), or the ending
-    alone as its name. VocabularyError if it is missing.
+    alone as its name. Raises VocabularyError if it is missing.
     """
     name = os.fspath(path)
     other = _other_file(name, kind)
@@ -172,7 +172,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
-    """The kind of a JSON file: a key tells a tokenizer.json or a tekken.json, numbers as values a vocab.json."""
+    """Return the kind of a JSON file. Keys identify a tokenizer.json or a tekken.json, numeric values a vocab.json."""
     data = head
     while True:
         members = numbers = 0

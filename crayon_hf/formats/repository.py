@@ -91,8 +91,8 @@ def write(
 def overwriting(converted: Converted, source: Sequence[str], folder: str, overwrite: bool) -> bool | None:
     """The argument `overwrite` of `write` for a conversion of `source`, a directory or files.
 
-    None where the source is in the output directory, whose settings then stay. FileExistsError if the directory also
-    has another tokenizer's ``tokenizer.json``, unless `overwrite`.
+    Return None if the source is in the output directory, whose settings then stay. Raises FileExistsError if the
+    directory also has another tokenizer's ``tokenizer.json``, unless `overwrite` is true.
     """
     places = [path if os.path.isdir(path) else os.path.dirname(path) or "." for path in source if os.path.exists(path)]
     if not os.path.isdir(folder) or not any(os.path.samefile(place, folder) for place in places):

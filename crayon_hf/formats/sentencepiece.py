@@ -42,9 +42,9 @@ _MODELS = {_UNIGRAM: "unigram", 2: "bpe", 3: "word", 4: "char"}
 def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening: bool = False) -> Converted:
     """Read the vocabulary of a SentencePiece model.
 
-    VocabularyError when the file is damaged. UnsupportedError for rules for decoded text that affect each other, and
-    if no ``tokenizer.json`` does what the library does. `opening` is for a cartridge that opens the model itself. The
-    engine then does these steps as the library does them, and the result is marked (`Converted.inexact`) instead.
+    Raises VocabularyError if the file is damaged. Raises UnsupportedError if rules for decoded text affect each other,
+    or if no ``tokenizer.json`` does what the library does. `opening` is for a cartridge that opens the model itself.
+    The engine then does these steps as the library does them, and the result is marked (`Converted.inexact`) instead.
     """
     pieces: list[Piece] = []
     trainer: dict[str, Any] = {}

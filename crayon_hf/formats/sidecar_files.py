@@ -48,7 +48,7 @@ def files_beside(path: str | os.PathLike[str]) -> Beside:
 
 
 def read_object(path: str) -> dict[str, Any]:
-    """Read a file that is a JSON object; an empty one when the file does not exist."""
+    """Read a file that is a JSON object. Return an empty object if the file does not exist."""
     data = _read(path)
     if data is None:
         return {}
@@ -64,7 +64,7 @@ def read_object(path: str) -> dict[str, Any]:
 
 
 def _read(path: str) -> bytes | None:
-    """Read a file; None if it does not exist. VocabularyError for a directory, a pipe or a device of that name."""
+    """Return a file's contents, or None if it does not exist. Raises VocabularyError if it is not a regular file."""
     if not os.path.exists(path):
         return None
     if not os.path.isfile(path):

@@ -44,7 +44,7 @@ _KINDS = {dict: "an object", list: "a list", str: "a string", int: "a whole numb
 def read_tekken(data: bytes, progress: Progress | None = None) -> Converted:
     """Convert the contents of a ``tekken.json``.
 
-    VocabularyError when it is malformed, UnsupportedError for an unknown version or pattern.
+    Raises VocabularyError if it is malformed, and UnsupportedError for an unknown version or pattern.
     """
     document = _parsed(data)
     config = _member(document, "config", dict)

@@ -17,7 +17,7 @@ def from_terms(terms: Iterable[str | bytes]) -> Converted:
     """Make a vocabulary of the 256 bytes (ids 0 to 255) and then the terms, in their order.
 
     A term matches anywhere, inside a word too; a term that must begin a word needs a space in front. Duplicates (a
-    single byte, or a repeated term) are left out. VocabularyError for an empty term, and for one with surrogates.
+    single byte, or a repeated term) are left out. Raises VocabularyError for an empty term, or one with surrogates.
 
     docs/sources.md has examples.
     """

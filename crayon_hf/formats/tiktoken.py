@@ -153,13 +153,13 @@ def identify(
 
 
 def cache_directory() -> str:
-    """The directory where tiktoken keeps fetched files; empty if it keeps none."""
+    """Return the directory where tiktoken keeps fetched files, or an empty string if it keeps none."""
     directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     return os.path.join(tempfile.gettempdir(), "data-gym-cache") if directory is None else directory
 
 
 def find_published_file(name: str) -> str | None:
-    """The rank file of a known encoding in tiktoken's own cache; None if it is missing or damaged."""
+    """Return the path of a known encoding's rank file in tiktoken's own cache, or None if it is missing or damaged."""
     encoding = KNOWN_ENCODINGS.get(name)
     if encoding is None:
         return None
@@ -243,7 +243,7 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     """Return the ``tokenizer.json`` of tokens and their ids. The ids are ranks, or other numbers in the same order.
 
-    UnsupportedError when no ``tokenizer.json`` does what tiktoken does.
+    Raises UnsupportedError if no ``tokenizer.json`` does what tiktoken does.
     """
     order = sorted(ranks, key=ranks.__getitem__)
     ids = [ranks[token] for token in order]
@@ -285,9 +285,9 @@ def recipe(facts: RankFile) -> cache.Recipe:
 
 
 def split_pattern(pattern: str) -> str:
-    """A tiktoken pattern in the spelling of ``tokenizer.json``. UnsupportedError when it is not native.
+    """Return a tiktoken pattern in the spelling of ``tokenizer.json``. Raises UnsupportedError if it is not native.
 
-    Two regular-expression engines can read the same text differently (``{1,3}+`` is possessive to tiktoken, and a
+    Two regular-expression engines can read one pattern differently (``{1,3}+`` is possessive to tiktoken, and a
     repeat of a repeat to tokenizers), so the pattern is translated by its meaning.
     """
     if _core.is_read_alike(pattern):

@@ -28,9 +28,9 @@ class Vocabulary(NamedTuple):
     size: int
     """Tokens including added ones: ``Tokenizer.get_vocab_size()``, or ``len`` of a tokenizer of transformers."""
     largest_id: int
-    """At least size - 1; more if the ids have gaps."""
+    """The largest id: at least size - 1, and more if the ids have gaps."""
     name: str = ""
-    """The user's name for it, which datatrove stores in its metadata."""
+    """The user's name for the tokenizer, which datatrove stores in its metadata."""
     eos_id: int | None = None
 
 
@@ -42,7 +42,7 @@ class ShardSettings(NamedTuple):
 
     vocabulary: Vocabulary
     sequence_length: int | None = None
-    """The length of packed sequences. None: documents are written separately."""
+    """The length of packed sequences, or None to write documents separately."""
 
 
 class WrittenFile(NamedTuple):
@@ -107,8 +107,8 @@ class Format(ABC):
         return writer
 
     def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
-        """Existing paths of a shard's files (for a directory, of the files in it), beginning with the one that readers
-        look for."""
+        """Return the paths of a shard's existing files, or of the files in its directory. The file that readers look
+        for comes first."""
         return [path for path in reversed(self.files(prefix)) if is_there(path)]
 
     def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
@@ -149,9 +149,9 @@ class ShardWriter(ABC):
 
         Args:
             ids: Integers, one axis; those of `dtype` are not converted. The caller may reuse all arrays afterwards.
-            row_splits: Edges of the documents, int64, ascending, one more than documents. It may begin above 0.
-            pieces: For packed sequences, which are the documents then: edges of their pieces in `ids`, int64, strictly
-                ascending, including all `row_splits`. Otherwise None.
+            row_splits: Edges of the documents as int64, ascending, one more than documents. The first may be above 0.
+            pieces: For packed sequences, the offsets in `ids` of their pieces' edges, as int64, strictly ascending.
+                They include all `row_splits`, which then separate sequences. For documents, None.
 
         Raises:
             FormatError: The dtype cannot hold an id, or a document is too long for the format. Nothing was written.
@@ -215,8 +215,8 @@ class ShardWriter(ABC):
 
     @abstractmethod
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        """Write contiguous ids of `dtype`. `lengths` are those of documents (of sequences, when packed), `pieces` those
-        of the pieces in them, in tokens."""
+        """Write contiguous ids of `dtype`. `lengths` has the tokens of each document, or of each packed sequence.
+        `pieces` has the tokens of each piece in them."""
 
     @abstractmethod
     def _end(self) -> None:
@@ -271,5 +271,5 @@ def _largest(dtype: np.dtype[Any]) -> int:
 
 
 def unsigned(vocabulary: Vocabulary) -> np.dtype[Any]:
-    """uint16 if it holds every id, else uint32, for formats that tell readers the dtype."""
+    """Return uint16 if it can hold every id, else uint32, for formats that tell readers the dtype."""
     return np.dtype("<u2" if vocabulary.largest_id <= 0xFFFF else "<u4")

@@ -198,8 +198,8 @@ class _ParquetWriter(_Writer):
 class Parquet(_Columnar):
     """Parquet for pyarrow and ``datasets``. A text without tokens is an empty list.
 
-    It has no metadata, because every version of ``datasets`` infers the column's type. Compressed with zstd without a
-    dictionary: half the time, about the same size.
+    It has no metadata, because every version of ``datasets`` infers the column's type. Files are compressed with zstd,
+    without a dictionary, which takes half the time for about the same size.
     """
 
     name = "parquet"
@@ -238,6 +238,6 @@ class Arrow(_Columnar):
     _writer = _ArrowWriter
 
     def __init__(self, rows: int = 1000, tokens: int = 1 << 24) -> None:
-        """The limits of a record batch, which is kept in memory. `rows` is the default of ``datasets``, which has no
-        limit of tokens: its batches differ where 1000 documents exceed `tokens`."""
+        """The limits of a record batch, which is kept in memory. The default of `rows` is that of ``datasets``.
+        ``datasets`` has no limit of tokens, so its batches differ where 1000 documents exceed `tokens`."""
         self.limits = rows, tokens

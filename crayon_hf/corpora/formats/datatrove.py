@@ -1,4 +1,4 @@
-"""datatrove: ``.ds``, the tokens, ``.ds.index``, the ends of the documents, and ``.ds.metadata``, a text.
+"""datatrove: ``.ds`` with the tokens, ``.ds.index`` with the ends of the documents, and ``.ds.metadata``, a text.
 
 The layout is that of ``TokenizedFile`` in ``datatrove/pipeline/tokens/tokenizer.py``. The index is uint64, in tokens.
 The metadata has three lines: the tokenizer and the bytes of a token; the number of tokens; that number abbreviated.
@@ -31,7 +31,7 @@ class _Writer(ShardWriter):
 
 
 class Datatrove(Format):
-    """A text without tokens is an empty document, or with `append_eos` a document of that token alone."""
+    """A text without tokens is an empty document, or with `append_eos` a document of the end-of-text token alone."""
 
     name = "datatrove"
     _writer = _Writer

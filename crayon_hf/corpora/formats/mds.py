@@ -13,7 +13,7 @@ its defaults. A shard file has, little-endian:
     - the length, in tokens
     - ``int32[]``: the tokens
 
-``MDSWriter`` refuses an empty array. A text without tokens becomes one here, which ``StreamingDataset`` reads.
+``MDSWriter`` refuses an empty array. Here a text without tokens becomes one, and ``StreamingDataset`` reads it.
 """
 
 from __future__ import annotations

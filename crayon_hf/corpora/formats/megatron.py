@@ -1,4 +1,4 @@
-"""Megatron-LM: ``.bin``, the tokens, and ``.idx``, the places of the documents. Every document is one sequence.
+"""Megatron-LM: ``.bin`` with the tokens, ``.idx`` with the places of the documents. Every document is one sequence.
 
 The layout is that of ``megatron/core/datasets/indexed_dataset.py``. Texts are treated as by
 ``tools/preprocess_data.py`` without ``--split-sentences``. The index, little-endian:
@@ -6,10 +6,10 @@ The layout is that of ``megatron/core/datasets/indexed_dataset.py``. Texts are t
 - ``b"MMIDIDX\\0\\0"``: 9 bytes
 - ``uint64``: version, 1
 - ``uint8``: dtype of the tokens, 8 for uint16, 4 for int32
-- ``uint64 s``, ``uint64 d``: sequences; documents + 1
+- ``uint64 s``, ``uint64 d``: the number of sequences; the number of documents + 1
 - ``int32[s]``: tokens of each sequence
 - ``int64[s]``: byte of the .bin where each sequence begins
-- ``int64[d]``: sequences before each document, and all of them
+- ``int64[d]``: sequences before each document, then the number of all sequences
 """
 
 from __future__ import annotations

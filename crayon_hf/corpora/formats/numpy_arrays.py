@@ -1,4 +1,4 @@
-"""NumPy arrays: ``.npy``, the tokens of all documents, and ``.row_splits.npy``, the edges of the documents.
+"""NumPy arrays: ``.npy`` with the tokens of all documents, and ``.row_splits.npy`` with the edges of the documents.
 
 Bare arrays: ``.bin`` with the same row splits, for ``np.memmap(path, dtype, "r")``, like those of nanoGPT and OLMo.
 

@@ -45,14 +45,14 @@ def remove_leftovers(directory: str, final: str | None = None) -> list[str]:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a directory; False if another process has locked it. On Windows directories cannot be locked, so every
-    temporary directory counts as a leftover."""
+    """Lock a directory. Return False if another process has locked it. On Windows directories cannot be locked, so
+    every temporary directory counts as a leftover."""
     return os.name == "nt" or try_lock(descriptor)
 
 
 @contextlib.contextmanager
 def _taken(path: str) -> Iterator[bool]:
-    """Whether the directory has no writer. It stays locked within the context, so that none can take it meanwhile."""
+    """Yield whether the directory has no writer. Within the context it stays locked, so no process can take it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError:  # its writer has just finished
@@ -158,7 +158,7 @@ class Output:
             os.replace(self._temporary, self.path)
 
     def place_new(self) -> bool:
-        """Like `place`, but False if a file of that name exists."""
+        """Like `place`, but leave an existing file of that name and return False."""
         with named(self.path):
             try:
                 os.link(self._temporary, self.path)
@@ -177,7 +177,7 @@ class Output:
 
 
 def write_whole(path: str, parts: Iterable[Any], is_new: bool = False) -> bool:
-    """Write a file atomically and durably. With `is_new`, False if the file exists; it is not replaced."""
+    """Write a file atomically and durably. With `is_new`, leave an existing file and return False."""
     with Workplace(path) as workplace, contextlib.closing(Output(path, workplace.path)) as output:
         for part in parts:
             output.write(part)
@@ -192,7 +192,7 @@ def write_whole(path: str, parts: Iterable[Any], is_new: bool = False) -> bool:
 
 
 class Spool:
-    """Numbers of one dtype, kept in an unnamed temporary file, of which a killed process leaves nothing."""
+    """Numbers of one dtype, kept in an unnamed temporary file. If the process is killed, the file disappears."""
 
     def __init__(self, path: str, dtype: npt.DTypeLike) -> None:
         """Use the directory of `path`, which errors name."""

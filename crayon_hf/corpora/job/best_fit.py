@@ -31,7 +31,7 @@ def best_fit(lengths: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.
     descending = lengths[by_length]
     sequence_of = np.empty(len(lengths), np.int64)
     sequences_with: dict[int, list[int]] = {}
-    """Sequences by the room left, the one that has had it longest first."""
+    """Sequences by the room left. The sequence that has had this room longest is the first."""
     rooms = 0
     """Bit n is set if some sequence has room for n tokens. The lowest set bit from a length on is the best fit."""
     count = 0

@@ -41,13 +41,13 @@ def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int
 
 
 def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> npt.NDArray[np.uint8]:
-    """TAKEN, OTHER_SIDE or NOT_CHOSEN for each document of a file that is read up to `share`."""
+    """Return TAKEN, OTHER_SIDE or NOT_CHOSEN for each document of a file, of which the job takes this `share`."""
     codes = np.zeros(len(hashes), np.uint8)
     if options.held_out is not None:
         is_held_out = hashes[:, 0] < np.uint64(options.held_out * 2.0**64)
         codes[is_held_out != options.is_held_out] = OTHER_SIDE
     if share < 1:
-        turned = hashes[:, 1] + np.uint64(options.seed * 0x9E3779B97F4A7C15 % 2**64)  # another seed, another part
+        turned = hashes[:, 1] + np.uint64(options.seed * 0x9E3779B97F4A7C15 % 2**64)  # another seed chooses others
         codes[turned >= np.uint64(share * 2.0**64)] = NOT_CHOSEN
     return codes
 
@@ -115,7 +115,7 @@ class Hashes:
 
 
 def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -> None:
-    """Mark each document of tasks as taken or not. A task is the path of its state without suffix, and its files.
+    """Mark each document of tasks as taken or not. A task is the path of its state without suffix, with its files.
 
     The first document of a text is taken; if a file is read again, the same one is taken again. Memory: 45 bytes for
     each of at most 2**25 documents, and 1 byte for every document.

@@ -74,7 +74,7 @@ def tokenize_corpus(
             ``{"web": {"inputs": ["web/"], "proportion": 0.7}, "code": {...}}``, which is shuffled.
         output: A directory: new, empty, or this job's.
         group_bytes: The limit of a task with several files, in stored bytes.
-        workers: Processes, at most one a task. By default one for two cores, and one for each core if inputs are
+        workers: Processes, at most one a task. By default one for every two cores, or one for each core if inputs are
             compressed. 1 means the calling process.
         threads: Encoding threads of each worker. By default the workers share the cores.
         shuffle: Also read the files in the order of ``numpy.random.default_rng(seed).permutation``.
@@ -85,7 +85,7 @@ def tokenize_corpus(
         runner: Runs the tasks, instead of processes of this machine.
 
     Returns:
-        The summary of the job, with `held_out` that of the documents held out.
+        The summary of the job. Its `held_out` is the summary of the held-out documents.
 
     Raises:
         JobError: The directory is another job's or has other files. Or tasks failed, after the others were finished.
@@ -201,8 +201,8 @@ class _Job:
             overwrite = False
 
     def _found(self, done: dict[str, Any]) -> Summary | None:
-        """The summary of this job, if `done` is its manifest. None if it is another job's without shards, which may be
-        replaced. Raises JobError for any other job."""
+        """Return the summary if `done` is this job's manifest, or None if `done` is that of a job without shards, which
+        may be replaced. Raises JobError for any other job."""
         before = {**done["settings"], "tokenizer": done["tokenizer"]}
         before["inputs"] = [file for task in done["tasks"] for file in task["inputs"]]
         now = {**self._request, "inputs": [list(file[:2]) for task in self._tasks for file in task.files]}
@@ -224,7 +224,7 @@ class _Job:
     # -- existing files
 
     def _begin_anew(self, clear: bool) -> bool:
-        """Begin in this directory; False if another process has. Foreseeable errors are raised before any removal."""
+        """Begin in this directory. Return False if another process has. Foreseeable errors precede any removal."""
         directory, options = self._directory, self._options
         ours = set(directory.belongings()) if clear else set()
         outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
@@ -248,7 +248,7 @@ class _Job:
             next(documents, None)
 
     def _goes_on(self, before: dict[str, Any]) -> bool:
-        """Whether this request resumes `before`. If so, take over the names as spelled there.
+        """Whether this request resumes `before`. If so, take over the spelling of its names.
 
         A changed input is accepted if the tasks keep their files and its own task has no finished shard.
         """

@@ -146,7 +146,7 @@ class Directory:
         self._storage.remove_leftovers(self.path)
 
     def begin(self, request: dict[str, Any]) -> bool:
-        """Claim the directory for a request; False if another process has claimed it."""
+        """Claim the directory for a request. Return False if another process has claimed it."""
         try:
             self._storage.make(self.place)
             return self._storage.create(os.path.join(self.place, _JOB), json.dumps(request).encode())
@@ -158,7 +158,7 @@ class Directory:
         self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
 
     def clear(self) -> None:
-        """Remove the files of the earlier job. If this is killed, the next process in the directory finishes it."""
+        """Remove the files of the earlier job. If the process is killed, the next one finishes the removal."""
         names = self.belongings()
         if names or self._has(_JOB):
             self._storage.make(self.place)
@@ -204,7 +204,7 @@ class Directory:
             self._storage.drop(self.place)
 
     def _inside(self) -> Iterable[str]:
-        """The names in ``_crayon``. In a store that cannot list, all names that the current job may write there."""
+        """Return the names in ``_crayon``, or for a store that cannot list them, all that the current job may write."""
         try:
             names = self._storage.names(self.place)
         except (FileNotFoundError, NotADirectoryError):
@@ -221,7 +221,7 @@ class Directory:
         return self._storage.is_there(os.path.join(self.place, name) if name else self.place)
 
     def _read(self, path: str) -> Any:
-        """The JSON of a file; None if it does not exist."""
+        """Return the JSON of a file, or None if the file does not exist."""
         try:
             return json.loads(self._storage.read(path) or b"")
         except ValueError:

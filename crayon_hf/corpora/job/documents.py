@@ -30,7 +30,7 @@ class Batch(NamedTuple):
     file: int
     """The file's index in the task."""
     documents: Documents
-    """Their `size` includes the earlier files."""
+    """The documents. Their `size` includes the earlier files."""
 
 
 def read_batches(files: Sequence[InputFile], reading: Reading) -> Iterator[Batch]:

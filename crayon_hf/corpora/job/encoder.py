@@ -30,7 +30,7 @@ class JobTokenizer(NamedTuple):
 
     tokenizer: Tokenizer
     name: str
-    """The name or path that it was opened by; "" for an object."""
+    """The name or path by which the tokenizer was opened; "" for an open tokenizer."""
     digest: str
     """SHA-256 (hex) of everything that its ids depend on."""
     size: int
@@ -157,7 +157,7 @@ class DocumentEncoder:
         add_special_tokens: bool,
         threads: int,
     ) -> None:
-        """`suffix` follows every document, with `suffix_empty` False only documents that have tokens."""
+        """`suffix` follows every document, or, if `suffix_empty` is False, only documents that have tokens."""
         self._engine: Any = tokenizer._current_engine()
         self._as_text = bool(tokenizer.encode_special_tokens)
         self.dtype = dtype

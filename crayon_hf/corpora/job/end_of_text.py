@@ -28,7 +28,7 @@ _CONFIGS = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
-    """The id of `token`, or of the token that files beside the tokenizer name, or of a known end-of-text token.
+    """Return the id of `token`, else of the token in the tokenizer's own files, else of a known end-of-text token.
 
     `name` is the path that the tokenizer was opened from, if any.
 
@@ -49,8 +49,8 @@ def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
 
 
 def find_pad(tokenizer: Tokenizer, name: str | None, options: Options) -> int:
-    """The id of the `pad_token` option, or of the padding token that files beside the tokenizer name, or else of the
-    end of text, which trainers use, too. Raises JobError if none is found."""
+    """Return the id of the `pad_token` option, else of the padding token in the tokenizer's own files, else of the
+    end-of-text token, as trainers do. Raises JobError if no token is found."""
     token = options.pad_token
     if token is None:
         token = _configured(name, "pad_token")

@@ -32,8 +32,9 @@ def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobToken
 def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """The reasons why the second request cannot resume the first, a line each.
 
-    Other spellings of paths and, except for datatrove, which stores it, of the tokenizer's name are accepted. After
-    "stop", finished shards have no bad records, so another `bad_records` or a larger `max_document_bytes` is accepted.
+    Other spellings of paths are accepted, and of the tokenizer's name except for datatrove, which stores the name.
+    After "stop", finished shards have no bad records, so another `bad_records` or a larger `max_document_bytes` is
+    accepted.
     """
     lines = []
     for key in sorted(before.keys() | now.keys()):

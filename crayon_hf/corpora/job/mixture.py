@@ -1,7 +1,7 @@
 """Mix sources: how often each is read, in which order, and which of its files go into which task.
 
-The terms are those of MosaicML's streams. A source has a `repeat`, the number of times it is read, such as 0.5 or 2.5.
-Or all have a `proportion`, their share of the bytes read, which in total are those of all sources.
+The terms are those of MosaicML's streams. Each source has a `repeat`, the number of times it is read, such as 0.5 or
+2.5. Or each has a `proportion`, its share of the bytes read. The bytes read are as many as all sources have in total.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_mixture(path: str) -> dict[str, Any]:
 def sources_of(
     mixture: Mapping[str, Any], find: Callable[[list[Any]], list[InputFile]]
 ) -> tuple[list[InputFile], tuple[Source, ...]]:
-    """The files of all sources, each once, and the sources. `find` returns the files of a source's inputs.
+    """Return the files of all sources, each file once, and the sources. `find` returns the files of a source's inputs.
 
     Raises:
         ValueError: `mixture` is not valid.
@@ -82,8 +82,8 @@ def sources_of(
 def mixed(files: Sequence[InputFile], sources: Sequence[Source], group_bytes: int, seed: int) -> list[list[InputFile]]:
     """Deal the files to tasks of about `group_bytes`, each with the same mix of sources as far as whole files allow.
 
-    Each pass over a source has its own order of files, by ``numpy.random.default_rng((seed, source, pass))``. A partial
-    last pass takes that share of the documents of every file.
+    Each pass over a source has its own order of files, by ``numpy.random.default_rng((seed, source, pass))``. If the
+    last pass is partial, it takes its share of the documents of every file.
     """
     dealt: list[tuple[float, InputFile]] = []
     total, first = 0.0, 0

@@ -40,7 +40,7 @@ class ShardOptions(TypedDict, total=False):
 
 
 class CorpusOptions(ShardOptions, total=False):
-    """The same of `tokenize_corpus`."""
+    """The arguments of `tokenize_corpus` that the bytes of the output depend on."""
 
     held_out: float | None
 
@@ -74,13 +74,13 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, function: str, format: str, given: Mapping[str, Any], known: frozenset[str]) -> Options:
-        """The checked options `given` to a function. Raises TypeError for a name that is not `known`."""
+        """Return the checked options `given` to a function. Raises TypeError for a name that is not `known`."""
         for name in sorted(given.keys() - known):
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
         return cls(format, **given).checked()
 
     def checked(self) -> Options:
-        """The same as plain Python types. Raises TypeError, ValueError or OverflowError for invalid ones."""
+        """Return the options as plain Python types. Raises TypeError, ValueError or OverflowError for invalid ones."""
         _one_of(self.format, "format", tuple(FORMATS))
         if self.input_format is not None:
             _one_of(self.input_format, "input_format", INPUT_FORMATS)
@@ -105,7 +105,7 @@ class Options(NamedTuple):
         return checked._packing_checked()
 
     def _packing_checked(self) -> Options:
-        """With the default packing and remainder filled in."""
+        """Return the options with the default packing and remainder filled in."""
         if self.sequence_length is None:
             for name in ("packing", "remainder", "pad_token"):
                 if getattr(self, name) is not None:

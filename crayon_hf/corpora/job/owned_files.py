@@ -14,9 +14,9 @@ from crayon_hf.errors import JobError
 
 
 def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
-    """The files of shards, relative to their directory. The file that readers look for first comes last in its shard.
+    """Return the files of shards, relative to their directory. A shard's last file is the one that readers look for.
 
-    The list may be damaged or forged, and its files may be removed.
+    The list of shards may be damaged or forged, and the caller may remove the files.
 
     Raises:
         ValueError: A shard is not one of `outputs` (a regular expression), or a file is not its shard's.
@@ -49,7 +49,7 @@ def remove_listed(directory: str, names: Sequence[str]) -> None:
 
 
 def taken(directory: str, format: str, outputs: Collection[str], is_limited: bool) -> Iterator[str]:
-    """The existing files, of any program, with the names of shards of `outputs`, relative to the directory."""
+    """Yield existing files, even other programs', with names of shards of `outputs`, relative to the directory."""
     endings = "|".join(re.escape(path[1:]) for path in FORMATS[format].files("x"))
     number = r"_\d{5,}" if is_limited else ""
     pattern = re.compile(rf"(?P<output>.+?){number}(?:{endings})", re.DOTALL)

@@ -24,7 +24,7 @@ _AT_ONCE = 1 << 20
 
 
 def packed(shards: Shards, encoding: Encoding) -> Shards | Concatenated | BestFit:
-    """The target to write documents to: `shards` itself without packing."""
+    """Return the target to write documents to. Without packing it is `shards` itself."""
     options = encoding.work.options
     if options.sequence_length is None:
         return shards
@@ -127,7 +127,7 @@ class BestFit(_Packer):
 
 
 def _pieces(lengths: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(starts, sizes) of the pieces of consecutive documents: each is cut into pieces of `most` tokens and a rest."""
+    """Return (starts, sizes) of the pieces of documents. Each is cut into pieces of `most` tokens and a rest."""
     counts = -(-lengths // most)
     of = np.repeat(np.arange(len(lengths)), counts)
     number = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)

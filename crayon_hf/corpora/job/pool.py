@@ -30,7 +30,7 @@ from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning
 from crayon_hf.text_readers.documents import format_of
 
 TRIES = 2
-"""How often a task is tried whose worker dies. Its finished shards are kept."""
+"""The most times that a task is tried if its worker dies. Its finished shards are kept."""
 
 START = "import sys; sys.path[:] = sys.argv[1:]; from crayon_hf.corpora.job.pool import main; main(sys.stdin.buffer)"
 """The program of a worker process; its arguments are the import path."""
@@ -85,7 +85,10 @@ def run_here(
 
 
 def _workers(tasks: Sequence[Task], cores: int) -> int:
-    """A process for each core if inputs are compressed, which one thread unpacks; otherwise one for two cores."""
+    """Return the number of processes: one for each core if inputs are compressed, otherwise one for two cores.
+
+    Only one thread of a process unpacks.
+    """
     packed = any(format_of(file.address)[1] for task in tasks for file in task.files)
     return cores if packed else (cores + 1) // 2
 
@@ -193,7 +196,7 @@ class _Processes:
                 self.told.put((task, failure_of(error)))
 
     def _begin(self) -> subprocess.Popen[bytes] | None:
-        """Start a process; None if no tasks are left."""
+        """Start a process, or return None if no tasks are left."""
         with self._lock:
             if self._is_over or not self._waiting:
                 return None
@@ -205,7 +208,7 @@ class _Processes:
         return process
 
     def _give(self, process: subprocess.Popen[bytes], in_hand: dict[str, Task]) -> None:
-        """Send a task. A task that a process died of runs alone, so that it cannot take another one with it."""
+        """Send a task. A task during which a process died runs alone, so that it cannot end another task, too."""
         with self._lock:
             if not self._waiting or self._is_over:
                 return
@@ -237,7 +240,7 @@ class _Processes:
             process.stdin.flush()
 
     def _hear(self, process: subprocess.Popen[bytes]) -> Any:
-        """The next report of the process; None when it has ended."""
+        """Return the next report of the process, or None if the process has ended."""
         try:
             return pickle.load(process.stdout)  # type: ignore[arg-type]
         except (EOFError, pickle.UnpicklingError):  # the process died within a report
@@ -253,8 +256,8 @@ def _shield() -> None:
 def main(messages: Any) -> NoReturn:
     """Run a worker process: it receives tasks as pickles on standard input and reports on standard output.
 
-    `messages` begins with the encoder and the number of threads; tasks follow. None stops tasks that are still reading.
-    The process exits when its input ends, which happens however its parent ends.
+    `messages` begins with the encoder and the number of threads; tasks follow. A None among them stops tasks that are
+    still reading. The process exits when its input ends, which happens however its parent ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block it
     events = os.fdopen(os.dup(1), "wb")

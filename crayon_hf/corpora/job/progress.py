@@ -22,7 +22,7 @@ class JobProgress(NamedTuple):
     input_bytes: int
     """Stored bytes of all inputs; 0 if not known."""
     seconds: float
-    """Since this run began."""
+    """Seconds since this run began."""
 
     @property
     def megabytes_per_second(self) -> float:
@@ -31,7 +31,7 @@ class JobProgress(NamedTuple):
 
     @property
     def eta(self) -> float | None:
-        """Seconds left at the average speed of this run; None if not known."""
+        """Seconds left at the average speed of this run, or None if not known."""
         read = self.counts.input_bytes - self.before.input_bytes
         if read <= 0 or not self.input_bytes:
             return None

@@ -88,11 +88,11 @@ def tokenize_shard(
         format: One of ``FORMATS``: megatron, datatrove, npy, bin, parquet, arrow, mds.
         tokenizer: A Tokenizer, the name of a profile or of a tiktoken encoding, or a path. Its truncation and padding
             are ignored.
-        column: The column, or member of a JSON object, that has the text. `template` builds the text of several:
+        column: The column, or member of a JSON object, that has the text. `template` builds the text from several:
             ``"{title}: {text}"``.
         separator: The text between documents of a text file. By default a file is one document.
-        input_format: One of text, jsonl, csv, tsv, parquet, arrow; by default the files' suffixes tell.
-        append_eos: Add the end-of-text token to each document. `eos` names it if it is not known.
+        input_format: One of text, jsonl, csv, tsv, parquet, arrow; by default each file's suffix decides.
+        append_eos: Add the end-of-text token to each document. `eos` names it if the tokenizer's is not known.
         add_special_tokens: Add the special tokens that the tokenizer puts around a text.
         bad_records: ``stop``, ``skip`` or ``replace``; the last two list them in a file.
         shuffle: Write the documents in the order of ``numpy.random.default_rng(seed).permutation``.
@@ -224,7 +224,7 @@ class _Shard:
     # -- existing files
 
     def _begin(self, overwrite: bool) -> State:
-        """The state to resume from. A new one is on disk before any other file of the output."""
+        """Return the state to resume from. A new state is written before any other file of the output."""
         is_damaged = False
         try:
             state = load(self._path)
@@ -352,7 +352,7 @@ def do_task(
 ) -> ShardSummary | Failure:
     """Run a task, in a thread or process of this machine, on Ray or on Spark.
 
-    Errors become results, so that processes without their classes can read them.
+    Errors become results, so that processes without the errors' classes can read them.
     """
     try:
         stopping.check()
@@ -366,7 +366,7 @@ def do_task(
 
 
 def taking_turns(is_over: Callable[[], bool], has_read: Callable[[], object]) -> InTurn:
-    """Make an `InTurn` that stops reading once `is_over`, and calls `has_read` when a task has read its input."""
+    """Make an `InTurn` that ends once `is_over()` is true, and calls `has_read` when a task has read its input."""
 
     def in_turn(batches: Iterator[Any]) -> Iterator[Any]:
         try:

@@ -58,10 +58,10 @@ class State(NamedTuple):
     """The progress of an output. `shards` are the finished ones, as JSON values."""
 
     request: dict[str, Any]
-    """The request; another one cannot resume from here."""
+    """The request. A job with another request cannot resume from this state."""
     shards: tuple[dict[str, Any], ...] = ()
     counts: Counts = Counts()
-    """Valid when done."""
+    """The counts, which are valid once `done` is true."""
     done: bool = False
 
     def as_bytes(self) -> bytes:
@@ -71,7 +71,7 @@ class State(NamedTuple):
 
 
 def load(path: str) -> State | None:
-    """Read a state file; None if it does not exist. Raises JobError if it is damaged or lists files of others."""
+    """Return the state in a file, or None without the file. Raises JobError if it is damaged or lists foreign files."""
     data = storage.of(path).read(path)
     if data is None:
         return None

@@ -24,7 +24,7 @@ class Sequences(NamedTuple):
 
 
 def sequences_of(shards: list[dict[str, Any]], tokens: int, length: int | None) -> Sequences | None:
-    """Sum the counts of shards. None without packing.
+    """Return the sum of the counts of shards, or None without packing.
 
     `tokens` are those of all documents, `length` those of a sequence.
     """
@@ -57,12 +57,12 @@ class Summary(NamedTuple):
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text a token; None without tokens."""
+        """Bytes of text a token, or None without tokens."""
         return self.counts.text_bytes / self.counts.tokens if self.counts.tokens else None
 
     @property
     def megabytes_per_second(self) -> float | None:
-        """Megabytes of text a second in this run; None if it had nothing to do."""
+        """Megabytes of text a second in this run, or None if it had nothing to do."""
         return self.tokenized.text_bytes / 1e6 / self.seconds if self.tokenized.text_bytes and self.seconds else None
 
     def as_json(self) -> dict[str, Any]:

@@ -34,14 +34,14 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
 
     Args:
         directory: A local directory with a manifest.
-        tokenizer: The tokenizer that made it; by default the one that the manifest names. If that cannot be opened,
+        tokenizer: The tokenizer that made the files; by default the one in the manifest. If that cannot be opened,
             the report has no scripts and no texts of tokens.
 
     Returns:
         The report. Its `to_json` and `lines` format it; `crayon_hf.corpora.report.html.to_html` makes a page.
 
     Raises:
-        JobError: The manifest or a file is missing or damaged, or `tokenizer` is another one.
+        JobError: The manifest or a file is missing or damaged, or `tokenizer` did not make the files.
 
     docs/corpora.md has an example.
     """
@@ -169,7 +169,7 @@ class _Totals:
         return np.pad(self._ids, (0, max(0, known - len(self._ids))))
 
     def text(self, id: int) -> str | None:
-        """The text of a token; None if the id has none, or without a tokenizer."""
+        """Return the text of a token, or None if the id has no text or the tokenizer is missing."""
         if self._tokenizer is None:
             return None
         if id not in self._texts:
@@ -180,7 +180,7 @@ class _Totals:
         return self._texts[id]
 
     def lengths(self, of: str) -> Lengths | None:
-        """Statistics of the lengths; None without documents."""
+        """Return statistics of the lengths, or None without documents."""
         if not self._lengths:
             return None
         values = np.array(sorted(self._lengths), np.int64)

@@ -44,8 +44,8 @@ class TokenCount:
 
     id: int
     text: str | None
-    """None without the tokenizer. For byte-level tokens the decoded text, with invalid UTF-8 as ``\\xNN``; otherwise
-    the token as in the vocabulary."""
+    """The decoded text of a byte-level token, with invalid UTF-8 as ``\\xNN``, or another token as the vocabulary
+    spells it. None without the tokenizer."""
     count: int
 
 
@@ -59,7 +59,7 @@ class CorpusReport:
     digest: str
     """SHA-256 of the tokenizer, from the manifest."""
     vocabulary: int
-    """The number of ids: the tokenizer's, or without it those up to the largest one used."""
+    """The number of the tokenizer's ids, or, without the tokenizer, of the ids up to the largest one used."""
     counts: dict[str, int]
     """The counts of the manifest: documents, tokens, text_bytes, bad_records, duplicates, held_out, ..."""
     sequences: dict[str, int] | None
@@ -67,9 +67,9 @@ class CorpusReport:
     shards: int
     output_bytes: int
     lengths: Lengths | None
-    """None without documents."""
+    """The lengths of documents, or None without documents."""
     scripts: dict[str, int] | None
-    """Characters of the decoded text by script; None without the tokenizer."""
+    """Characters of the decoded text by script, or None without the tokenizer."""
     frequent: tuple[TokenCount, ...]
     never_used: tuple[int, ...]
     unused_texts: tuple[TokenCount, ...]
@@ -103,7 +103,7 @@ class CorpusReport:
         return [each for each in (*counted, ("tokens in no sequence", dropped)) if each[1]]
 
     def script_rows(self, most: int) -> list[tuple[str, int, str]]:
-        """Scripts, their characters and shares; all beyond the first `most` share a row."""
+        """Return rows of a script, its characters and its share. Scripts beyond the first `most` share a row."""
         scripts = list((self.scripts or {}).items())
         total, rest = sum(number for _, number in scripts), sum(number for _, number in scripts[most:])
         rows = [(script(name), number) for name, number in scripts[:most]]
@@ -184,7 +184,7 @@ def span(each: Bin) -> str:
 
 
 def shown(token: TokenCount) -> str:
-    """The text of a token in quotes; "" if it is not known."""
+    """Return the text of a token in quotes, or "" if the text is not known."""
     return "" if token.text is None else f"\u201c{visible(token.text)}\u201d"
 
 

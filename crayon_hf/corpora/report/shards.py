@@ -35,7 +35,7 @@ def blocks_of(format: str, prefix: str, dtype: str, is_packed: bool) -> Iterator
 
 
 def _flat(tokens: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Iterator[Block]:
-    """Blocks of consecutive documents; `ends` has the end of each, in tokens."""
+    """Yield blocks of consecutive documents; `ends` has the end of each document, in tokens."""
     first = begin = 0
     while first < len(ends):
         last = int(np.searchsorted(ends[first : first + _ROWS], begin + _TOKENS, side="right")) + first

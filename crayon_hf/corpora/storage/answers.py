@@ -17,8 +17,8 @@ Result = TypeVar("Result")
 TRIES = 10
 _TRIES_OF_NOWHERE = 3
 _FIRST, _LONGEST = 0.1, 20.0
-"""Seconds before the second try, doubled for each next one, and their maximum. The actual wait is a random part of it,
-so that many rejected processes do not return at the same moment."""
+"""Seconds before the second try, doubled for each next try, and their maximum. The actual wait is a random part of
+them, so that many rejected processes do not return at the same moment."""
 _ENOUGH = 300.0
 """Seconds after which no new try begins. The drivers retry as well."""
 
@@ -51,8 +51,8 @@ _BUSY = (errno.EBUSY, errno.EAGAIN, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECO
 def patiently(address: str, call: Callable[[], Result], writes: bool = False) -> Result:
     """Call `call` and return its result, with retries for passing failures. `call` must be idempotent.
 
-    `writes` is for calls that need no existing object. For them "not found" is retried: the answer to a finished
-    upload's last step may have been lost. If it persists, the bucket is missing.
+    Set `writes` for calls that need no existing object. Their "not found" is retried, because the answer to the last
+    step of a finished upload may have been lost. If "not found" persists, the bucket is missing.
 
     Raises:
         FileNotFoundError, FileExistsError: As raised by `call`.
@@ -158,7 +158,7 @@ def _codes(error: BaseException) -> Iterator[str]:
 
 
 def _status(error: BaseException) -> int:
-    """The HTTP status of an error; 0 without one."""
+    """Return the HTTP status of an error, or 0 if it has none."""
     response: Any = getattr(error, "response", None)
     found: Any = None
     if isinstance(response, dict):  # botocore

@@ -31,10 +31,10 @@ class Storage:
     """Files by path. Changes are durable when a method returns. Files appear atomically: synced first, then renamed."""
 
     lists_all = True
-    """False if listings may be stale; then nothing depends on them."""
+    """Whether listings are never stale. If they may be stale, nothing depends on them."""
 
     def read(self, path: str) -> bytes | None:
-        """Read a whole file; None if it does not exist."""
+        """Return the contents of a file, or None if it does not exist."""
         try:
             with open(path, "rb") as file:
                 return file.read()
@@ -59,7 +59,7 @@ class Storage:
         return os.path.lexists(path)
 
     def size(self, path: str) -> int:
-        """Bytes of a file; -1 if it does not exist."""
+        """Return the size of a file in bytes, or -1 if it does not exist."""
         try:
             return os.stat(path).st_size
         except OSError:
@@ -70,7 +70,7 @@ class Storage:
         return os.listdir(directory or ".")
 
     def inside(self, path: str) -> list[str] | None:
-        """`names` of a directory; None for anything else, including a link."""
+        """Return `names` of a directory, or None if the path is anything else, such as a link."""
         return os.listdir(path) if os.path.isdir(path) and not os.path.islink(path) else None
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ class Storage:
 
     def end_uploads(self, directory: str, names: Collection[str] | None = None) -> None:
         """Abort unfinished uploads of a job's files to a directory, or only those of `names`. A process that is still
-        uploading one of them starts it again."""
+        uploading one of the files starts that upload again."""
 
     def merge(self, format: Format, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
         """Run ``Format.merge``."""

@@ -1,7 +1,7 @@
 """Direct S3 requests, where s3fs would need several.
 
-They also abort unfinished multipart uploads, whose parts S3 keeps, hidden and billed, until they are aborted. Google
-and Azure delete such parts after a week, free of charge.
+The module also aborts unfinished multipart uploads. Until they are aborted, S3 keeps their parts, hidden and billed.
+Google and Azure delete such parts after a week, free of charge.
 """
 
 from __future__ import annotations

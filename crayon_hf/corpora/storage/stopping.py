@@ -44,5 +44,5 @@ def pause(seconds: float) -> None:
 
 
 def helpers(count: int, name: str = "") -> ThreadPoolExecutor:
-    """Threads that are stopped with this one."""
+    """Return a pool of threads that are stopped with this thread."""
     return ThreadPoolExecutor(count, name, initializer=stop_at, initargs=(_here.stop,))
