@@ -138,7 +138,7 @@ class Chat:
     def _with_end_of(
         self, conversation: list[Message], at: int, most: int, options: dict[str, Any]
     ) -> list[Message] | None:
-        """Return the conversation with one message's text cut to the end that fits, or None if no part of it fits."""
+        """Return the conversation with only the end of one message's text that fits, or None if no part of it fits."""
         content = conversation[at].get("content")
         if not isinstance(content, str):
             return None

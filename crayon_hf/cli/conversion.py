@@ -290,7 +290,7 @@ def _write(output: Path, place: _Place, files: dict[str, bytes], tokens: int) ->
     taken = [path for suffix, path in paths.items() if path.exists() and not has_bytes(str(path), files[suffix])]
     stale = output.with_suffix(".dat")
     is_same = ".json" in files and has_bytes(str(paths[".json"]), files[".json"]) and is_cartridge(str(stale))
-    if taken and not is_same and not place.overwrite:  # else a cartridge of another version, of the same tokenizer.json
+    if taken and not is_same and not place.overwrite:  # `is_same`: only the cartridge's version differs
         raise has_another(str(taken[0]))
     removed = (stale.name,) if taken and ".dat" not in files and is_cartridge(str(stale)) else ()
     write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()}, removed)

@@ -62,7 +62,7 @@ class Loaded:
         return rows_of(*self.engine.encode_ragged(texts, False))
 
     def check_ids(self, ids: Any) -> None:
-        """With ``compat``, raise TokenIdError for ids that CRAYON lacks."""
+        """Raise TokenIdError for ids that CRAYON lacks, if `compat` is set."""
         if self._limit is not None:
             beyond = next((id for id in ids if isinstance(id, int) and id >= self._limit), None)
             if beyond is not None:

@@ -17,7 +17,7 @@ from crayon_hf.tokenizer_json.document import ids_of
 
 Document = dict[str, Any]
 FLAGS = ("lstrip", "rstrip", "single_word")
-"""The flags of an added token that say which white space it includes, and whether it must be a whole word."""
+"""The flags of an added token for the white space that it includes, and for matching whole words only."""
 
 
 class Opened(Protocol):

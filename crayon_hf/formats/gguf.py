@@ -80,7 +80,7 @@ def _bert(metadata: Metadata) -> Converted:
     lowercase = flag(metadata, "normalizer.lowercase", True)
     document = gguf_models.wordpiece(tokens, lowercase, flag(metadata, "normalizer.strip_accents", lowercase))
     why = "a WordPiece model"
-    # llama.cpp adds these two tokens even if the file says not to.
+    # llama.cpp adds these two tokens even if the file's settings exclude them.
     frame = Frame(bos=tokens.id_of("bos", why), eos=tokens.id_of("sep", why), shared_begin=True)
     return _converted(metadata, document, tokens, frame, True)
 

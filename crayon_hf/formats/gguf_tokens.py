@@ -52,7 +52,7 @@ ROLES = {
 }
 _OLD_KEYS = {"prefix": "fim_pre", "suffix": "fim_suf", "middle": "fim_mid"}
 
-# Tokens that are control tokens by their text, even if a file says otherwise.
+# Tokens that are control tokens by their text, even if a file states another kind.
 _ENDS = (
     "<|eot_id|>",
     "<|im_end|>",
@@ -255,7 +255,7 @@ def _correct(kinds: list[int], ids: Mapping[str, int], special: Mapping[str, int
 
 
 def _stripping(metadata: Metadata, ids: Mapping[str, int], kinds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the tokens that absorb white space. Files do not state them: llama.cpp knows them by the model's name."""
+    """Yield the tokens that absorb white space. Files do not state these: llama.cpp knows them by the model's name."""
     name = string(metadata, "general.name", "").lower()
     pre = string(metadata, f"{PREFIX}pre", "")
     architecture = string(metadata, "general.architecture", "")

@@ -25,7 +25,7 @@ def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
     if beside.special_tokens_map and "added_tokens_decoder" not in config:
         from crayon_hf.formats.special_tokens import special_tokens
 
-        config |= special_tokens(beside, {}).as_config()  # the older file has the names
+        config |= special_tokens(beside, {}).as_config()  # special_tokens_map.json has the names
     return Converted(data, config, "tokenizers")
 
 

@@ -13,7 +13,7 @@ LONGEST = 60_000
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """A group that matches each of the texts, with common prefixes written once, so numbered tokens share branches."""
+    """Return a group that matches each of the texts. It has common prefixes once, so numbered tokens share them."""
     return f"(?:{_branches(sorted(set(texts)), 0)})"
 
 

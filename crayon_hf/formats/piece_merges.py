@@ -80,7 +80,7 @@ def _merges_one_by_one(
     merges: list[Pair] = []
     for _, group in groupby(found, key=lambda entry: entry[:2]):
         first, *others = (pairs for *_, pairs in group)
-        # The pairs of one piece come with ever longer left parts: `_order` is the reverse.
+        # The left parts of the pairs of one piece grow, and `_order` puts longer ones first: reverse them.
         order = first[::-1] if not others else _order(chain(first, *others))
         pieces = {left + right for left, right in order} if inverted and others else ()
         if any(len(set(piece)) > 1 for piece in pieces):

@@ -16,7 +16,7 @@ from crayon_hf.formats.piece_types import NORMAL, SPACE, UNKNOWN, UNUSED, USER_D
 
 Model = dict[str, Any]
 UNKNOWN_COSTS = 10
-"""An unknown character scores this much less than the worst piece, in SentencePiece and in tokenizers."""
+"""The score of an unknown character is this much below the worst piece's, in SentencePiece and in tokenizers."""
 
 
 def bpe(

@@ -50,7 +50,7 @@ class _Writer(ShardWriter):
     _longest = ((1 << 32) - (1 << 12)) // 4
     """The limit of the uint32 offsets in a file."""
     _takes_any = False
-    """Whether the next document is accepted whatever its size."""
+    """Whether the writer accepts the next document whatever its size."""
 
     def _begin(self) -> None:
         """Start without files: each is created when its samples are complete."""

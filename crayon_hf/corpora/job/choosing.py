@@ -3,8 +3,8 @@
 A text has 128 bits of BLAKE2b. The first 64 decide its side of ``held_out``, the others whether a partly read source
 includes it. So equal texts are always on the same side, whatever their file and order.
 
-Deduplication reads the inputs twice. First each task writes the hashes of its documents. Then `choose` marks each
-document that is the first of its text, in the order of the tasks. Layout beside the output ``OUT/NAME``::
+Deduplication reads the inputs twice. First each task writes the hashes of its documents. Then `choose` marks the
+first document of each text, in the order of the tasks. Layout beside the output ``OUT/NAME``::
 
     OUT/_crayon/NAME.hashes  16 bytes a document; uint64 documents of each file; uint64 files
     OUT/_crayon/NAME.chosen  one byte a document: TAKEN, DUPLICATE, OTHER_SIDE or NOT_CHOSEN
@@ -147,7 +147,7 @@ def _compare(read: list[Any], part: int, parts: int) -> None:
         places = np.flatnonzero((codes == TAKEN) & (hashes[:, 0] % np.uint64(parts) == part))
         starts = np.cumsum(counts) - counts
         file = np.searchsorted(starts, places, side="right") - 1
-        # A file without documents shares its start with the next; the last of these has the document.
+        # A file without documents starts where the next file does. Of files with one start, the last has the document.
         found.append((hashes[places], (ids[file] << 40) + places - starts[file], places))
     hashes = np.concatenate([each[0] for each in found])
     document = np.concatenate([each[1] for each in found])

@@ -264,7 +264,7 @@ class _Job:
         ]:
             return False
         changed = [task for was, task in zip(then, tasks, strict=True) if was != task]
-        if changed and self._options.deduplicate:  # other tasks' duplicates depend on it
+        if changed and self._options.deduplicate:  # duplicates in other tasks depend on the change
             return False
         states = [(task, self._state(task)) for task in changed]
         if any(state is not None and state.shards for _, state in states):

@@ -121,7 +121,7 @@ class Directory:
             return []
         states = self.states()
         files: list[str] = []
-        if states and all(state.done for state in states.values()):  # then these may exist already
+        if states and all(state.done for state in states.values()):  # then the merged files may exist already
             format = FORMATS[next(iter(states.values())).request["format"]]
             files += [BAD_RECORDS] if any(state.counts.bad_records for state in states.values()) else []
             files += format.merged_files

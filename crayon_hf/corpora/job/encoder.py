@@ -136,7 +136,7 @@ def _with(work: Work, tokenizer: Any) -> Work:
 
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
-    """Whether the special tokens around a text end with this id."""
+    """Whether the special tokens that the tokenizer adds at the end of a text end with this id."""
     begins, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
     plain, special = (
         DocumentEncoder(tokenizer, dtype, (), True, special, 1).encode(b"a", begins, ends)[0].tolist()

@@ -24,7 +24,7 @@ from crayon_hf.util.extras import how_to_install, needed
 
 _DRIVERS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "abfss": "azure",
             "adl": "azure", "hf": "hub"}  # fmt: skip
-"""The extra that has the driver of a protocol."""
+"""The extra of this package that installs a protocol's driver."""
 _PART = 16 << 20
 _PARTS_AT_ONCE = 4
 """Bytes of a part of a multipart upload, and parts in memory at a time. Files under two parts are uploaded whole."""
@@ -32,7 +32,7 @@ _MOST_PARTS = 10_000
 _AT_ONCE = 16
 """Small requests that run at a time."""
 _CONFIRMED = 100
-"""Listings of up to this many names are confirmed one by one, because they may lag."""
+"""Listings of up to this many names are confirmed name by name, because listings may lag."""
 
 
 def store_of(address: str) -> Store:
