@@ -70,15 +70,15 @@ def unigram(pieces: Sequence[Piece], byte_fallback: bool) -> Model:
 
 
 def piece_scores(pieces: Sequence[Piece], worst: float | None = None) -> list[float]:
-    """Scores for the Unigram model of `tokenizers` that give SentencePiece's tokens.
+    """Return scores with which the Unigram model of `tokenizers` gives SentencePiece's tokens.
 
-    With them only normal and user-defined pieces are found, and an unknown character costs the same as in
-    SentencePiece: the smallest score of all normal pieces, less 10. (``tokenizers`` would take that of all pieces.)
-    `worst` replaces that smallest score, if given.
+    The two libraries differ in two things. SentencePiece finds only normal and user-defined pieces, and an unknown
+    character scores 10 less than the worst normal piece. `tokenizers` finds every piece, and counts the worst piece of
+    any type. `worst` replaces the score of the worst normal piece, if given.
 
-    Each score gains a whole number for each character of its piece, so every way to cut a text gains the same. Pieces
-    that must not be found get the smallest score, and the gain of one character only. The number is so large that
-    their characters one by one score better, even as unknown characters.
+    Therefore every score is raised by one large number for each character of its piece. All ways to cut a text gain the
+    same, so their order stays. A piece that must not be found gets the lowest score, raised only once. It loses to its
+    characters, which are raised once each.
     """
     smallest = smallest_of(pieces) if worst is None else worst
     raised = raised_by(smallest)

@@ -241,7 +241,7 @@ def open_class(from_pretrained: Any, cls: type, name: Any, inputs: tuple[Any, ..
 
 
 def adopt_new(tokenizer: Any) -> None:
-    """Convert a tokenizer that a constructor of transformers has made, unless a running `from_pretrained` does."""
+    """Convert a tokenizer that a transformers constructor made, unless a running `from_pretrained` will convert it."""
     if not is_building():
         adopt(tokenizer, keep=True)
 
