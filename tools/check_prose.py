@@ -34,7 +34,7 @@ RULES = {
     "place of": r"(?i)\bin the place of\b|\bin (its|their) place\b",
 }
 ASIDE = re.compile(r"``.*?``|`[^`]*`|\]\([^)]*\)|<[^<>]+>|https?://\S+", re.S)
-LEAD = re.compile(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*, ]+( \([^)]*\))?: |^\s*\*\*[^*]+\*\*:? *")
+LEAD = re.compile(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*.]+( \([^)]*\))?: |^\s*\*\*[^*]+\*\*:? *")
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+|(?<=:)\n")
 C_TEXTS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 EXAMPLE = re.compile(r"^ *(>>>|\.\.\.) .*\n(.+\n)*", re.M)

@@ -44,8 +44,8 @@ CACHED_BY = (
     "crayon_hf/util/byte_level.py",
     "crayon_hf/util/reference.py",
 )
-"""The files that decide the contents of the cache of compiled vocabularies: the compiler, the readers of formats and
-the choice among them, the comparison with a tokenizer.json, the snapshots of transformers."""
+"""The files that decide the contents of the cache of compiled vocabularies. They are the compiler, the readers of
+formats and the choice among them, the comparison with a tokenizer.json, and the snapshots of transformers."""
 VERSIONED = "cpp/bindings/version.cpp"
 """The only source that uses CRAYON_VERSION and CRAYON_BUILD_ID."""
 HOT = (

@@ -3,9 +3,10 @@
 The lists are in sources.tsv and languages.py, the package versions in versions.txt. A cap limits how much text is read
 from a source. A profile takes a part of that text, by PARTS.
 
-Some packages are left out because benchmark texts come from them: the kernel's and Debian's handbooks, the dictionary
-of 1913, the sources of the Rust toolchain, CUDA and OpenSSL headers, and NumPy. So are office help in Japanese,
-Chinese, Korean, Russian, German, French, Hindi and Greek, and the packages that evaluation_sources.py reads.
+Some packages are left out because benchmark texts come from them. These are the kernel's and Debian's handbooks, the
+dictionary of 1913, the sources of the Rust toolchain, CUDA and OpenSSL headers, and NumPy. Office help in Japanese,
+Chinese, Korean, Russian, German, French, Hindi and Greek is left out, too, and so are the packages that
+evaluation_sources.py reads.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ LANGUAGES = [
     "ar", "bg", "bn", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hu", "id",
     "it", "ja", "ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "ta", "tr", "uk", "ur", "vi", "zh",
 ]  # fmt: skip
-UNSPACED = {"zh", "ja"}  # languages written without spaces: one word a line, so that no two words join by chance
+UNSPACED = {"zh", "ja"}  # languages written without spaces: one word a line, so that no two words join by chance.
 CAPITAL = 0.15  # the share of a word's occurrences at the beginning of a sentence or in a title
 WORDS_A_LINE = 14
 

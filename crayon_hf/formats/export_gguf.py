@@ -347,7 +347,7 @@ def _check_read_again(metadata: Metadata, converted: Converted, document: Docume
     except UnsupportedError:
         raise
     except VocabularyError as error:
-        raise UnsupportedError(f"the tokens are no vocabulary of a GGUF file: {error}") from error
+        raise UnsupportedError(f"a GGUF file cannot have these tokens: {error}") from error
     ids = ids_of(document["model"])
     silent = {*(converted.metadata.get("control") or ()), *map(ids.get, cut_out_by(document, [*ids]))}
     found = {token["id"]: token for token in again["added_tokens"]}

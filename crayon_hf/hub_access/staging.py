@@ -51,8 +51,10 @@ class Staged(NamedTuple):
 
 
 def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> Staged:
-    """Collect a tokenizer: a directory or a file of any kind that `crayon_hf.formats` reads, a profile or a tiktoken
-    encoding by name, or a repository of the Hub, ``user/name`` or ``user/name@revision``.
+    """Collect the files of a tokenizer.
+
+    `source` is a directory or a file that `crayon_hf.formats` reads, the name of a profile or of a tiktoken encoding,
+    or a repository of the Hub (``user/name`` or ``user/name@revision``).
 
     Raise VocabularyError or another CrayonError if the source is not a tokenizer.
     """

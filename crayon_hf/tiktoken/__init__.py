@@ -5,8 +5,8 @@
 >>> encoding.decode(encoding.encode("hello world"))  # doctest: +SKIP
 'hello world'
 
-The library itself is needed for a few things only: to fetch a rank file that is not in its cache, for
-``encode_with_unstable``, for ``_educational`` and for some of its private methods. It also encodes where one special
+The library itself is needed only for ``encode_with_unstable``, ``_educational``, some private methods, and to fetch a
+rank file that is not in its cache. It also encodes where one special
 token is the beginning of another, and for ranks without all 256 bytes.
 """
 

@@ -32,8 +32,8 @@ class MutableSettings:
 
     _state: TokenizerState
     _engine: AnyEngine | None
-    """The engine that encodes, or None if the state has to be asked: after a change, or while a component is
-    borrowed."""
+    """The engine that encodes, or None after a change and while a component is borrowed. The state then finds
+    the engine."""
     _placement: Placement | None
     """The device that encodes batches. None means the CPU."""
     _special_as_text: bool

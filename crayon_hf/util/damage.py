@@ -31,13 +31,13 @@ def damage_of(data: bytes) -> str | None:
     if head.startswith(_LFS):
         return "is a Git LFS pointer, not the file itself: fetch it with git lfs pull"
     if _PAGE.match(head):
-        return (
+        return (  # prose: long sentence
             "is an HTML page, not the file itself: download it again, from the address with /resolve/ in place of "
             "/blob/; if the repository needs a login, run hf auth login first"
         )
     said = _error(data) if len(data) < FIRST and head.lstrip()[:1] == b"{" else None
     if said is not None:
-        return (
+        return (  # prose: long sentence
             f"is the error message of a server, not the file itself: {said}: check the name of the repository, log in "
             "if it needs a login (hf auth login), and download it again"
         )

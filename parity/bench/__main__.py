@@ -249,7 +249,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--text", action="append", metavar="LIST",
         help="names (english,code,multi; with --scale also words) or files; may be repeated; default: all three, "
         "without $CRAYON_SHARED the sources of Python's library")  # fmt: skip
-    add("--scenario", type=_scenarios, metavar="LIST",
+    add("--scenario", type=_scenarios, metavar="LIST",  # prose: long sentence
         help="separated by commas: first, first-large, repeated, new-words, long-document, lines, short, decode, "
         "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
         "lists); or jobs: training, corpora, file, transformers, server")  # fmt: skip

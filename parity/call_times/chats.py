@@ -25,7 +25,7 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 TURNS = (2, 10, 100)
-SAID = "That is what it said: the quick brown fox, jumps over 12 lazy dogs, and then it rests. "
+SAID = "That is what it said: the quick brown fox, jumps over 12 lazy dogs, and then it rests. "  # prose: is what
 
 
 def history(turns: int) -> list[dict[str, str]]:

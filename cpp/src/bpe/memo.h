@@ -20,8 +20,8 @@ class MemoGeneration;
 struct MemoTable;
 
 // Kinds of entries, in place of the number of ids.
-constexpr uint32_t kRecorded = 15;  // more than kWordIds ids, or a longer word: see record_of()
-constexpr uint32_t kUncached = 14;  // re-encoded when its ids are written
+constexpr uint32_t kRecorded = 15;  // more than kWordIds ids, or a longer word: see record_of().
+constexpr uint32_t kUncached = 14;  // re-encoded when its ids are written.
 constexpr uint32_t kTask = 13;      // the first id is the index of the task that makes it; only while a block is made
 
 inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {

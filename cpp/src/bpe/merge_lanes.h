@@ -4,9 +4,9 @@
 //    rrrrrrrr rrrrrrrr rrrrrrrr rrrr____ rank
 //    ________ ________ ________ ____iiii byte where the pair begins
 //
-// A round does one merge in each of several pretokens, in passes over them: find the least lane and its product; hash
-// the two pairs that the product forms; look up their ranks. In a pass, the memory accesses of all pretokens overlap,
-// and no branch depends on a loaded value. A mask tells which pretokens have finished.
+// A round does one merge in each of several pretokens, in passes over them. The passes find the least lane and its
+// product, hash the two pairs that the product forms, and look up their ranks. In a pass, the memory accesses of all
+// pretokens overlap, and no branch depends on a loaded value. A mask tells which pretokens have finished.
 #pragma once
 
 #include <immintrin.h>

@@ -20,8 +20,8 @@ uint16_t pair_at(const uint8_t* p) {
     return pair;
 }
 
-// How to read a character, by the high half of its first byte: the shift of its four bytes, the mask of its last byte's
-// bits, and the mask of the whole.
+// How to read a character, by the high half of its first byte. The values are the shift of its four bytes, the mask of
+// its last byte's bits, and the mask of the whole.
 //    0xxxxxxx                             kAscii
 //    110xxxxx 10xxxxxx                    {16, 0x3F, 0x7FF}
 //    1110xxxx 10xxxxxx 10xxxxxx           {8, 0x3F, 0xFFFF}

@@ -1,8 +1,9 @@
 // From words to ids: the one loop of byte-level BPE, longest match and the models on text.
 //
-// Blocks of words pass through loops without branches on the text, so that the cache misses of a block overlap: make
-// keys and prefetch lines of the thread's cache; look up; write ids. Between the last two loops, the ids of words that
-// the cache lacks come from the memo, from the cartridge's word table, or from merging many words together.
+// Blocks of words pass through loops without branches on the text, so that the cache misses of a block overlap. They
+// make keys and prefetch lines of the thread's cache, look words up, and write ids. Between the last two loops, the ids
+// of words that the cache lacks come from the memo, from the cartridge's word table, or from merging many words
+// together.
 #pragma once
 
 #include <cstdint>

@@ -16,11 +16,11 @@ namespace crayon::regex {
 constexpr uint32_t kInfinite = 0xFFFFFFFF;
 
 enum class NodeKind : uint8_t {
-    string,  // code points, unchanged; an empty string matches the empty text
+    string,  // code points, unchanged; an empty string matches the empty text.
     set,     // one character
-    same,    // the previous character once more: one of `set`
+    same,    // the previous character once more: one of `set`.
     list,    // children in sequence
-    alt,     // the first child that leads to a match
+    alt,     // the first child that leads to a match.
     repeat,  // one child, min to max times
     atomic,  // one child, whose first match is final
     group,   // one child: a capture, or a group with its own options

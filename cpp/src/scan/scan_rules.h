@@ -93,8 +93,8 @@ inline void pass_breaks(const uint8_t*& p, const uint8_t* end) {
 inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
 inline void pass_capitals(const uint8_t*&, const uint8_t*, const uint8_t*&) {}
 
-// Returns the end of the cased word at `p`, without its prefix: the longest match of `U*L+`, or else of `U+L*`, where U
-// and L share the caseless letters and marks. Returns P() if neither matches.
+// Returns the end of the cased word at `p`, without its prefix: the longest match of `U*L+`, or else of `U+L*`.
+// U and L share the caseless letters and marks. Returns P() if neither matches.
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P cased_word_end(P p, E end) {
     const P start = p;

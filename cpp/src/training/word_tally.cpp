@@ -11,8 +11,8 @@ namespace crayon {
 
 void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& s, const Poll& poll) {
     const Engine::Impl& p = engine.impl();
-    // Returns how far reads at a word, of 16 bytes each, may go: to the end of `readable` if the piece is inside it,
-    // else to the end of the piece.
+    // Returns the end of reads at a word, of 16 bytes each. It is the end of `readable` if the piece is inside it, else
+    // the end of the piece.
     const auto limit_of = [&](Bytes piece) {
         return piece.begin() >= readable.begin() && piece.end() <= readable.end() ? readable.end() : piece.end();
     };

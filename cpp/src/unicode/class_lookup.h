@@ -1,6 +1,6 @@
 // UTF-8 decoding and class lookup for the scanners, inlined into each translation unit.
 //
-// Everything is in an unnamed namespace: the same source is compiled once with plain flags and once with AVX2 flags,
+// Everything is in an unnamed namespace. The same source is compiled once with plain flags and once with AVX2 flags,
 // and the linker must never replace one copy by the other.
 //
 // Text is read through a position P up to an end E. On the CPU both are pointers to bytes. The kernels of a GPU have

@@ -26,6 +26,7 @@ CLIENT = Client(
     how="its plugin: `vllm.general_plugins`",
     install=(),
     environ={"VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "ERROR"},
+    # prose: long sentence
     note="the wheel for GPUs without what needs one: renderers, `InputProcessor`, `OutputProcessor`, "
     "`StructuredOutputManager` and tool parsers are its own, ids of texts "
     "stand for the engine's; lm-format-enforcer 0.11.3 imports a module that vLLM has no longer",

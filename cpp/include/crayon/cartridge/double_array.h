@@ -72,8 +72,8 @@ inline DoubleArrayView view_of(const DoubleArray& trie) {
     return {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
 }
 
-// Checks all that a view relies on: equal lengths, base[0] == 1, every parent in range, values in [-1, value_limit),
-// and no cycle (every used node's chain of parents reaches the root). Error(cartridge) names the first fault.
+// Checks all that a view relies on: equal lengths, base[0] == 1, every parent in range, values in [-1, value_limit).
+// Every used node's chain of parents must reach the root, so no cycle exists. Error(cartridge) names the first fault.
 void verify_double_array(const DoubleArrayView& trie, int64_t value_limit);
 
 }  // namespace crayon
