@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from crayon_hf.cli.interrupts import ending_at_once
 from crayon_hf.cli.output import say, wants_colours
 from crayon_hf.errors import AmbiguousNameWarning, CrayonError, DelegatedWarning
+from crayon_hf.util.wording import error_line
 
 __all__ = ["main"]
 
@@ -63,11 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt as interrupt:
         return 128 + getattr(interrupt, "signal", signal.SIGINT)
-    except OSError as error:
-        named = error.filename is not None and error.strerror is not None
-        return _fail(f"{error.filename}: {error.strerror}" if named else str(error), FAILED)
-    except (CrayonError, ValueError, OverflowError, MemoryError) as error:
-        return _fail(str(error) or type(error).__name__, FAILED)
+    except (OSError, CrayonError, ValueError, OverflowError, MemoryError) as error:
+        return _fail(error_line(error), FAILED)
 
 
 def _fail(message: str, code: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from crayon_hf.display.tokens import Segmentation, Token, encode, marks_by_ends, segmentation_of, tokens_in
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer.resolve import open_tokenizer
+from crayon_hf.util.wording import error_line
 
 from .derivations import Derivations
 from .reference import Reference, compare_ids
@@ -164,13 +165,6 @@ class Session:
         return self._comparisons.get(
             query, lambda: Comparison(query, self.open), lambda comparison: comparison.is_complete
         )
-
-
-def error_line(error: BaseException) -> str:
-    """Return an error as one line, in the format of the commands' errors."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error) or type(error).__name__
 
 
 def _rows(panel: Panel, first: int, last: int) -> Answer:

@@ -33,3 +33,14 @@ def meant(word: str, known: Iterable[str]) -> str:
     """
     like = get_close_matches(word, known, 1)
     return f": did you mean {like[0]!r}?" if like else ""
+
+
+def error_line(error: BaseException) -> str:
+    """Return an error as one line: the message, with the file in front for an error of the system.
+
+    >>> error_line(FileNotFoundError(2, "No such file or directory", "a.txt"))
+    'a.txt: No such file or directory'
+    """
+    if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

@@ -15,7 +15,7 @@ from crayon_hf.errors import (
     JobError,
     StoreCredentialsError,
 )
-from crayon_hf.util.wording import plural
+from crayon_hf.util.wording import error_line, plural
 
 TO_CONTINUE = "run it again to continue; finished work is kept"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -47,9 +47,7 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, StoreCredentialsError):
         return Failure("credentials", str(error))
     if isinstance(error, OSError):
-        named = error.filename is not None and error.strerror is not None
-        message = f"{error.filename}: {error.strerror}" if named else str(error)
-        return Failure("full" if error.errno in _FULL else "error", message)
+        return Failure("full" if error.errno in _FULL else "error", error_line(error))
     known = isinstance(error, (CrayonError, ValueError))
     return Failure("error", str(error) if known and str(error) else f"{type(error).__name__}: {error}")
 
