@@ -7,8 +7,6 @@ folder instead. Without paths it checks all tracked files. A comment `prose: RUL
 it, allows that rule there. Published prose linters read no messages or help texts, so this is a script of our own.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re
@@ -17,9 +15,11 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 MOST_WORDS, MOST_SENTENCES = 30, 6
+KINDS = (".md", ".py", ".pyi", ".h", ".cpp", ".cu", ".hip")
 RULES = {
     "opening": r"^(What|Whoever|Whatever|Whom?)\b(?!.*\?)",
     "nobody": r"(?i)\b(somebody|nobody|everybody|whoever|whomever|(one|ones|he|him) who|that one's)\b",
@@ -37,11 +37,10 @@ ASIDE = re.compile(r"``.*?``|`[^`]*`|\]\([^)]*\)|<[^<>]+>|https?://\S+", re.S)
 LEAD = re.compile(r"^[\s#>*+-]+|^\s*\d+\. |^\s*[\w`*.]+( \([^)]*\))?: |^\s*\*\*[^*]+\*\*:? *")
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+|(?<=:)\n")
 C_TEXTS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
+MARKS = re.compile(r"^(#:?|//+<?!?|/\*+) ?|\*+/$|^ +\*(?= )", re.M)
 EXAMPLE = re.compile(r"^ *(>>>|\.\.\.) .*\n(.+\n)*", re.M)
 EXCEPTION = re.compile(r"(<!-- )?prose: [a-z ]+( -->)?$", re.M)
 NEW_ITEM = re.compile(r"\s*([-*+|#>]|\d+\.|[\w`*, ]+( \([^)]*\))?: |>>>|\.\. |Args:|Returns:|Raises:|python -m )")
-
-GENERATED = "docs/examples/"
 
 Paragraph = tuple[int, str]
 """The first line's number, and the text."""
@@ -80,13 +79,9 @@ def message(line: int, text: str, path: str) -> Iterator[Paragraph]:
 
 def comments(lines: list[Paragraph]) -> Iterator[Paragraph]:
     """Comments on consecutive lines are one text."""
-    run: list[str] = []
-    followings = {line for line, _ in lines}
-    for line, text in lines:
-        run.append(re.sub(r"^(#:?|//+<?!?|/\*+) ?|\*+/$|^ +\*(?= )", "", text, flags=re.M))
-        if line + 1 not in followings:
-            yield from split(line + 1 - len(run), "\n".join(run))
-            run = []
+    for _, run in groupby(enumerate(lines), lambda place: place[1][0] - place[0]):
+        texts = dict(row for _, row in run)
+        yield from split(min(texts), MARKS.sub("", "\n".join(texts.values())))
 
 
 def split(line: int, text: str) -> Iterator[Paragraph]:
@@ -102,39 +97,25 @@ def split(line: int, text: str) -> Iterator[Paragraph]:
             held.append(row)
 
 
-def faults(paragraph: str) -> Iterator[tuple[str, str]]:
-    """The rules that a paragraph breaks, each with its sentence."""
-    plain = ASIDE.sub("x", LEAD.sub("", paragraph)).strip()
-    sentences = [" ".join(sentence.split()) for sentence in SENTENCE_END.split(plain) if sentence]
-    for sentence in sentences:
-        yield from ((rule, sentence) for rule, said in RULES.items() if re.search(said, sentence))
-        if len(sentence.split()) > MOST_WORDS:
-            yield "long sentence", sentence
-    if len(sentences) > MOST_SENTENCES:
-        yield "long paragraph", sentences[0]
-
-
-def unexcused(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line, rule and sentence of each fault that no comment ``prose: RULE`` allows."""
-    rows = text.splitlines()
+def faults(path: str) -> Iterator[tuple[str, str, int, str]]:
+    """Yield rule, path, line and sentence of each fault that no comment ``prose: RULE`` allows."""
+    text = Path(path).read_text(encoding="utf-8")
     for line, paragraph in paragraphs(path, text):
-        excuses = "\n".join(rows[max(line - 2, 0) : line + paragraph.count("\n")])
-        for rule, sentence in faults(paragraph):
-            if f"prose: {rule}" not in excuses:
-                yield line, rule, sentence
+        plain = ASIDE.sub("x", LEAD.sub("", paragraph)).strip()
+        sentences = [" ".join(sentence.split()) for sentence in SENTENCE_END.split(plain) if sentence]
+        broken = [(rule, said) for said in sentences for rule, wording in RULES.items() if re.search(wording, said)]
+        broken += [("long sentence", said) for said in sentences if len(said.split()) > MOST_WORDS]
+        broken += [("long paragraph", sentences[0])] * (len(sentences) > MOST_SENTENCES)
+        excuses = "\n".join(text.splitlines()[max(line - 2, 0) : line + paragraph.count("\n")])
+        yield from ((rule, path, line, said) for rule, said in broken if f"prose: {rule}" not in excuses)
 
 
 def main(arguments: list[str]) -> int:
     """Exit status 1 if a rule is broken."""
     names = [name for name in arguments if name != "--count"]
-    kinds = (".md", ".py", ".pyi", ".h", ".cpp", ".cu", ".hip")
-    listed = subprocess.run(["git", "ls-files", *names], capture_output=True, text=True, check=True).stdout.split()
-    found = [
-        (rule, path, line, sentence)
-        for path in listed
-        if path.endswith(kinds) and not path.startswith(GENERATED)
-        for line, rule, sentence in unexcused(path, Path(path).read_text(encoding="utf-8"))
-    ]
+    listed = subprocess.check_output(["git", "ls-files", *names], text=True).split()
+    checked = [path for path in listed if path.endswith(KINDS) and not path.startswith("docs/examples/")]  # generated
+    found = [fault for path in checked for fault in faults(path)]
     if "--count" in arguments:
         for (rule, folder), number in sorted(Counter((row[0], row[1].partition("/")[0]) for row in found).items()):
             print(f"{rule:16}{folder:16}{number:6}")
