@@ -115,7 +115,7 @@ def _reduced(graph: Graph) -> Graph:
 
 
 def _rows(graph: Graph) -> list[list[str]]:
-    """Return rows of boxes by their longest path of lines downwards, users first; boxes are near those above them."""
+    """Return the rows of boxes, users first. A box is as many rows from the bottom as its longest path downwards."""
     height: dict[str, int] = {}
 
     def high(name: str) -> int:

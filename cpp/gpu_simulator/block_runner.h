@@ -15,7 +15,7 @@ class Fiber;
 
 enum class Lockstep {
     named,    // CUDA: lanes wait for all lanes that they name
-    whoever,  // HIP: present lanes continue; absent ones give zero
+    present,  // HIP: present lanes continue; absent ones give zero
 };
 
 struct Rules {

@@ -32,7 +32,7 @@ void run_lane(void* argument) {
 
 Simulator::Simulator(Options options)
     : options_(options), kernels_(options.runtime == Runtime::cuda ? kernels_of_cuda() : kernels_of_hip()) {
-    const Rules rules{options.warp, options.runtime == Runtime::cuda ? Lockstep::named : Lockstep::whoever};
+    const Rules rules{options.warp, options.runtime == Runtime::cuda ? Lockstep::named : Lockstep::present};
     for (uint32_t i = 0; i < options.blocks; ++i) runners_.push_back(std::make_unique<BlockRunner>(rules));
 }
 

@@ -309,7 +309,7 @@ def _special_tokens(facts: RankFile, ranks: Mapping[bytes, int], ids: set[int]) 
         if id in ids:
             raise VocabularyError(f"special token {content!r} has id {id}, which another token has")
         if not _is_bracketed(content):
-            # The model's vocabulary has special tokens, too: it would give this one when they are read as text.
+            # The converted model lists special tokens, so it could give this one for the same ordinary text.
             raise UnsupportedError(f"special token {content!r}, which could be a piece of ordinary text")
         yield added_token(id, content)
 
