@@ -17,7 +17,7 @@ from crayon_hf._core import Engine
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers.backend import model_kind, without_added_tokens
 from crayon_hf.transformers.encodings import LazyEncodings, Recipe, TextRecipe
-from crayon_hf.transformers.replaced import converts_plainly, decodes_plainly, encodes_plainly
+from crayon_hf.transformers.originals import converts_plainly, decodes_plainly, encodes_plainly
 from crayon_hf.transformers.sizes import NONE, sizes_of
 
 _KNOWN = frozenset(

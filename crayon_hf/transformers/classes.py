@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 from crayon_hf.transformers.construction import is_building, over_our_engine
 from crayon_hf.transformers.damage import damage_named
-from crayon_hf.transformers.replaced import note_replaced
+from crayon_hf.transformers.originals import note_replaced
 from crayon_hf.util.reference import reference_class
 
 _base: type[Any] | None = None

@@ -14,8 +14,7 @@ from crayon_hf.transformers import calling, loading, pickling
 from crayon_hf.transformers.backend import Assigned, assign, report
 from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, opened_as, stock_class
 from crayon_hf.transformers.construction import is_building, over_our_engine, with_backend
-from crayon_hf.transformers.pristine import is_own
-from crayon_hf.transformers.replaced import NAMES, encodes_plainly, methods_of, note_replaced
+from crayon_hf.transformers.originals import NAMES, encodes_plainly, is_own, methods_of, note_replaced
 
 
 def _if_own(method: Any) -> Any:

@@ -1,0 +1,204 @@
+"""Detects replaced code of transformers.
+
+Our fast paths skip methods of transformers, and snapshots skip the code that opens a tokenizer. Both are allowed only
+while that code is the original one. Programs replace methods on a class or on an instance, and functions in a module.
+Subclasses override methods. In these cases the code of transformers runs on the same engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import marshal
+import sys
+from hashlib import sha256
+from importlib import import_module
+from operator import is_
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import transformers.models.auto.tokenization_auto as tokenization_auto
+from transformers import PreTrainedTokenizerFast
+
+from crayon_hf._core import type_version
+
+_PACKAGES = (
+    *("transformers", "crayon_hf", "tokenizers", "huggingface_hub", "numpy", "packaging", "regex", "safetensors"),
+    *("requests", "httpx", "httpx2", "tqdm", "yaml", "filelock", "typing_extensions", "torch"),
+)
+"""Packages that transformers imports, and ours."""
+
+
+def is_own(value: Any) -> bool:
+    """Whether an attribute of a class or module calls only functions of known packages."""
+    if isinstance(value, property):
+        return all(is_own(function) for function in (value.fget, value.fset, value.fdel) if function is not None)
+    if isinstance(value, (staticmethod, classmethod, MethodType)):
+        return is_own(value.__func__)
+    if isinstance(value, (functools.partial, functools.cached_property)):
+        return is_own(value.func)
+    if isinstance(value, FunctionType):  # a wrapper may copy `__module__`, but not the globals
+        return _is_theirs(value.__globals__.get("__name__", "")) and is_own(vars(value).get("__wrapped__"))
+    if isinstance(value, ModuleType):
+        return _is_theirs(value.__name__)
+    return _is_theirs((value if isinstance(value, type) else type(value)).__module__)  # as of a mock
+
+
+def _is_theirs(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in _PACKAGES or (root in sys.stdlib_module_names and root not in ("__main__", "unittest"))
+
+
+# -- methods that our fast paths skip
+
+_ENCODING = (
+    *("_encode_plus", "_batch_encode_plus", "_call_one", "encode_plus", "batch_encode_plus", "_convert_encoding"),
+    *("set_truncation_and_padding", "_get_padding_truncation_strategies", "_eventual_warn_about_too_long_sequence"),
+    "_switch_to_input_mode",
+)
+_DECODING = ("decode", "_decode")
+_CONVERTING = (
+    *("convert_ids_to_tokens", "convert_tokens_to_ids", "_convert_token_to_id_with_added_voc"),
+    "_encode_without_added_tokens",
+)
+_OURS = ("__call__", "encode", "batch_decode", *_DECODING, *_CONVERTING)
+"""Methods that `CrayonTokenizerFast` itself defines, and so skips in its base class."""
+
+REPLACED = "_crayon_replaced"
+NAMES = frozenset((*_ENCODING, *_DECODING, *_CONVERTING))
+"""Names of methods. An instance with an attribute of such a name gets no fast paths."""
+
+_HARMLESS = frozenset(
+    f"{name}TokenizerFast"
+    for name in (
+        *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED", "Longformer", "Mvp"),
+        *("Roberta", "Whisper"),
+    )
+)
+"""Classes of transformers 4 that override two methods only to refuse `is_split_into_words` without a prefix space."""
+
+
+class Methods(NamedTuple):
+    """The fast paths that the methods of a class allow."""
+
+    base_is_own: bool
+    encodes: bool
+    decodes: bool
+    converts: bool
+
+
+_methods: dict[int, Methods] = {}
+"""The results of `methods_of` by the version of a class. Versions are unique and change when a class or its base
+does."""
+
+
+def methods_of(cls: type) -> Methods:
+    """Return the fast paths that the methods of a class allow now."""
+    return _methods.get(type_version(cls)) or _look(cls)
+
+
+def encodes_plainly(tokenizer: Any, backend: Any) -> bool:
+    """Whether a call may skip the encoding methods of transformers and of the backend."""
+    return (
+        (_methods.get(type_version(type(tokenizer))) or _look(type(tokenizer)))[1]
+        and "encode_batch" not in backend.__dict__
+        and REPLACED not in tokenizer.__dict__
+    )
+
+
+def decodes_plainly(tokenizer: Any) -> bool:
+    """Whether a call may skip the decoding methods."""
+    return methods_of(type(tokenizer)).decodes and REPLACED not in tokenizer.__dict__
+
+
+def converts_plainly(tokenizer: Any) -> bool:
+    """Whether a call may skip the conversions between tokens and ids."""
+    return methods_of(type(tokenizer)).converts and REPLACED not in tokenizer.__dict__
+
+
+def note_replaced(tokenizer: Any) -> None:
+    """Note whether an instance has attributes that replace methods."""
+    state = tokenizer.__dict__
+    if NAMES.isdisjoint(state):
+        state.pop(REPLACED, None)
+    else:
+        state[REPLACED] = True
+
+
+def _look(cls: type) -> Methods:
+    version, base = type_version(cls), _are_own(PreTrainedTokenizerFast, _OURS)
+    found = Methods(base, *(base and _are_own(cls, names) for names in (_ENCODING, _DECODING, _CONVERTING)))
+    if version >= 0:
+        _methods[version] = found
+    return found
+
+
+def _are_own(cls: type, names: tuple[str, ...]) -> bool:
+    return all(_is_own_method(cls, name) for name in names if hasattr(cls, name))
+
+
+def _is_own_method(cls: type, name: str) -> bool:
+    owner = next(base for base in cls.__mro__ if name in base.__dict__)
+    if owner.__module__.startswith("transformers.models.") and owner.__name__ in _HARMLESS:
+        return True
+    return owner.__module__.startswith(("transformers.tokenization_", "crayon_hf.")) and is_own(owner.__dict__[name])
+
+
+# -- code that opens tokenizers, which snapshots skip
+
+_MODULES = (
+    "json",
+    "transformers.convert_slow_tokenizer",
+    "transformers.dynamic_module_utils",
+    "transformers.models.auto.tokenization_auto",
+    "transformers.tokenization_utils_base",
+    PreTrainedTokenizerFast.__module__,
+    "transformers.utils.hub",
+)
+_PLAIN = frozenset((bool, int, float, str, type(None), tuple, list, dict))
+_NO_REFERENCES = 0
+"""The version of `marshal` that writes equal values identically, whatever their reference counts."""
+
+_attributes: dict[Any, list[Any]] = {}
+"""The values of the attributes of each class and module that was found original."""
+
+
+def opening_values(stock: type) -> str | None:
+    """Return a digest of all numbers, texts, and lists of numbers or texts in the class `stock` and its bases.
+
+    Return None if a program has replaced code that opens a tokenizer of this class: it must not be kept for processes
+    with the original code, and the reverse. Replaced plain values, such as `padding_side`, change the digest.
+    """
+    classes = stock.__mro__[:-1]
+    if not all(map(_is_original, (*classes, *_places(stock)))):
+        return None
+    digest = sha256()
+    for cls in classes:
+        for name, value in vars(cls).items():
+            if type(value) in _PLAIN and not name.startswith("__"):
+                with contextlib.suppress(ValueError):  # a container of other objects
+                    digest.update(name.encode() + marshal.dumps(value, _NO_REFERENCES))
+    return digest.hexdigest()
+
+
+@functools.cache
+def _places(stock: type) -> tuple[Any, ...]:
+    """Return `AutoTokenizer` and the modules with the code that opens a tokenizer of the class `stock`."""
+    names = dict.fromkeys((*_MODULES, *(cls.__module__ for cls in stock.__mro__[:-1])))
+    return tokenization_auto.AutoTokenizer, *map(import_module, names)
+
+
+def _is_original(place: Any) -> bool:
+    while True:
+        try:
+            values = list(vars(place).values())
+            break
+        except RuntimeError:  # without the GIL another thread may add an attribute
+            continue
+    known = _attributes.get(place, ())
+    if len(known) == len(values) and all(map(is_, known, values)):
+        return True
+    if not all(map(is_own, values)):
+        return False
+    _attributes[place] = values
+    return True
