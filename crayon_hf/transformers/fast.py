@@ -14,13 +14,14 @@ from crayon_hf.transformers import calling, loading, pickling
 from crayon_hf.transformers.backend import Assigned, assign, report
 from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, opened_as, stock_class
 from crayon_hf.transformers.construction import is_building, over_our_engine, with_backend
-from crayon_hf.transformers.originals import NAMES, encodes_plainly, is_own, methods_of, note_replaced
+from crayon_hf.transformers.originals import NAMES, is_own, note_replaced, plain_backend
 
 
 def _if_own(method: Any) -> Any:
     return method if is_own(method) else None
 
 
+_OWN_DECODE = _if_own(PreTrainedTokenizerFast._decode)
 _OWN_IDS_TO_TOKENS = _if_own(PreTrainedTokenizerFast.convert_ids_to_tokens)
 _OWN_TOKENS_TO_IDS = _if_own(PreTrainedTokenizerFast.convert_tokens_to_ids)
 """transformers' own methods, to detect that a program has replaced them."""
@@ -51,7 +52,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         if stock is cls:  # a program's subclass of ours is built without conversion
             return super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
         name = pretrained_model_name_or_path
-        if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
+        if loading.is_cartridge(name):
             return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
         if is_building():  # called by AutoTokenizer
             return super().from_pretrained(name, *init_inputs, **kwargs)
@@ -108,7 +109,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     @property
     def _crayon_plain_calls(self) -> bool:
-        return encodes_plainly(self, self._tokenizer)
+        return plain_backend(self, "encode_batch") is not None
 
     def __setattr__(self, key: str, value: Any) -> None:
         if key == "_tokenizer":
@@ -167,7 +168,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         clean_up_tokenization_spaces: bool | None = None,
         **kwargs: Any,
     ) -> str:
-        if not methods_of(type(self)).base_is_own:
+        if PreTrainedTokenizerFast._decode is not _OWN_DECODE:
             options = kwargs | {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
             return str(super()._decode(token_ids, skip_special_tokens=skip_special_tokens, **options))
         text: str = super()._decode(

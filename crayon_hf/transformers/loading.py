@@ -65,6 +65,11 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
     return adopted
 
 
+def is_cartridge(name: Any) -> bool:
+    """Whether the name of a tokenizer is the path of a cartridge."""
+    return isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name)
+
+
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
     """Return the local directory of a repository's files, or None if they are not on this machine."""
     if not isinstance(name, (str, os.PathLike)):

@@ -15,12 +15,13 @@ from hashlib import sha256
 from importlib import import_module
 from operator import is_
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import transformers.models.auto.tokenization_auto as tokenization_auto
 from transformers import PreTrainedTokenizerFast
 
 from crayon_hf._core import type_version
+from crayon_hf.tokenizer import Tokenizer
 
 _PACKAGES = (
     *("transformers", "crayon_hf", "tokenizers", "huggingface_hub", "numpy", "packaging", "regex", "safetensors"),
@@ -61,6 +62,14 @@ _CONVERTING = (
     *("convert_ids_to_tokens", "convert_tokens_to_ids", "_convert_token_to_id_with_added_voc"),
     "_encode_without_added_tokens",
 )
+_SKIPPED = {
+    "encode_batch": _ENCODING,
+    "decode": _DECODING,
+    "id_to_token": _CONVERTING,
+    "token_to_id": _CONVERTING,
+}
+"""The methods that a fast path skips, by the method of the backend that they call."""
+
 _OURS = ("__call__", "encode", "batch_decode", *_DECODING, *_CONVERTING)
 """Methods that `CrayonTokenizerFast` itself defines, and so skips in its base class."""
 
@@ -77,43 +86,23 @@ _HARMLESS = frozenset(
 )
 """Classes of transformers 4 that override two methods only to refuse `is_split_into_words` without a prefix space."""
 
-
-class Methods(NamedTuple):
-    """The fast paths that the methods of a class allow."""
-
-    base_is_own: bool
-    encodes: bool
-    decodes: bool
-    converts: bool
+_allowed: dict[int, dict[str, bool]] = {}
+"""Whether a class allows each fast path of `_SKIPPED`, by the version of the class. Versions are unique and change when
+a class or its base does."""
 
 
-_methods: dict[int, Methods] = {}
-"""The results of `methods_of` by the version of a class. Versions are unique and change when a class or its base
-does."""
-
-
-def methods_of(cls: type) -> Methods:
-    """Return the fast paths that the methods of a class allow now."""
-    return _methods.get(type_version(cls)) or _look(cls)
-
-
-def encodes_plainly(tokenizer: Any, backend: Any) -> bool:
-    """Whether a call may skip the encoding methods of transformers and of the backend."""
-    return (
-        (_methods.get(type_version(type(tokenizer))) or _look(type(tokenizer)))[1]
-        and "encode_batch" not in backend.__dict__
-        and REPLACED not in tokenizer.__dict__
-    )
-
-
-def decodes_plainly(tokenizer: Any) -> bool:
-    """Whether a call may skip the decoding methods."""
-    return methods_of(type(tokenizer)).decodes and REPLACED not in tokenizer.__dict__
-
-
-def converts_plainly(tokenizer: Any) -> bool:
-    """Whether a call may skip the conversions between tokens and ids."""
-    return methods_of(type(tokenizer)).converts and REPLACED not in tokenizer.__dict__
+def plain_backend(tokenizer: Any, name: str) -> Tokenizer | None:
+    """Return the backend whose method `name` a fast path may use directly, or None if replaced code has to run."""
+    state, cls = tokenizer.__dict__, type(tokenizer)
+    backend = state.get("_tokenizer")
+    if (
+        type(backend) is Tokenizer
+        and name not in backend.__dict__
+        and REPLACED not in state
+        and (_allowed.get(type_version(cls)) or _look(cls))[name]
+    ):
+        return backend
+    return None
 
 
 def note_replaced(tokenizer: Any) -> None:
@@ -125,11 +114,11 @@ def note_replaced(tokenizer: Any) -> None:
         state[REPLACED] = True
 
 
-def _look(cls: type) -> Methods:
+def _look(cls: type) -> dict[str, bool]:
     version, base = type_version(cls), _are_own(PreTrainedTokenizerFast, _OURS)
-    found = Methods(base, *(base and _are_own(cls, names) for names in (_ENCODING, _DECODING, _CONVERTING)))
+    found = {name: base and _are_own(cls, skipped) for name, skipped in _SKIPPED.items()}
     if version >= 0:
-        _methods[version] = found
+        _allowed[version] = found
     return found
 
 
