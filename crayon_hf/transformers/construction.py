@@ -26,6 +26,7 @@ from tokenizers import models
 from crayon_hf import _core
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer_json.document import NEAREST_SCORES, without_vocabulary
+from crayon_hf.transformers.backend import open_source, with_model
 from crayon_hf.transformers.rebinding import with_names
 from crayon_hf.util.reference import reference_class
 
@@ -50,8 +51,6 @@ class Construction:
         if self._fetch is None:
             return None
         if path not in self._opened:
-            from crayon_hf.transformers.backend import open_source
-
             self._fetch(path)
             made = open_source(path)
             self._opened[path] = None if made is None else _Source(made)
@@ -155,8 +154,6 @@ class _Model:
 
     def built(self) -> Tokenizer:
         """Return a tokenizer with this model and no other component."""
-        from crayon_hf.transformers.backend import with_model
-
         made = with_model(self._source.tokenizer, self._options)
         self._construction.was_used = True
         return made

@@ -11,10 +11,11 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers import calling, loading, pickling
-from crayon_hf.transformers.backend import Assigned, assign, report
+from crayon_hf.transformers.backend import Assigned, assign, model_kind, report
 from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, opened_as, stock_class
 from crayon_hf.transformers.construction import is_building, over_our_engine, with_backend
 from crayon_hf.transformers.originals import NAMES, is_own, note_replaced, plain_backend
+from crayon_hf.transformers.rebinding import natively
 
 
 def _if_own(method: Any) -> Any:
@@ -217,9 +218,10 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
         """Train a new tokenizer of the same kind, as `PreTrainedTokenizerFast.train_new_from_iterator` does."""
-        from crayon_hf.transformers.retraining import natively
-
-        return natively(self, super().train_new_from_iterator)(*args, **kwargs)
+        method: Any = super().train_new_from_iterator
+        if model_kind(self._tokenizer) == "BPE":
+            method = natively(method)
+        return method(*args, **kwargs)
 
 
 for _name in ("_encode_without_added_tokens", "convert_to_native_format"):
