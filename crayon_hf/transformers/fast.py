@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
 from typing import Any
 
 from transformers import BatchEncoding, PreTrainedTokenizerFast
@@ -248,19 +248,11 @@ def adopt_new(tokenizer: Any) -> None:
         adopt(tokenizer, keep=True)
 
 
-def _like(name: str, ours: Callable[..., Any]) -> None:
-    """Copy the signature and the documentation of transformers' method."""
-    import inspect
-
-    stock = getattr(PreTrainedTokenizerFast, name)
-    ours.__doc__ = stock.__doc__
-    ours.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
-
-
 for _name in (
     *("__call__", "encode", "decode", "batch_decode", "convert_ids_to_tokens", "convert_tokens_to_ids"),
     "train_new_from_iterator",
-):
-    _like(_name, CrayonTokenizerFast.__dict__[_name])
+):  # help() and editors show the signature and the documentation of transformers
+    _ours, _theirs = CrayonTokenizerFast.__dict__[_name], getattr(PreTrainedTokenizerFast, _name)
+    _ours.__doc__, _ours.__signature__ = _theirs.__doc__, inspect.signature(_theirs)
 
 __all__ = ["CrayonTokenizerFast", "class_for"]

@@ -179,11 +179,9 @@ def _places(stock: type) -> tuple[Any, ...]:
 
 def _is_original(place: Any) -> bool:
     while True:
-        try:
+        with contextlib.suppress(RuntimeError):  # without the GIL another thread may add an attribute
             values = list(vars(place).values())
             break
-        except RuntimeError:  # without the GIL another thread may add an attribute
-            continue
     known = _attributes.get(place, ())
     if len(known) == len(values) and all(map(is_, known, values)):
         return True
