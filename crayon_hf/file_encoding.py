@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-CHUNK_BYTES = 1 << 20
 _LARGEST_READ = 1 << 28
 """The largest initial window over a file that is not mapped."""
 
@@ -37,13 +36,7 @@ class FileChunk(NamedTuple):
 
 
 def encode_file(
-    engine: Any,
-    special_as_text: bool,
-    file: Any,
-    *,
-    chunk_bytes: int = CHUNK_BYTES,
-    offsets: bool = False,
-    add_special_tokens: bool = True,
+    engine: Any, special_as_text: bool, file: Any, chunk_bytes: int, offsets: bool, add_special_tokens: bool
 ) -> Iterator[FileChunk]:
     """`Tokenizer.encode_file`, with its engine and the value of its ``encode_special_tokens``."""
     validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)

@@ -2,12 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from crayon_hf.util.reference import has_components, missing
+from crayon_hf.tokenizer_json.library_types import names_of
 
-if TYPE_CHECKING or has_components():
+if TYPE_CHECKING:
     from tokenizers.trainers import *  # noqa: F403
 else:
-    from crayon_hf.tokenizer_json.described import MODULES
-
-    globals().update(MODULES["trainers"])
-    __getattr__ = missing(__name__)
+    globals().update(names_of("trainers"))

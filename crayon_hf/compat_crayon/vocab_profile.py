@@ -12,7 +12,7 @@ from crayon_hf import _core
 from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.errors import ProfileNotFoundError, TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.formats.names import looks_like_path
-from crayon_hf.tokenizer import opening, sources
+from crayon_hf.tokenizer import opening
 from crayon_hf.tokenizer.device_placement import rows_of
 from crayon_hf.tokenizer_state.modes import EXACT, Mode
 from crayon_hf.util.byte_level import spell
@@ -153,11 +153,11 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
             if not os.path.exists(path):
                 raise
         else:
-            state, path = sources.open_found(found, mode_to_open)
+            state, path = opening.open_found(found, mode_to_open)
             return Loaded(state.exact_engine(), path, mode, compat)
     if compat is not None and not opening.is_version_2(path):
         raise _not_version_2(compat, path)
-    state = sources.open_any(path, mode_to_open)
+    state = opening.open_any(path, mode_to_open)
     return Loaded(state.exact_engine(), os.path.abspath(path), mode, compat)
 
 

@@ -9,7 +9,7 @@ Layout::
 
 A new directory is written to disk under a temporary name and then renamed; then NAME.json is replaced, then NAME.dat. A
 process that opens the profile between these two steps finds the new source and the old cartridge. It then compiles the
-new source (`sources.open_found`). Temporary files found by the holder of the lock were left by a process that died.
+new source (`opening.open_found`). Temporary files found by the holder of the lock were left by a process that died.
 
 A directory without a link is removed by the next pull, not by the pull that replaced its link. Another process may have
 resolved the old link without having opened the file yet.

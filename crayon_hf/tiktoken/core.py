@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from crayon_hf._core import Engine
 from crayon_hf.errors import TokenIdError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
-from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
+from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, RankFile, find_published_file, write_ranks
 from crayon_hf.tiktoken import _plugins
 from crayon_hf.tiktoken._arguments import bytes_of, check_text, check_threads, number_of, ranks_of, specials_of
 from crayon_hf.tiktoken._specials import (
@@ -466,7 +466,7 @@ def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: M
         except VocabularyError as error:  # for example a byte without a token, which the library accepts
             refused = error
     try:
-        return Tokenizer._of(opening.open_ranks(name, pattern, ranks, specials, str(refused)))
+        return Tokenizer._of(opening.delegate_ranks(dict(ranks), RankFile(name, pattern, dict(specials)), str(refused)))
     except VocabularyError:
         raise refused from None
 

@@ -1,12 +1,21 @@
-"""Functions that open a tokenizer. Each returns a `TokenizerState`."""
+"""Functions that open a tokenizer. Each returns a `TokenizerState`.
+
+`open_any` recognises the format of a file and calls the loader of the format. A loader finds the source's cartridge, or
+compiles it into the cache. Sources other than tokenizer.json and our cartridges are converted once, then mapped from
+the cache. If the engine does not support a tokenizer, the reference encodes.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import (
     EMPTY,
@@ -29,19 +38,86 @@ from crayon_hf.util.files import open_regular, read_source
 from crayon_hf.util.reference import has_components
 
 if TYPE_CHECKING:
+    from crayon_hf.cartridges.search_path import Profile
+    from crayon_hf.formats.recognise import Kind
     from crayon_hf.formats.tiktoken import RankFile
 
 _CARTRIDGE = "tokenizer.dat"
+_IN_CLIENT_CACHE = re.compile(r"(.*)/models--[^/]+/snapshots/([0-9a-f]{40})/(.*)")
 _KEPT_FROM = 1 << 18
 """Size in bytes from which a ``tokenizer.json`` in memory is cached: compiling it takes longer than a lookup."""
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
-def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """Open a version 3 cartridge. Its ``tokenizer.json`` is the file beside it, if that exists."""
-    name = os.path.abspath(path)  # the working directory may change before the path is needed again
-    engine = cache.open_cartridge(name)
-    return TokenizerState(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
+def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
+    """Open a source of any format that `crayon_hf.formats` reads, or a directory that contains one."""
+    given = os.fspath(path)
+    kind, name = _recognise(given)
+    try:
+        return _LOADERS[kind](name, mode)
+    except (CartridgeError, VocabularyError) as error:
+        hint = "; Tokenizer.from_tiktoken takes them" if kind == "TIKTOKEN" and "pattern=" in str(error) else ""
+        if name in str(error) or os.path.abspath(given) in str(error):
+            raise
+        raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def _recognise(given: str) -> tuple[str, str]:
+    """Return the name of a source's `Kind`, and the file to open; in a directory, the file with the vocabulary."""
+    try:
+        os.lstat(given)
+    except FileNotFoundError:
+        from crayon_hf.formats.name_hints import no_file
+
+        raise no_file(given) from None
+    plain, name = _plain_kind(given), os.path.abspath(given)  # the working directory may change before it is needed
+    if plain is not None:
+        return plain, name
+    from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
+
+    kind = recognise(given)
+    if kind is Kind.DIRECTORY:
+        kind, name = look_into(name)
+        if kind is Kind.DIRECTORY:
+            raise VocabularyError(f"{name} is a directory, expected a file")
+    if kind is Kind.MERGES:
+        kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
+    return kind.name, name
+
+
+def _plain_kind(path: str) -> str | None:
+    """Recognise our cartridges, and a tokenizer.json as the library writes it, without any import."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if head.startswith(b"CRAY"):
+        return None if head[4:8] == _VERSION_2[4:] else "CARTRIDGE"
+    match head.split(b'"', 5):
+        case [brace, b"version", colon, _, comma, key]:
+            marks = brace.strip(), colon.strip(), comma.strip()
+            return "TOKENIZER_JSON" if marks == (b"{", b":", b",") and key.startswith(b"truncation") else None
+    return None
+
+
+def is_version_2(path: str) -> bool:
+    """Whether the file is a cartridge of CRAYON."""
+    with open_regular(path) as file:
+        return file.read(8) == _VERSION_2
+
+
+def beside(path: str) -> str:
+    """Return the path of a cartridge's ``tokenizer.json``."""
+    return path.removesuffix(".dat") + ".json"
+
+
+# -- loaders
+
+
+def open_cartridge(path: str, mode: Mode = EXACT) -> TokenizerState:
+    """Open a version 3 cartridge by its absolute path. Its ``tokenizer.json`` is the file beside it, if that exists."""
+    engine = cache.open_cartridge(path)
+    return TokenizerState(engine, Source(beside(path), engine.source_digest), path, mode, came_along=True)
 
 
 def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
@@ -53,7 +129,7 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
             try:
                 state = opened(cache.open_source(name, json_recipe()), mode)
             except UnsupportedError as error:
-                return delegate_json(read_source(name), str(error), mode)
+                return _delegate_json(read_source(name), str(error), mode)
             state.refused = refused
         return state
     except VocabularyError as error:
@@ -80,57 +156,16 @@ def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | N
     return TokenizerState(engine, source, cartridge, mode, came_along=True), None
 
 
-def opened(found: cache.Opened, mode: Mode = EXACT) -> TokenizerState:
-    """Return the state of a cartridge from the cache."""
-    return TokenizerState(found.engine, Source(found.source, found.engine.source_digest), found.path, mode)
-
-
-def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
-    """Open the bytes of a ``tokenizer.json``. Large ones are kept in the cache, as files are."""
-    data = bytes(buffer)
-    try:
-        if len(data) >= _KEPT_FROM:
-            return opened(cache.open_bytes(data, json_recipe()), mode)
-        return TokenizerState(compiled_engine(data), Source(data), None, mode)
-    except UnsupportedError as error:
-        return delegate_json(data, str(error), mode)
-
-
-def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
-    """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub, with its cartridge if it has one."""
-    with needed("from_pretrained", "hub"):
-        from huggingface_hub import hf_hub_download
-
-    source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
-    _fetch_cartridge(identifier, source, token)
-    return open_json(source, mode)
-
-
-def _fetch_cartridge(identifier: str, source: str, token: str | None) -> None:
-    """Download the cartridge of the same commit beside `source`, in the client's cache.
-
-    If the repository has no cartridge, this costs one request: the client remembers the answer for the commit.
-    """
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
-
-    from crayon_hf.util.hub_errors import is_unavailable
-
-    commit = os.path.basename(os.path.dirname(source))
-    if try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit) is not None:
-        return
-    try:
-        hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
-    except Exception as error:
-        if not is_unavailable(error):
-            raise
-        # Opening works without the cartridge, only slower.
+def opened(found: cache.Opened, mode: Mode = EXACT, again: Callable[[], bytes] | None = None) -> TokenizerState:
+    """Return the state of a cartridge from the cache. `again` makes its ``tokenizer.json`` if the file is gone."""
+    return TokenizerState(found.engine, Source(found.source, found.engine.source_digest, again), found.path, mode)
 
 
 def open_tiktoken(
     path_or_name: str | os.PathLike[str],
-    pattern: str | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
     mode: Mode = EXACT,
 ) -> TokenizerState:
     """Open a rank file, or a published encoding by its name."""
@@ -146,30 +181,165 @@ def open_tiktoken(
     facts = conversion.identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
     path = None if path is None else os.path.abspath(path)
 
-    def ranks() -> bytes:
-        return data if path is None else read_source(path)
+    def ranks() -> dict[bytes, int]:
+        return conversion.read_ranks(data if path is None else read_source(path))
 
     recipe = conversion.recipe(facts)
     try:
         found = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
     except UnsupportedError as error:
         mode.check_native(str(error))
-        return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
-    source = Source(
-        found.source,
-        found.engine.source_digest,
-        lambda: conversion.tokenizer_json(conversion.read_ranks(ranks()), facts),
-    )
-    return TokenizerState(found.engine, source, found.path, mode)
+        return delegate_ranks(ranks(), facts, str(error))
+    return opened(found, mode, lambda: conversion.tokenizer_json(ranks(), facts))
 
 
-def open_ranks(
-    name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
-) -> TokenizerState:
-    """Open a vocabulary that is not native with the tiktoken library. Raise UnsupportedError if that fails."""
-    from crayon_hf.formats.tiktoken import RankFile
+def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
+    """Open a source by way of the ``tokenizer.json`` that the reader of its format makes."""
+    from crayon_hf.formats import read
+    from crayon_hf.formats.recognise import Kind
 
-    return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
+    kind = Kind[name]
+    recipe = _recipe(kind, path)
+    try:
+        found = _open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
+    except UnsupportedError as error:
+        # If the reader raised, it raises again here. If the compiler raised, the reference encodes.
+        return _delegate_json(read(kind, path).tokenizer_json, str(error), mode)
+    if is_inexact(found.engine):
+        return TokenizerState(found.engine, Source(None, missing=f"{path} is {NO_JSON}"), found.path, mode)
+    return opened(found, mode, lambda: read(kind, path).tokenizer_json)
+
+
+_CONVERTED = ("CRAYON_V2", "GGUF", "SENTENCEPIECE", "TEKKEN", "VOCAB_JSON", "WORDPIECE")
+
+_LOADERS: dict[str, Callable[[str, Mode], TokenizerState]] = {
+    "CARTRIDGE": open_cartridge,
+    "TOKENIZER_JSON": open_json,
+    "TIKTOKEN": lambda path, mode: open_tiktoken(path, mode=mode),
+    **{name: partial(_convert, name) for name in _CONVERTED},
+}
+"""The loader for each `Kind`, by name: that enumeration is imported only for conversions."""
+
+
+def _recipe(kind: Kind, path: str) -> cache.Recipe:
+    """Return how the file becomes a cartridge. The recipe's name covers everything that the result depends on except
+    the file."""
+    from crayon_hf.formats import REVISIONS, read
+    from crayon_hf.formats.recognise import Kind
+    from crayon_hf.formats.repository import opened_cartridge
+
+    def compile_source(data: bytes) -> cache.Compiled:
+        converted = read(kind, path, None if kind is Kind.GGUF else data, opening=True)
+        return cache.Compiled(opened_cartridge(converted), converted.tokenizer_json)
+
+    facts = [kind.name, str(REVISIONS[kind.name]), *(_digest(beside) for beside in _files_beside(kind, path))]
+    return cache.Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)
+
+
+def _files_beside(kind: Kind, path: str) -> list[str]:
+    from crayon_hf.formats.recognise import Kind, vocab_and_merges
+    from crayon_hf.formats.sidecar_files import FILES
+
+    if kind is Kind.CRAYON_V2:
+        return [os.path.splitext(path)[0] + ".json"]
+    if kind in (Kind.VOCAB_JSON, Kind.WORDPIECE):
+        folder = os.path.dirname(path)
+        other = [vocab_and_merges(path, kind)[1]] if kind is Kind.VOCAB_JSON else []
+        return [*other, *(os.path.join(folder, name) for name in FILES)]
+    return []
+
+
+def _digest(path: str) -> str:
+    try:
+        return cache.source_digest(path)
+    except OSError:
+        return "-"
+
+
+def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
+    """Open a file that is too large to be read whole. As in the cache's index, its stat identifies its contents.
+
+    A file that has just changed could change again and keep its stat, so its cartridge is not kept.
+    """
+    stat = os.stat(path)
+    if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():
+        compiled = recipe.compile(b"")
+        assert compiled.source is not None
+        return cache.Opened(_core.Engine.from_bytes(compiled.cartridge, verify=False), None, compiled.source)
+    return cache.open_bytes(f"{os.path.realpath(path)}\n{cache._fingerprint(stat)}".encode(), recipe)
+
+
+# -- profiles and repositories
+
+
+def open_profile(name: str, mode: Mode = EXACT) -> TokenizerState:
+    """Open a profile by its name."""
+    from crayon_hf.cartridges.search_path import find_profile
+
+    return open_found(find_profile(name), mode)[0]
+
+
+def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, str]:
+    """Open a profile, and return which of its files was used: the source replaces a stale or damaged cartridge."""
+    files = profile.cartridge, profile.source
+    cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
+    if cartridge is None:
+        assert source is not None
+        return open_json(source, mode), source
+    if is_version_2(cartridge):
+        return open_any(cartridge, mode), cartridge
+    if source is None:
+        return open_cartridge(cartridge, mode), cartridge
+    state = open_json(source, mode)
+    return state, cartridge if state.came_along else source
+
+
+def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
+    """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub, with its cartridge if it has one."""
+    with needed("from_pretrained", "hub"):
+        from huggingface_hub import hf_hub_download
+
+    source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
+    fetch_cartridge(identifier, source, token=token)
+    return open_json(source, mode)
+
+
+def fetch_cartridge(identifier: str, source: str, **options: Any) -> None:
+    """Download the cartridge of a repository beside its ``tokenizer.json`` in the Hub client's cache, if it has one.
+
+    The cartridge is requested at the same commit, with these options of the client. If the repository has none, this
+    costs one request: the client remembers the answer for the commit.
+    """
+    found = _IN_CLIENT_CACHE.match(os.path.join(os.path.dirname(source), _CARTRIDGE).replace(os.sep, "/"))
+    if found is None or os.path.isfile(found.group()):
+        return
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    from crayon_hf.util.hub_errors import is_unavailable
+
+    directory, commit, name = found.groups()
+    if try_to_load_from_cache(identifier, name, directory, commit) is not None:
+        return
+    try:
+        hf_hub_download(repo_id=identifier, filename=name, revision=commit, cache_dir=directory, **options)
+    except Exception as error:
+        if not is_unavailable(error):
+            raise
+        # Opening works without the cartridge, only slower.
+
+
+# -- sources in memory
+
+
+def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
+    """Open the bytes of a ``tokenizer.json``. Large ones are kept in the cache, as files are."""
+    data = bytes(buffer)
+    try:
+        if len(data) >= _KEPT_FROM:
+            return opened(cache.open_bytes(data, json_recipe()), mode)
+        return TokenizerState(compiled_engine(data), Source(data), None, mode)
+    except UnsupportedError as error:
+        return _delegate_json(data, str(error), mode)
 
 
 def open_model(model: Any) -> TokenizerState:
@@ -208,45 +378,6 @@ def open_pickled(
     return TokenizerState(TiktokenEngine(*arguments), Source(None))
 
 
-def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
-    """Open a ``tokenizer.json`` with the reference, for the given reason.
-
-    If ``tokenizers`` has no component classes (1.0), a tokenizer with an empty vocabulary waits for training.
-    """
-    from crayon_hf.fallback.delegated import warn_delegated
-    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
-
-    mode.check_native(reason)
-    if reason == EMPTY and not has_components():
-        try:
-            return open_untrained(json_to_train(data), mode)
-        except UnsupportedError as error:
-            reason = str(error)
-    engine = TokenizersEngine(data.decode(), reason)
-    warn_delegated(reason, "tokenizers")
-    return TokenizerState(engine, Source(data))
-
-
-def is_version_2(path: str) -> bool:
-    """Whether the file is a cartridge of CRAYON."""
-    with open_regular(path) as file:
-        return file.read(8) == _VERSION_2
-
-
-def beside(path: str) -> str:
-    """Return the path of a cartridge's ``tokenizer.json``."""
-    return path.removesuffix(".dat") + ".json"
-
-
-def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> TokenizerState:
-    from crayon_hf.fallback.delegated import warn_delegated
-    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
-
-    engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
-    warn_delegated(reason, "tiktoken")
-    return TokenizerState(engine, Source(None))
-
-
 def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
     """Open the cartridge that a tokenizer was pickled with, or its ``tokenizer.json`` if the cartridge is missing.
 
@@ -268,3 +399,35 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | st
     if not isinstance(source, bytes):
         raise CartridgeError(f"{path} has changed since this tokenizer was pickled: pickle the tokenizer again")
     return opened(cache.open_bytes(source, json_recipe(metadata)), mode)
+
+
+# -- tokenizers that the reference encodes
+
+
+def _delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
+    """Open a ``tokenizer.json`` with the reference, for the given reason.
+
+    If ``tokenizers`` has no component classes (1.0), a tokenizer with an empty vocabulary waits for training.
+    """
+    from crayon_hf.fallback.delegated import warn_delegated
+    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+
+    mode.check_native(reason)
+    if reason == EMPTY and not has_components():
+        try:
+            return open_untrained(json_to_train(data), mode)
+        except UnsupportedError as error:
+            reason = str(error)
+    engine = TokenizersEngine(data.decode(), reason)
+    warn_delegated(reason, "tokenizers")
+    return TokenizerState(engine, Source(data))
+
+
+def delegate_ranks(ranks: dict[bytes, int], facts: RankFile, reason: str) -> TokenizerState:
+    """Open a vocabulary with the tiktoken library, for the given reason. Raise UnsupportedError if that fails."""
+    from crayon_hf.fallback.delegated import warn_delegated
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+
+    engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
+    warn_delegated(reason, "tiktoken")
+    return TokenizerState(engine, Source(None))

@@ -10,7 +10,7 @@ from crayon_hf import _core
 from crayon_hf.budgets import calls, splitting
 from crayon_hf.cartridges.source_json import reference_of
 from crayon_hf.errors import TokenIdError, UnsupportedError
-from crayon_hf.tokenizer import opening, sources
+from crayon_hf.tokenizer import opening
 from crayon_hf.tokenizer.async_methods import AsyncMethods
 from crayon_hf.tokenizer.mutators import MutableSettings
 from crayon_hf.tokenizer_json import document as tokenizer_json
@@ -82,7 +82,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
             VocabularyError: The file is malformed, or its format is unknown.
             CartridgeError: The cartridge is damaged.
         """
-        return Tokenizer._of(sources.open_any(path, mode_of(mode)))
+        return Tokenizer._of(opening.open_any(path, mode_of(mode)))
 
     @staticmethod
     def from_str(json: str, mode: str = "exact") -> Tokenizer:
@@ -180,7 +180,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         Raises:
             ProfileNotFoundError: The search path has no profile of that name.
         """
-        return Tokenizer._of(sources.open_profile(name, mode_of(mode)))
+        return Tokenizer._of(opening.open_profile(name, mode_of(mode)))
 
     # -- encoding
 
@@ -416,14 +416,8 @@ class Tokenizer(MutableSettings, AsyncMethods):
         """
         from crayon_hf.file_encoding import encode_file
 
-        return encode_file(
-            self._current_engine(),
-            self._special_as_text,
-            file,
-            chunk_bytes=chunk_bytes,
-            offsets=offsets,
-            add_special_tokens=add_special_tokens,
-        )
+        engine, as_text = self._current_engine(), self._special_as_text
+        return encode_file(engine, as_text, file, chunk_bytes, offsets, add_special_tokens)
 
     # -- budgets: functions whose first argument is a tokenizer
 

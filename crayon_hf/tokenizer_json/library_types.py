@@ -1,7 +1,8 @@
-"""Classes and types that ``import crayon_hf as tokenizers`` takes from ``tokenizers`` itself."""
+"""Names that ``import crayon_hf as tokenizers`` takes from ``tokenizers`` itself."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import tokenizers
@@ -17,3 +18,13 @@ def __getattr__(name: str) -> Any:
 
         return Regex
     return missing("crayon_hf")(name)
+
+
+def names_of(module: str) -> dict[str, Any]:
+    """Return the public names of a module with components. Beside ``tokenizers`` 1.0 they are our descriptions."""
+    if has_components():
+        names = vars(import_module(f"tokenizers.{module}"))
+        return {name: value for name, value in names.items() if not name.startswith("_")}
+    from crayon_hf.tokenizer_json.described import MODULES
+
+    return MODULES[module] | {"__getattr__": missing(f"crayon_hf.{module}")}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from transformers.models.auto import tokenization_auto
@@ -19,20 +19,21 @@ _Stock: Any = tokenization_auto.AutoTokenizer
 
 def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of the stock `AutoTokenizer.from_pretrained`, with our class."""
-    if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
+    if loading.is_cartridge(name):
         return CrayonTokenizerFast.from_pretrained(name, *inputs, **kwargs)
-    return loading.load(with_names(from_pretrained, _ours()), "auto", name, inputs, kwargs)
+    return loading.load(partial(_with_our_classes, from_pretrained), "auto", name, inputs, kwargs)
 
 
-def _ours() -> dict[str, Any]:
-    """Return our classes by the global names with which the stock function finds classes."""
+def _with_our_classes(from_pretrained: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call the stock function with our classes under the global names by which it finds classes."""
     names = vars(tokenization_auto)
     find = names["tokenizer_class_from_name"]
-    return {
+    ours = {
         "TOKENIZER_MAPPING": _Mapping(names["TOKENIZER_MAPPING"]),
         "TokenizersBackend": opened_as(names.get("TokenizersBackend")),
         "tokenizer_class_from_name": lambda name: opened_as(find(name)),
     }
+    return with_names(from_pretrained, ours)(*args, **kwargs)
 
 
 class _Mapping:

@@ -14,10 +14,9 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from crayon_hf._core import Engine
-from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers.backend import model_kind, without_added_tokens
 from crayon_hf.transformers.encodings import LazyEncodings, Recipe, TextRecipe
-from crayon_hf.transformers.replaced import converts_plainly, decodes_plainly, encodes_plainly
+from crayon_hf.transformers.originals import plain_backend
 from crayon_hf.transformers.sizes import NONE, sizes_of
 
 _KNOWN = frozenset(
@@ -61,10 +60,10 @@ REFUSALS = (TypeError, ValueError, OverflowError)
 
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
     """``tokenizer(text)``."""
-    state = tokenizer.__dict__
-    backend = state.get("_tokenizer")
-    if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend):
+    backend = plain_backend(tokenizer, "encode_batch")
+    if backend is None:
         return None
+    state = tokenizer.__dict__
     engine = backend._current_engine()
     special_as_text = state["split_special_tokens"]
     backend._restore((special_as_text, None, None))  # a call of transformers changes these settings, too
@@ -86,8 +85,8 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
 
 def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchEncoding | None:
     """``tokenizer(text, *args, **kwargs)``."""
-    backend = tokenizer.__dict__.get("_tokenizer")
-    if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend) or len(args) > 1:
+    backend = plain_backend(tokenizer, "encode_batch")
+    if backend is None or len(args) > 1:
         return None
     if kwargs and (not kwargs.keys() <= _ALL or any(kwargs.get(name) for name in _OFF)):
         return None
@@ -157,8 +156,8 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """``tokenizer.decode(ids, *args, **kwargs)`` for an int, or for a list that begins with one."""
-    backend = tokenizer.__dict__.get("_tokenizer")
-    if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
+    backend = plain_backend(tokenizer, "decode")
+    if backend is None:
         return None
     skip, clean_up = False, None
     if args or kwargs:
@@ -175,8 +174,8 @@ def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
     """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
-    backend = tokenizer.__dict__.get("_tokenizer")
-    if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
+    backend = plain_backend(tokenizer, "decode")
+    if backend is None:
         return None
     options = dict(zip(("skip_special_tokens", "clean_up_tokenization_spaces"), args, strict=False))
     if len(args) > 2 or options.keys() & kwargs.keys():
@@ -199,10 +198,8 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
 
 def tokens_of(tokenizer: Any, ids: list[Any], skip_special_tokens: Any) -> list[str | None] | None:
     """``tokenizer.convert_ids_to_tokens(ids, skip_special_tokens)``."""
-    backend = tokenizer.__dict__.get("_tokenizer")
-    if type(backend) is not Tokenizer or "id_to_token" in backend.__dict__ or not converts_plainly(tokenizer):
-        return None
-    engine = backend._engine or backend._settle()
+    backend = plain_backend(tokenizer, "id_to_token")
+    engine = None if backend is None else backend._engine or backend._settle()
     if type(engine) is not Engine:
         return None
     if skip_special_tokens:
@@ -213,10 +210,8 @@ def tokens_of(tokenizer: Any, ids: list[Any], skip_special_tokens: Any) -> list[
 
 def ids_of(tokenizer: Any, tokens: list[Any]) -> list[int | None] | None:
     """``tokenizer.convert_tokens_to_ids(tokens)``."""
-    backend = tokenizer.__dict__.get("_tokenizer")
-    if type(backend) is not Tokenizer or "token_to_id" in backend.__dict__ or not converts_plainly(tokenizer):
-        return None
-    engine = backend._engine or backend._settle()
+    backend = plain_backend(tokenizer, "token_to_id")
+    engine = None if backend is None else backend._engine or backend._settle()
     ids = engine.tokens_to_ids(tokens) if type(engine) is Engine else None
     if ids is not None and None in ids:
         unknown = tokenizer.unk_token_id
@@ -226,10 +221,8 @@ def ids_of(tokenizer: Any, tokens: list[Any]) -> list[int | None] | None:
 
 def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
     """``tokenizer._encode_without_added_tokens(text)``."""
-    backend = tokenizer.__dict__.get("_tokenizer")
-    if type(backend) is not Tokenizer or not converts_plainly(tokenizer):
-        return None
-    engine = without_added_tokens(backend)
+    backend = plain_backend(tokenizer, "token_to_id")
+    engine = None if backend is None else without_added_tokens(backend)
     try:
         return None if engine is None else engine.encode_ids(text, False, False)
     except REFUSALS:

@@ -16,9 +16,10 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
+from crayon_hf.transformers.backend import from_reference
 from crayon_hf.transformers.construction import is_building, over_our_engine
 from crayon_hf.transformers.damage import damage_named
-from crayon_hf.transformers.replaced import note_replaced
+from crayon_hf.transformers.originals import note_replaced
 from crayon_hf.util.reference import reference_class
 
 _base: type[Any] | None = None
@@ -33,10 +34,7 @@ class CrayonMeta(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an instance as the stock class of `cls` does."""
-        if cls.__dict__.get("_crayon_stock") is None and cls is _base:
-            ours: Any = class_for(PreTrainedTokenizerFast)
-            cls = ours
-        make: Any = cls
+        make: Any = class_for(PreTrainedTokenizerFast) if cls is _base else cls
         tokenizer: Any = make.__new__(make, *args, **kwargs)
         tokenizer.__dict__["_crayon_building"] = True
         try:
@@ -111,8 +109,6 @@ def adopt(tokenizer: Any, keep: bool = False) -> Any:
 
 def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
     """Convert the `_tokenizer` of an instance of our classes."""
-    from crayon_hf.transformers.backend import from_reference
-
     note_replaced(tokenizer)
     backend = tokenizer.__dict__.get("_tokenizer")
     if isinstance(backend, reference_class()):

@@ -18,6 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from tokenizers import models
@@ -25,6 +26,7 @@ from tokenizers import models
 from crayon_hf import _core
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer_json.document import NEAREST_SCORES, without_vocabulary
+from crayon_hf.transformers.backend import open_source, with_model
 from crayon_hf.transformers.rebinding import with_names
 from crayon_hf.util.reference import reference_class
 
@@ -49,8 +51,6 @@ class Construction:
         if self._fetch is None:
             return None
         if path not in self._opened:
-            from crayon_hf.transformers.backend import open_source
-
             self._fetch(path)
             made = open_source(path)
             self._opened[path] = None if made is None else _Source(made)
@@ -154,8 +154,6 @@ class _Model:
 
     def built(self) -> Tokenizer:
         """Return a tokenizer with this model and no other component."""
-        from crayon_hf.transformers.backend import with_model
-
         made = with_model(self._source.tokenizer, self._options)
         self._construction.was_used = True
         return made
@@ -248,17 +246,14 @@ def over_our_engine(method: Any, with_vocabulary: bool = True) -> Any:
     active, names = _active(), getattr(getattr(method, "__func__", method), "__globals__", {})
     if active is None or not names.get("__name__", "").startswith("transformers."):
         return method
-    stand_ins: dict[str, Any] = {}
-    for name, value in names.items():
-        if value is reference_class() or value is Tokenizer:
-            stand_ins[name] = _Library(value, active)
-        elif value is json:
-            stand_ins[name] = _Json(value, active, with_vocabulary)
-        elif value is models:
-            stand_ins[name] = _Models(value, active)
-        elif isinstance(value, type) and value in _MODELS:
-            stand_ins[name] = _ModelClass(value, active)
-    return with_names(method, stand_ins)
+    substitutes: dict[int, Callable[..., Any]] = {
+        **dict.fromkeys(map(id, (reference_class(), Tokenizer)), _Library),
+        **dict.fromkeys(map(id, _MODELS), _ModelClass),
+        id(models): _Models,
+        id(json): partial(_Json, with_vocabulary=with_vocabulary),
+    }
+    ours = {name: substitutes[id(value)](value, active) for name, value in names.items() if id(value) in substitutes}
+    return with_names(method, ours)
 
 
 def with_backend(options: dict[str, Any]) -> dict[str, Any]:

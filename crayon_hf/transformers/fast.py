@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
 from typing import Any
 
 from transformers import BatchEncoding, PreTrainedTokenizerFast
@@ -11,17 +11,18 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers import calling, loading, pickling
-from crayon_hf.transformers.backend import Assigned, assign, report
+from crayon_hf.transformers.backend import Assigned, assign, model_kind, report
 from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, opened_as, stock_class
 from crayon_hf.transformers.construction import is_building, over_our_engine, with_backend
-from crayon_hf.transformers.pristine import is_own
-from crayon_hf.transformers.replaced import NAMES, encodes_plainly, methods_of, note_replaced
+from crayon_hf.transformers.originals import NAMES, is_own, note_replaced, plain_backend
+from crayon_hf.transformers.rebinding import natively
 
 
 def _if_own(method: Any) -> Any:
     return method if is_own(method) else None
 
 
+_OWN_DECODE = _if_own(PreTrainedTokenizerFast._decode)
 _OWN_IDS_TO_TOKENS = _if_own(PreTrainedTokenizerFast.convert_ids_to_tokens)
 _OWN_TOKENS_TO_IDS = _if_own(PreTrainedTokenizerFast.convert_tokens_to_ids)
 """transformers' own methods, to detect that a program has replaced them."""
@@ -52,7 +53,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         if stock is cls:  # a program's subclass of ours is built without conversion
             return super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
         name = pretrained_model_name_or_path
-        if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
+        if loading.is_cartridge(name):
             return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
         if is_building():  # called by AutoTokenizer
             return super().from_pretrained(name, *init_inputs, **kwargs)
@@ -109,7 +110,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     @property
     def _crayon_plain_calls(self) -> bool:
-        return encodes_plainly(self, self._tokenizer)
+        return plain_backend(self, "encode_batch") is not None
 
     def __setattr__(self, key: str, value: Any) -> None:
         if key == "_tokenizer":
@@ -168,7 +169,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         clean_up_tokenization_spaces: bool | None = None,
         **kwargs: Any,
     ) -> str:
-        if not methods_of(type(self)).base_is_own:
+        if PreTrainedTokenizerFast._decode is not _OWN_DECODE:
             options = kwargs | {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
             return str(super()._decode(token_ids, skip_special_tokens=skip_special_tokens, **options))
         text: str = super()._decode(
@@ -217,9 +218,10 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
         """Train a new tokenizer of the same kind, as `PreTrainedTokenizerFast.train_new_from_iterator` does."""
-        from crayon_hf.transformers.retraining import natively
-
-        return natively(self, super().train_new_from_iterator)(*args, **kwargs)
+        method: Any = super().train_new_from_iterator
+        if model_kind(self._tokenizer) == "BPE":
+            method = natively(method)
+        return method(*args, **kwargs)
 
 
 for _name in ("_encode_without_added_tokens", "convert_to_native_format"):
@@ -246,19 +248,11 @@ def adopt_new(tokenizer: Any) -> None:
         adopt(tokenizer, keep=True)
 
 
-def _like(name: str, ours: Callable[..., Any]) -> None:
-    """Copy the signature and the documentation of transformers' method."""
-    import inspect
-
-    stock = getattr(PreTrainedTokenizerFast, name)
-    ours.__doc__ = stock.__doc__
-    ours.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
-
-
 for _name in (
     *("__call__", "encode", "decode", "batch_decode", "convert_ids_to_tokens", "convert_tokens_to_ids"),
     "train_new_from_iterator",
-):
-    _like(_name, CrayonTokenizerFast.__dict__[_name])
+):  # help() and editors show the signature and the documentation of transformers
+    _ours, _theirs = CrayonTokenizerFast.__dict__[_name], getattr(PreTrainedTokenizerFast, _name)
+    _ours.__doc__, _ours.__signature__ = _theirs.__doc__, inspect.signature(_theirs)
 
 __all__ = ["CrayonTokenizerFast", "class_for"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from crayon_hf.tokenizer.opening import fetch_cartridge
 from crayon_hf.transformers import backend as backends
 from crayon_hf.transformers import snapshots
 from crayon_hf.transformers.classes import adopt
@@ -20,12 +20,10 @@ from crayon_hf.transformers.damage import damage_named
 from crayon_hf.util.collector import CollectorPause
 from crayon_hf.util.hub_errors import is_unavailable
 
-CARTRIDGE = "tokenizer.dat"
 _OTHER_VOCABULARY = (
     "this class of transformers builds another vocabulary than that of the tokenizer.json, or uses a component that is "
     "not native with it"
 )
-_COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -41,41 +39,35 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         found = snapshots.restore(before)
         if found is not None:
             return found
-    construction = Construction(None if inputs else partial(_fetch_cartridge, name, kwargs))
-    build = partial(_build, stock, name, inputs, kwargs, directory)
+    fetch = None if inputs else partial(_fetch_cartridge, name, kwargs)
+    refused = None
     with CollectorPause() if directory is not None else nullcontext():  # no pause during a download
-        try:
-            adopted, messages = build(construction)
-        except Exception:
-            if not construction.was_used:
-                raise
-            construction = Construction(None)  # the library may raise another error, or none
-            adopted, messages = build(construction)
-        vocabulary = construction.vocabulary()
-        is_settled = backends.settle_built(adopted, None if vocabulary is None else vocabulary.engine)
-        if construction.was_used and not is_settled:
+        for construction in (Construction(fetch), Construction(None)):
+            try:
+                with _Messages() as messages, building(construction), damage_named(name, directory, kwargs):
+                    tokenizer = stock(name, *inputs, **kwargs)
+                adopted = adopt(tokenizer, keep=True)
+            except Exception:
+                if not construction.was_used:
+                    raise
+                continue  # the library may raise another error, or none
+            vocabulary = construction.vocabulary()
+            if construction.has_cartridge:
+                refused = _OTHER_VOCABULARY
+            is_settled = backends.settle_built(adopted, None if vocabulary is None else vocabulary.engine)
+            if is_settled or not construction.was_used:
+                break
             # Our engine does not support the model that the class makes of the file's vocabulary: the library builds it
-            vocabulary = None
-            adopted, messages = build(Construction(None))
-        if construction.has_cartridge:
-            backends.note_unused(adopted, _OTHER_VOCABULARY)
+        if refused is not None:
+            backends.note_unused(adopted, refused)
         if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
-            snapshots.keep(before, adopted, directory, messages, vocabulary)
+            snapshots.keep(before, adopted, directory, messages.seen, vocabulary)
     return adopted
 
 
-def _build(
-    stock: Callable[..., Any],
-    name: Any,
-    inputs: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    directory: str | None,
-    construction: Construction,
-) -> tuple[Any, list[tuple[str, int, str]]]:
-    """Return the tokenizer that transformers builds, as ours, and the messages that it logs."""
-    with _Messages() as messages, building(construction), damage_named(name, directory, kwargs):
-        tokenizer = stock(name, *inputs, **kwargs)
-    return adopt(tokenizer, keep=True), messages.seen
+def is_cartridge(name: Any) -> bool:
+    """Whether the name of a tokenizer is the path of a cartridge."""
+    return isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name)
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
@@ -99,34 +91,20 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
 
 
 def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
-    """Download the cartridge of a Hub repository beside its ``tokenizer.json`` in the client's cache, if it has one.
-
-    The cartridge is requested at the same commit. If the repository has none, this costs one request: the client
-    remembers the answer for the commit.
-    """
-    directory = os.path.dirname(path)
-    found = _COMMIT.search(os.path.join(directory, "").replace(os.sep, "/"))
-    if found is None or not isinstance(name, str) or os.path.isdir(name):
-        return
-    if os.path.isfile(os.path.join(directory, CARTRIDGE)):
-        return
-    from huggingface_hub import try_to_load_from_cache
-
-    commit, inside = found.groups()
-    if try_to_load_from_cache(name, f"{inside}{CARTRIDGE}", kwargs.get("cache_dir"), commit) is None:
-        _cached(name, CARTRIDGE, {**kwargs, "revision": commit})
+    """Download the cartridge of a Hub repository beside its ``tokenizer.json``, if it has one."""
+    if isinstance(name, str) and not os.path.exists(name):
+        fetch_cartridge(name, path, **_given(kwargs, "token", "local_files_only"))
 
 
 def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
     """Return a Hub repository's file in the client's cache, or None if unavailable. Download it if necessary."""
     from transformers.utils.hub import cached_file
 
-    options = ("cache_dir", "token", "revision", "local_files_only", "subfolder")
     try:
         found: str | None = cached_file(
             name,
             file,
-            **{key: kwargs[key] for key in options if kwargs.get(key) is not None},
+            **_given(kwargs, "cache_dir", "token", "revision", "local_files_only", "subfolder"),
             _raise_exceptions_for_gated_repo=False,
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
@@ -136,6 +114,10 @@ def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
             raise
         return None  # transformers reports the error
     return found
+
+
+def _given(kwargs: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: kwargs[name] for name in names if kwargs.get(name) is not None}
 
 
 class _Messages(logging.Handler):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
+
+from crayon_hf.tokenizer import Tokenizer, opening
+from crayon_hf.util.reference import reference_class
+
+_LIBRARY = "TokenizerFast"
 
 
 def with_names(method: Any, names: Mapping[str, Any]) -> Any:
@@ -25,3 +31,20 @@ def with_names(method: Any, names: Mapping[str, Any]) -> Any:
     )
     ours.__kwdefaults__ = function.__kwdefaults__
     return ours if method is function else ours.__get__(method.__self__)
+
+
+class _Trainable:
+    """Replaces ``tokenizers.Tokenizer`` in `train_new_from_iterator`, which opens untrained and trained documents."""
+
+    @staticmethod
+    def from_str(text: str) -> Tokenizer:
+        document = json.loads(text)
+        if document["model"].get("vocab"):
+            return Tokenizer.from_str(text)
+        return Tokenizer._of(opening.open_untrained(document))
+
+
+def natively(method: Any) -> Any:
+    """Return the bound `train_new_from_iterator` of transformers with our tokenizer instead of the reference's."""
+    names = getattr(getattr(method, "__func__", None), "__globals__", {})
+    return with_names(method, {_LIBRARY: _Trainable}) if names.get(_LIBRARY) is reference_class() else method

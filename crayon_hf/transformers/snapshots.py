@@ -37,10 +37,10 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers import backend as backends
 from crayon_hf.transformers.classes import CrayonMeta, class_for, stock_class
 from crayon_hf.transformers.construction import Vocabulary
-from crayon_hf.transformers.pristine import is_pristine, plain_values
+from crayon_hf.transformers.originals import opening_values
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 9
+_FORMAT = 10
 _VOCABULARY = frozenset({"_vocab", "_vocab_scores", "_merges"})
 """Attributes in which classes of models keep their vocabulary. transformers never reads them through ``__dict__``."""
 
@@ -190,12 +190,13 @@ def _write_snapshot(
         return None
     if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
         return None
-    if not is_pristine(stock):
+    values = opening_values(stock)
+    if values is None:
         return None
     path = os.path.join(backends.cache_directory(), made_of.key)
     snapshot = {
         "class": [stock.__module__, stock.__qualname__],
-        "plain_values": plain_values(stock),
+        "values": values,
         "backend": described,
         "extras": extras,
         "state": state,
@@ -254,9 +255,7 @@ def restore(made_of: Fingerprint) -> Any:
         if not module.startswith("transformers."):  # checked before the import
             return None
         stock = getattr(import_module(module), name)
-        if not issubclass(stock, PreTrainedTokenizerFast) or not is_pristine(stock):
-            return None
-        if snapshot["plain_values"] != plain_values(stock):
+        if not issubclass(stock, PreTrainedTokenizerFast) or snapshot["values"] != opening_values(stock):
             return None
         cls = class_for(stock)
         backend = backends.open_described(snapshot["backend"])
