@@ -22,7 +22,7 @@ from crayon_hf.formats.export_parts import (
     refuse_options,
 )
 from crayon_hf.formats.repository import as_the_library_writes
-from crayon_hf.tokenizer_json.document import ids_of
+from crayon_hf.tokenizer_json.document import ids_of, pair_of
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from crayon_hf.util.lazy import lazy
 
@@ -169,7 +169,7 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
 
 
 def _pair(merge: Any) -> tuple[bytes, bytes]:
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    left, right = pair_of(merge)
     return _from_byte_level(left), _from_byte_level(right)
 
 
