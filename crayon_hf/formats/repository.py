@@ -7,14 +7,15 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import Source, compile_json
-from crayon_hf.errors import VocabularyError
+from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import read_object
 from crayon_hf.tokenizer_json import document as tokenizer_json
@@ -216,6 +217,27 @@ def has_bytes(path: str, data: bytes) -> bool:
             return os.fstat(file.fileno()).st_size == len(data) and file.read() == data
     except OSError:
         return False
+
+
+def write_beside(output: Path, files: Mapping[str, bytes], source: Iterable[str], overwrite: bool) -> list[str]:
+    """Write a file for each suffix, named after `output`: all of them, or none. Return their paths.
+
+    Raises:
+        CrayonError: A file of `source` would be overwritten.
+        FileExistsError: The files are there for another tokenizer, and `overwrite` is false.
+    """
+    paths = {suffix: output.with_suffix(suffix) for suffix in files}
+    taken = [path for suffix, path in paths.items() if path.exists() and not has_bytes(str(path), files[suffix])]
+    for path in taken:
+        if any(path.samefile(file) for file in source):
+            raise CrayonError(f"{path} is a file of the source, and would be overwritten: give -o another name")
+    stale = output.with_suffix(".dat")
+    is_same = ".json" in files and has_bytes(str(paths[".json"]), files[".json"]) and is_cartridge(str(stale))
+    if taken and not is_same and not overwrite:  # `is_same`: only the cartridge's version differs
+        raise has_another(str(taken[0]))
+    removed = (stale.name,) if taken and ".dat" not in files and is_cartridge(str(stale)) else ()
+    write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()}, removed)
+    return [*map(str, paths.values())]
 
 
 def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, ...] = ()) -> None:
