@@ -252,13 +252,13 @@ def make_parser() -> argparse.ArgumentParser:
     add("--scenario", type=_scenarios, metavar="LIST",  # prose: long sentence
         help="separated by commas: first, first-large, repeated, new-words, long-document, lines, short, decode, "
         "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
-        "lists); or jobs: training, corpora, file, transformers, server")  # fmt: skip
+        "lists); or jobs: training, corpora, file, first-opening, transformers, server")  # fmt: skip
     add("--scale", type=_sizes, metavar="MB,MB",
         help="instead: passes over local texts of these sizes, in calls of 16 MB, and the memory")  # fmt: skip
     add("--engines", type=_engines, metavar="LIST",
         help="separated by commas: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie (the default), "
         f"prerelease (tokenizers 1.0); for {LITE}: crayon, tokenize, xerv, xerv-5.7; for jobs also rustbpe, datatrove, "
-        "crayon_in_datatrove")  # fmt: skip
+        "crayon_in_datatrove, no_cartridge, no_cache")  # fmt: skip
     of_install = "make an environment in the cache for each peer but tokenizers and tiktoken, and add prerelease"
     add("--install", action="store_true", help=of_install)
     add("--python", type=_pair, action="append", default=[], metavar="ENGINE=FILE",
