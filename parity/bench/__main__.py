@@ -34,12 +34,13 @@ from crayon_hf.parity.speed.machine import machine_lines, touch_memory
 from crayon_hf.parity.speed.measuring import BenchError, measure
 from crayon_hf.parity.speed.processes import PEERS, Engine, all_cores
 from crayon_hf.parity.speed.vocabularies import NINE, find_any
+from crayon_hf.util.markdown import put_between_marks
 from parity.crayon.__main__ import shipped
 from parity.environments import environment
 from parity.texts import KINDS, WORDS, write_text
 
 from .jobs import JOBS, measure_job
-from .tables import plain, put_between_marks, to_markdown
+from .tables import plain, to_markdown
 
 __all__ = ["Bench", "main", "run_bench"]
 
@@ -357,7 +358,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.json and not options.kept:
             print(_as_json(bench), end="") if options.json == "-" else None
         if options.markdown:
-            put_between_marks(options.markdown, bench.to_markdown())
+            put_between_marks(options.markdown, "bench", bench.to_markdown())
         elif options.json != "-":
             print(plain(bench.to_markdown()).rstrip())
     except (UnknownVocabularyError, OSError) as error:
