@@ -20,10 +20,9 @@ from crayon_hf.cartridges.cache import cache_directory
 from crayon_hf.cli.arguments import DEFAULT
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.texts import (
-    CORPUS,
     UnknownVocabularyError,
+    default_texts,
     find_text,
-    python_library,
     read_text,
     shared_directory,
 )
@@ -201,7 +200,7 @@ def _measured(options: argparse.Namespace, directory: str, progress: Callable[[s
     if options.scale and (unknown := [spec for spec in specs if spec not in kinds]):
         raise ValueError(f"--scale: no text {unknown[0]!r}; expected one of: {', '.join(kinds)}")
     is_shared = shared_directory() is not None
-    texts = specs or list(KINDS if options.scale else CORPUS if is_shared else [python_library(directory)])
+    texts = specs or list(KINDS if options.scale else default_texts(directory))
     names = options.vocabularies or (NINE if is_shared else [DEFAULT])
     engines = _engines_of(options, LITE in names)
     of_crayon = next((engine.python for engine in engines if engine.name == "xerv"), "")
