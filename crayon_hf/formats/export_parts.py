@@ -12,7 +12,7 @@ from crayon_hf import _core
 from crayon_hf.errors import CrayonError, UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.piece_types import CONTROL, USER_DEFINED
-from crayon_hf.formats.repository import as_the_library_writes
+from crayon_hf.formats.repository import ROLES, as_the_library_writes
 from crayon_hf.tokenizer_json.document import ids_of, library_ids
 
 Document = dict[str, Any]
@@ -198,9 +198,6 @@ def _templated(step: Mapping[str, Any], inner: Frame) -> Frame:
     return Frame((*sides[0], *inner.before), (*inner.after, *sides[1]))
 
 
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-
-
 def roles_of(converted: Converted, document: Mapping[str, Any]) -> dict[str, int]:
     """Return the ids of the special tokens that a ``tokenizer_config.json`` names, by role."""
     ids = ids_of(document["model"]) | added_tokens(document)
@@ -208,7 +205,7 @@ def roles_of(converted: Converted, document: Mapping[str, Any]) -> dict[str, int
 
 
 def _named(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for role in _ROLES:
+    for role in ROLES:
         value = config.get(f"{role}_token")
         text = value.get("content") if isinstance(value, Mapping) else value
         if isinstance(text, str):

@@ -32,7 +32,7 @@ _FILES = (
 )
 
 _DEFAULTS = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-_SPECIAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 _PLAIN_TEMPLATE = {
     "type": "TemplateProcessing",
@@ -167,7 +167,7 @@ def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> lis
     ids = {row[0]: id for id, row in enumerate(vocab)} if isinstance(vocab, list) else vocab or {}
     known = {token["content"] for token in document.get("added_tokens") or []}
     named: dict[str, dict[str, Any]] = {}
-    for value in (config.get(f"{name}_token") for name in _SPECIAL):
+    for value in (config.get(f"{name}_token") for name in ROLES):
         token = value if isinstance(value, Mapping) else {"content": value}
         if isinstance(content := token.get("content"), str) and content in ids and content not in known:
             flags = {name: bool(token.get(name, False)) for name in _FLAGS}
