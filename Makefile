@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all all lint tidy workflows format bench quick-bench scale call-times lock versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all all lint tidy workflows format bench quick-bench scale call-times lock versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -126,9 +126,6 @@ huge: ## texts of more than 4 GiB; half an hour, 14 GiB of memory, 6 GiB of disk
 
 portable: ## compile the library for Windows, macOS' standard library and AArch64, as far as compilers are installed
 	$(PYTHON) tools/portable.py
-
-help-pictures: ## build/help: an SVG of each command's --help in a terminal of 100 columns
-	$(PYTHON) tools/help_pictures.py
 
 audit: ## known vulnerabilities of requirements and build tools (needs pip-audit and the network)
 	$(PYTHON) -m pip_audit --strict --progress-spinner off --requirement tools/build.txt

@@ -7,6 +7,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from crayon_hf import formats
@@ -15,8 +16,8 @@ from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.crayon_v2 import companion_of
 from crayon_hf.formats.export import count_tokens
 from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
-from crayon_hf.formats.repository import cartridge_of, overwriting, write_together
-from crayon_hf.util.wording import joined, plural
+from crayon_hf.formats.repository import CARTRIDGE, CONFIG, JSON, cartridge_of, overwriting, write_beside
+from crayon_hf.util.wording import error_line, joined, plural
 
 READERS = {
     Kind.DIRECTORY: "python -m conversion.huggingface",
@@ -36,10 +37,6 @@ READERS = {
 
 class WrongKindError(CrayonError, ValueError):
     """A source of another kind than the script reads; the message names the command that reads it."""
-
-
-class OverwriteError(CrayonError, ValueError):
-    """An output would overwrite a file of its own source."""
 
 
 class Source(NamedTuple):
@@ -128,31 +125,26 @@ def write(converted: Converted, output: str, source: Source) -> Written:
     All files appear, or none. Raise UnsupportedError for a vocabulary that the engine does not support.
     """
     print(f"read {source.name}: sha256 {source.digest}")
-    written = write_quietly(converted, output, source, overwrite=False)
+    written = write_quietly(converted, output, source)
     for path in written.paths[:-1]:
         print(f"wrote {path}")
     print(f"wrote {written.paths[-1]}: {plural(written.ids, 'id')}, sha256 {written.digest}")
     return written
 
 
-def write_quietly(converted: Converted, output: str, source: Source, overwrite: bool = True) -> Written:
-    """Like `write`, but prints nothing, and may replace another tokenizer."""
-    if output.endswith(".dat"):
-        names = [output.removesuffix(".dat") + ".json", output]
-    else:
-        names = [os.path.join(output, name) for name in ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")]
-    for name in names:
-        if os.path.exists(name) and any(os.path.samefile(name, file) for file in source.files):
-            raise OverwriteError(f"{name} is a file of the source, and would be overwritten: give another -o")
-    if output.endswith(".dat"):
-        data = converted.tokenizer_json, cartridge_of(converted)
-        write_together(os.path.dirname(output) or ".", dict(zip(map(os.path.basename, names), data, strict=True)))
-    else:
-        try:
-            overwrite_others = overwriting(converted, source.files, output, overwrite)
-            names = formats.write(converted, output, overwrite=overwrite_others)
-        except FileExistsError as error:
-            raise OverwriteError(f"{output} has another tokenizer: give another -o") from error
+def write_quietly(converted: Converted, output: str, source: Source) -> Written:
+    """Like `write`, but prints nothing."""
+    try:
+        if output.endswith(".dat"):
+            data = {".json": converted.tokenizer_json, ".dat": cartridge_of(converted)}
+            names = write_beside(Path(output), data, source.files, overwrite=False)
+        else:
+            for name in (os.path.join(output, name) for name in (JSON, CONFIG, CARTRIDGE)):
+                if os.path.exists(name) and any(os.path.samefile(name, file) for file in source.files):
+                    raise CrayonError(f"{name} is a file of the source, and would be overwritten: give another -o")
+            names = formats.write(converted, output, overwrite=overwriting(converted, source.files, output, False))
+    except FileExistsError as error:
+        raise CrayonError(f"{output} has another tokenizer: give another -o") from error
     return Written(tuple(names), count_tokens(converted), digest_of(names[-1]))
 
 
@@ -160,15 +152,9 @@ def run(name: str, main: Callable[..., object]) -> NoReturn:
     """Run a script and end the process. Errors of files and vocabularies are one line, with exit code 1."""
     try:
         code = main(None)
-    except OSError as error:
-        code = _fail(name, f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
-    except (CrayonError, ValueError) as error:
-        code = _fail(name, str(error))
+    except (OSError, CrayonError, ValueError) as error:
+        print(f"python -m conversion.{name}: error: {' '.join(error_line(error).split())}", file=sys.stderr)
+        code = 1
     except KeyboardInterrupt:
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _fail(name: str, message: str) -> int:
-    print(f"python -m conversion.{name}: error: {' '.join(message.split())}", file=sys.stderr)
-    return 1

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from crayon_hf import _core
-from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class DelegatedStream:
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            raise InvalidUtf8Error(f"the text is not UTF-8: invalid byte at offset {error.start}") from None
+            raise validation.not_utf8("the text", error.start) from None
         encoding = self._engine.encode(text, None, False, *self._how)
         spans = None
         if self._offsets:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
+
+from crayon_hf.util.wording import meant
 
 LISTED, MISUSED = 0, 2
 GROUPS = {"references": "Ours against a library", "parts": "Parts alone", "speed": "Speed and devices"}
@@ -52,9 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{USAGE}\n{listing()}")
         return LISTED
     if name not in suites():
-        close = get_close_matches(name, suites(), 1)
-        meant = f": did you mean {close[0]!r}?" if close else ""
-        print(f"python -m parity: no suite {name!r}{meant} (`python -m parity` lists them)", file=sys.stderr)
+        print(
+            f"python -m parity: no suite {name!r}{meant(name, suites())} (`python -m parity` lists them)",
+            file=sys.stderr,
+        )
         return MISUSED
     status: int = import_module(f"parity.{name}.__main__").main(arguments)
     return status

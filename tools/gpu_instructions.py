@@ -14,7 +14,6 @@ gpu_traffic.py. Texts are cut into documents of 2 KB.
 from __future__ import annotations
 
 import argparse
-import lzma
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +25,8 @@ from gpu_traffic import Numbers, step_of, traffic
 from native_build import BuildError, load_extension
 
 from crayon_hf import CrayonError, Tokenizer, _core
+from crayon_hf.parity.inputs.texts import documents, read_text
 
-DOCUMENT = 2048
 BUDGET = 1 << 36
 """Bytes of memory that the device claims to have."""
 
@@ -41,32 +40,14 @@ class Costs:
     numbers: Numbers
 
 
-def documents(text: bytes) -> np.ndarray:
-    """Return offsets that cut a text between characters."""
-    offsets = [0]
-    while offsets[-1] < len(text):
-        end = min(offsets[-1] + DOCUMENT, len(text))
-        while end < len(text) and text[end] & 0xC0 == 0x80:
-            end += 1
-        offsets.append(end)
-    return np.array(offsets, dtype=np.int64)
-
-
-def read(path: Path, most: int | None) -> bytes:
-    """Read at most `most` bytes of a file, cut after a whole character."""
-    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-        text = file.read(-1 if most is None else most)
-    return text.decode(errors="ignore").encode() if most is not None else text
-
-
 def measure(counter: ModuleType, engine: _core.Engine, text: bytes, warp: int = 32) -> Costs:
     """Return the costs of a text. Raises ValueError if ids differ from the engine's."""
     encoder = _core.DeviceEncoder(engine, counter.open(BUDGET, warp=warp))
-    offsets = documents(text)
+    texts = [document.encode() for document in documents(text)]
+    offsets = np.cumsum([0, *map(len, texts)])
     counter.take()
     ids, splits = encoder.encode_flat(text, offsets)
     counts = counter.take()
-    texts = [text[start:end] for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
     wanted, wanted_splits = engine.encode_ragged(texts)
     if not (np.array_equal(ids, wanted) and np.array_equal(splits, wanted_splits)):
         raise ValueError("the kernels' ids are not the engine's")
@@ -112,7 +93,7 @@ def main() -> None:
         sys.exit(f"{given.vocabulary}: the GPU engines do not support it: {why}")
     counter = load_extension(gpu_counter.build())
     for path in given.texts:
-        text = read(path, given.bytes)
+        text = read_text(path, given.bytes)
         if not text:
             sys.exit(f"{path} has no text")
         costs = measure(counter, engine, text, given.warp)

@@ -15,7 +15,6 @@ import multiprocessing
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from typing import Any
 from conversion.profiles import clean
 from conversion.profiles.excluded import excluded_keys, key
 from conversion.profiles.lines import LONG_LINE, Lines, worth_keeping
-from conversion.profiles.packages import contents
+from conversion.profiles.packages import apt_download, contents, version_of
 from conversion.profiles.sources import Source, listed
 
 CHUNK = 64_000  # the bytes of each piece of a large file; the pieces are evenly spread
@@ -50,9 +49,7 @@ def download(packages: list[str], into: Path, latest: bool) -> None:
     versions = {} if latest else recorded_versions()
     here = {path.name.split("_")[0] for path in into.glob("*.deb")}
     names = [p if latest else f"{p}={versions[p]}" for p in packages if p not in here]
-    for i in range(0, len(names), 50):
-        if subprocess.run(["apt-get", "-q", "download", *names[i : i + 50]], cwd=into).returncode:
-            sys.exit("apt-get download failed; run `apt-get update`, or use --latest for the available versions")
+    apt_download(names, into, ", or use --latest for the available versions")
 
 
 def _pieces(text: str, room: int, chunk: int = CHUNK) -> Iterator[str]:
@@ -114,7 +111,6 @@ def _cached(source: Source, deb: Path, cache: Path) -> Path:
 def read_package(job: tuple[list[Source], Path, Path]) -> tuple[str, str]:
     """Write the text of each source of a package to the cache, unless it is there. Return the package's version."""
     sources, deb, cache = job
-    shown = subprocess.run(["dpkg-deb", "-f", deb, "Version"], check=True, capture_output=True, text=True)
     sources = [source for source in sources if not _cached(source, deb, cache).exists()]
     if sources:
         found = contents(deb, [source.paths for source in sources])
@@ -125,7 +121,7 @@ def read_package(job: tuple[list[Source], Path, Path]) -> tuple[str, str]:
             unfinished.write_text(text, encoding="utf-8")
             unfinished.rename(unfinished.with_suffix(""))
         print(f"read {deb.name}", flush=True)
-    return deb.name.split("_")[0], shown.stdout.strip()
+    return deb.name.split("_")[0], version_of(deb)
 
 
 def texts_to_exclude(folders: list[Path]) -> set[bytes]:

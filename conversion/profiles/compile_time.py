@@ -27,6 +27,7 @@ from pathlib import Path
 
 import crayon_hf
 from crayon_hf import _core
+from crayon_hf.util.markdown import table_lines
 
 COMPILE = """
 import sys, time
@@ -90,23 +91,24 @@ def opening(cartridge: Path, rounds: int) -> Times:
     return medians(times)
 
 
+def row(source: Path, target: Path, rounds: int) -> list[str]:
+    times = [*in_processes(source, target, rounds), opening(target, 10 * rounds)]
+    ids = crayon_hf.Tokenizer.from_file(target).get_vocab_size()
+    shown = [f"{1e3 * passed:.2f} ({1e3 * cpu:.2f})" for passed, cpu in times]
+    return [source.stem, f"{ids:,}", f"{target.stat().st_size / 1e6:.2f}", *shown]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     packaged = sorted((Path(crayon_hf.__file__).parent / "profiles").glob("*.json"))
     parser.add_argument("sources", type=Path, nargs="*", default=packaged)
     parser.add_argument("--rounds", type=int, default=30)
     options = parser.parse_args()
-    print("| profile | ids | cartridge, MB | process, ms | compiling, ms | opening, ms |")
-    print("|---|" + "---:|" * 5)
+    heads = ("profile", "ids", "cartridge, MB", "process, ms", "compiling, ms", "opening, ms")
     with tempfile.TemporaryDirectory() as temporary:
-        for source in options.sources:
-            target = Path(temporary) / f"{source.stem}.dat"
-            whole, call = in_processes(source, target, options.rounds)
-            ids = crayon_hf.Tokenizer.from_file(target).get_vocab_size()
-            times = (whole, call, opening(target, 10 * options.rounds))
-            shown = [f"{1e3 * passed:.2f} ({1e3 * cpu:.2f})" for passed, cpu in times]
-            cells = [source.stem, f"{ids:,}", f"{target.stat().st_size / 1e6:.2f}", *shown]
-            print(f"| {' | '.join(cells)} |", flush=True)
+        rows = (row(source, Path(temporary) / f"{source.stem}.dat", options.rounds) for source in options.sources)
+        for line in table_lines(heads, rows, numbers=5):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

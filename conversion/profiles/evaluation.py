@@ -26,6 +26,7 @@ from pathlib import Path
 from conversion.profiles import clean
 from conversion.profiles.evaluation_readers import READERS
 from conversion.profiles.evaluation_sources import DEBIAN, TEXTS, WHEELS, Part, Text
+from conversion.profiles.packages import apt_download, pip_download, version_of
 
 CHUNK = 50_000  # bytes of a piece, if a text is too long. The pieces are evenly spread.
 LONG_LINE = 40  # characters. A longer line is kept once in a text.
@@ -34,24 +35,17 @@ SENTENCE = 60  # bytes. A shorter line of prose is a heading, a name or a button
 
 def download(into: Path) -> None:
     """Download the missing packages with apt-get and pip, as the machine is configured."""
-    names = [f"{name}={version}" for name, version in DEBIAN.items() if not list(into.glob(f"{name}_*.deb"))]
-    if names and subprocess.run(["apt-get", "download", *names], cwd=into).returncode:
-        sys.exit("apt-get download failed; run `apt-get update`")
-    pins = into / "wheels.txt"
-    pins.write_text("".join(f"{n}=={version} --hash=sha256:{digest}\n" for n, (version, digest) in WHEELS.items()))
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--abi=cp311",
-               "--implementation=cp", "--python-version=3.11", "--platform=manylinux2014_x86_64",
-               "--require-hashes", f"--requirement={pins}", f"--dest={into}"]  # fmt: skip
-    if subprocess.run(command).returncode:
-        sys.exit("pip download failed")
+    missing = (f"{name}={version}" for name, version in DEBIAN.items() if not list(into.glob(f"{name}_*.deb")))
+    apt_download(missing, into)
+    python = ("--abi=cp311", "--implementation=cp", "--python-version=3.11", "--platform=manylinux2014_x86_64")
+    pip_download(WHEELS, into, *python)
 
 
 def unpack(packages: Path, into: Path) -> None:
     """Unpack each package into a folder of its name."""
     for name in DEBIAN:
         deb = max(packages.glob(f"{name}_*.deb"))
-        shown = subprocess.run(["dpkg-deb", "-f", deb, "Version"], check=True, capture_output=True, text=True)
-        if shown.stdout.strip() != DEBIAN[name]:
+        if version_of(deb) != DEBIAN[name]:
             sys.exit(f"{deb} is not version {DEBIAN[name]}")
         subprocess.run(["dpkg-deb", "-x", deb, into / name], check=True)
     for name in WHEELS:

@@ -12,7 +12,6 @@ import argparse
 import json
 import lzma
 import os
-import random
 import re
 import statistics
 import tempfile
@@ -22,10 +21,11 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 import crayon_hf
+from crayon_hf.parity.inputs.strings import generate
+from crayon_hf.util.markdown import put_between_marks, table_lines
 
 DOCUMENT = 20_000  # characters in each piece that is encoded at once
 REFERENCES = ("r50k_base", "cl100k_base", "o200k_base")
-BEGIN, END = "<!-- measure: begin -->", "<!-- measure: end -->"
 RATIOS = (("lite", "r50k_base"), ("standard", "cl100k_base"), ("standard", "o200k_base"))
 
 Rates = dict[str, float]  # bytes per token by encoder
@@ -51,19 +51,6 @@ def single_spaced(text: str) -> str:
     return re.sub(r"[ \t]*\n\s*|[ \t]+", lambda m: "\n" if "\n" in m[0] else " ", text)
 
 
-def random_texts(count: int, seed: int = 1) -> Iterator[str]:
-    """Strings over several alphabets, with controls, unassigned code points and long runs among them."""
-    rng = random.Random(seed)
-    pools = [(0x00, 0x7F), (0x20, 0x7E), (0x80, 0x24F), (0x300, 0x5FF), (0x900, 0x97F), (0x2000, 0x2BFF),
-             (0x3040, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xE000, 0xFFFF), (0x10000, 0x10FFFF)]  # fmt: skip
-    for _ in range(count):
-        text = []
-        for _ in range(rng.randint(0, 30)):
-            low, high = rng.choice(pools)
-            text.append(chr(rng.randint(low, high)) * (rng.choice((1, 1, 1, 1, 2, 40))))
-        yield "".join(text)
-
-
 def reachable(tokenizer: Tokenizer) -> int:
     """The number of ids that are the encoding of their own text."""
     size = tokenizer.get_vocab_size(with_added_tokens=False)
@@ -73,7 +60,7 @@ def reachable(tokenizer: Tokenizer) -> int:
 
 def check(name: str, tokenizer: Tokenizer) -> None:
     """Check that random strings round-trip, and count the reachable ids."""
-    texts = list(random_texts(20_000))
+    texts = [text.encode("utf-8", "replace").decode() for _, text in generate(20_000, seed=1)]
     for text in texts:
         assert tokenizer.decode(tokenizer.encode(text).ids, skip_special_tokens=False) == text, repr(text)
     trained = tokenizer.get_vocab_size(with_added_tokens=False)
@@ -112,26 +99,26 @@ def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
     every = [rates for texts in groups.values() for _, rates in texts.values()]
     ratios = [pair for pair in RATIOS if all(name in every[0] for name in pair)]
 
-    def row(title: str, size: str, rates: Rates, style: str = "") -> str:
+    def row(title: str, size: str, rates: Rates, style: str = "") -> list[str]:
         cells = [f"{style}{value:.3f}{style}" for value in rates.values()]
         cells += [f"{style}{rates[ours] / rates[theirs] - 1:+.1%}{style}" for ours, theirs in ratios]
-        return f"| {style}{title}{style} | {size} | {' | '.join(cells)} |"
+        return [f"{style}{title}{style}", size, *cells]
 
     heads = ["text", "MB", *every[0], *(f"{ours} against {theirs}" for ours, theirs in ratios)]
-    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
+    rows = []
     for group, texts in groups.items():
-        lines += [row(name, f"{size / 1e6:.2f}", rates) for name, (size, rates) in texts.items()]
-        lines.append(row(f"mean of {group}", "", mean([rates for _, rates in texts.values()]), "**"))
-    lines.append(row("mean of all texts", "", mean(every), "**"))
+        rows += [row(name, f"{size / 1e6:.2f}", rates) for name, (size, rates) in texts.items()]
+        rows.append(row(f"mean of {group}", "", mean([rates for _, rates in texts.values()]), "**"))
+    rows.append(row("mean of all texts", "", mean(every), "**"))
     if len(groups) > 1:
         of_groups = [mean([rates for _, rates in texts.values()]) for texts in groups.values()]
-        lines.append(row(f"mean of the {len(groups)} groups", "", mean(of_groups), "**"))
-    return lines
+        rows.append(row(f"mean of the {len(groups)} groups", "", mean(of_groups), "**"))
+    return [*table_lines(heads, rows, numbers=len(heads) - 1)]
 
 
 def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
     """The aims of the profiles, and whether they are reached. The worst text decides about an aim for every text."""
-    lines: list[str] = []
+    rows: list[tuple[str, ...]] = []
 
     def say(claim: str, ours: str, theirs: str, texts: dict[str, Rates], least: float) -> None:
         if not texts or ours not in next(iter(texts.values())):
@@ -140,7 +127,7 @@ def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
         worst = min(changes, key=lambda name: changes[name])
         short = [name for name, change in changes.items() if change < least]
         found = f"no: {', '.join(short)} short" if short else "yes"
-        lines.append(f"| {ours} | {claim} | {changes[worst]:+.1%} ({worst}) | {found} |")
+        rows.append((ours, claim, f"{changes[worst]:+.1%} ({worst})", found))
 
     def rates_of(group: str) -> dict[str, Rates]:
         return {name: rates for name, (_, rates) in groups.get(group, {}).items()}
@@ -158,16 +145,7 @@ def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
     both = {"mean of all texts": mean([*english.values(), *code.values(), *other.values()]),
             "mean of the groups": mean([mean(list(g.values())) for g in (english, code, other)])}  # fmt: skip
     say("within 5% of o200k_base on the mean of all", "standard", "o200k_base", both, -0.05)
-    return ["| profile | aim | worst of those meant | reached |", "|---|---|---:|---|", *lines] if lines else []
-
-
-def put_between_marks(document: Path, lines: Sequence[str]) -> None:
-    """Replace the text between the two marks of a document."""
-    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{document} has no {BEGIN} and {END}")
-    document.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+    return [*table_lines(("profile", "aim", "worst of those meant", "reached"), rows)] if rows else []
 
 
 def main() -> None:
@@ -201,7 +179,8 @@ def main() -> None:
     lines = [*judged, "", *table(groups)] if judged else table(groups)
     if options.markdown:
         of_texts = {f"| {name} |" for texts in groups.values() for name in texts}
-        put_between_marks(options.markdown, [line for line in lines if not line.startswith(tuple(of_texts))])
+        kept = [f"{line}\n" for line in lines if not line.startswith(tuple(of_texts))]
+        put_between_marks(options.markdown, "measure", "".join(kept))
     else:
         print("\n".join(lines))
 

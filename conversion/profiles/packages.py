@@ -1,4 +1,4 @@
-"""Read files out of a Debian package, without unpacking it to disk."""
+"""Download packages, and read files out of a Debian package without unpacking it to disk."""
 
 from __future__ import annotations
 
@@ -7,14 +7,39 @@ import hashlib
 import io
 import re
 import subprocess
+import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 UNWANTED = re.compile(
     r"\.min\.(js|css)$|/changelog[^/]*$|/copyright$|\.u8$|/vendor/|/__pycache__/|/locale/[^/]*/[^/]*\.(js|py)$"
 )
+
+
+def apt_download(packages: Iterable[str], into: Path, advice: str = "") -> None:
+    """Download Debian packages, each NAME or NAME=VERSION, as the machine is configured. Exit if one fails."""
+    names = list(packages)
+    for i in range(0, len(names), 50):
+        if subprocess.run(["apt-get", "-q", "download", *names[i : i + 50]], cwd=into).returncode:
+            sys.exit(f"apt-get download failed; run `apt-get update`{advice}")
+
+
+def pip_download(wheels: Mapping[str, tuple[str, str]], into: Path, *options: str) -> None:
+    """Download wheels, each a version and a SHA-256 by its name, as the machine is configured. Exit if one fails."""
+    pins = into / "wheels.txt"
+    pins.write_text("".join(f"{n}=={version} --hash=sha256:{digest}\n" for n, (version, digest) in wheels.items()))
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", *options,
+               "--require-hashes", f"--requirement={pins}", f"--dest={into}"]  # fmt: skip
+    if subprocess.run(command).returncode:
+        sys.exit("pip download failed")
+
+
+def version_of(deb: Path) -> str:
+    """Return the version of a Debian package."""
+    shown = subprocess.run(["dpkg-deb", "-f", deb, "Version"], check=True, capture_output=True, text=True)
+    return shown.stdout.strip()
 
 
 def _any_of(patterns: list[str]) -> re.Pattern[str]:

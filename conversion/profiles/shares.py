@@ -7,20 +7,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.util import markdown
+
 KINDS = {"prose": "English prose", "code": "code", "maths": "mathematics", "language": "other languages"}
 
 
 def table(manifest: dict[str, Any]) -> str:
     """The megabytes and share of each kind of text, and of each language within a kind."""
-    rows = ["| kind | MB | share | content |", "|---|---:|---:|---|"]
+    rows = []
     for kind, name in KINDS.items():
         groups = manifest["groups"].get(kind, {})
         size = sum(groups.values())
         packages = len({s["package"] for s in manifest["sources"] if s["kind"] == kind})
         shown = ", ".join(f"{group} {n / 1e6:.1f}" for group, n in groups.items()) if len(groups) > 1 else ""
         what = f"{packages} packages" + (f"; {len(groups)} languages: {shown}" if shown else "")
-        rows.append(f"| {name} | {size / 1e6:.1f} | {size / manifest['bytes']:.1%} | {what} |")
-    return "\n".join(rows)
+        rows.append((name, f"{size / 1e6:.1f}", f"{size / manifest['bytes']:.1%}", what))
+    return markdown.table(("kind", "MB", "share", "content"), rows)
 
 
 def main() -> None:

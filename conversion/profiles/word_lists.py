@@ -14,16 +14,16 @@ import gzip
 import random
 import struct
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
+from conversion.profiles.packages import apt_download, pip_download
 from conversion.profiles.sources import WORD_LISTS
 
-WHEEL = ("wordfreq", "3.1.1", "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473")
+WHEEL = {"wordfreq": ("3.1.1", "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473")}
 # Dictionaries with correct capitals, since the frequency lists are in lower case. Package, version, file.
 SPELLING = {
     "en": ("wamerican-large", "2020.12.07-2", "usr/share/dict/american-english-large"),
@@ -92,16 +92,8 @@ def text(data: bytes, language: str, size: int, capitalized: Set[str] = frozense
 
 def download(into: Path) -> None:
     """Download the wheel and the dictionaries with pip and apt-get, as the machine is configured."""
-    name, version, digest = WHEEL
-    pins = into / "wheels.txt"
-    pins.write_text(f"{name}=={version} --hash=sha256:{digest}\n")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-               "--require-hashes", f"--requirement={pins}", f"--dest={into}"]  # fmt: skip
-    if subprocess.run(command).returncode:
-        sys.exit("pip download failed")
-    debs = [f"{package}={version}" for package, version, _ in SPELLING.values()]
-    if subprocess.run(["apt-get", "download", *debs], cwd=into).returncode:
-        sys.exit("apt-get download failed; run `apt-get update`")
+    pip_download(WHEEL, into)
+    apt_download((f"{package}={version}" for package, version, _ in SPELLING.values()), into)
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from crayon_hf.budgets.chunks import Chunk, Position, Splitter
-from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.file_encoding import open_binary, read_into
+from crayon_hf.util.validation import not_utf8
 
 WINDOW = 1 << 20
 """Bytes that are read at a time."""
@@ -86,4 +86,4 @@ class _Text:
         try:
             return self._decoder.decode(buffer[:filled], self.ended)
         except UnicodeDecodeError as error:
-            raise InvalidUtf8Error(f"the text is not UTF-8: invalid byte at offset {begun + error.start}") from None
+            raise not_utf8("the text", begun + error.start) from None

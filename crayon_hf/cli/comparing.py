@@ -68,7 +68,7 @@ def compare(arguments: Arguments) -> int:
         if not os.path.isdir(os.path.dirname(arguments.html) or "."):
             raise UsageError(f"--html {arguments.html}: {os.path.dirname(arguments.html)} is not a directory")
         need("a page", "report", "jinja2")
-    bar = _Bar()
+    bar = FilesBar(())
     try:
         found = compare_texts(
             {name: open_tokenizer(local_name(name)) for name in names},
@@ -125,22 +125,6 @@ def _is_input(word: str) -> bool:
     except VocabularyError:
         return True
     return False
-
-
-class _Bar:
-    """The progress of reading, shown on a terminal. The first call sets the total."""
-
-    def __init__(self) -> None:
-        self._bar: FilesBar | None = None
-
-    def __call__(self, name: str, done: int, total: int) -> None:
-        self._bar = self._bar or FilesBar([total])
-        self._bar.told(name, done)
-
-    def end(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.end()
 
 
 def _command(arguments: Arguments, names: list[str], files: list[str]) -> str:

@@ -159,7 +159,7 @@ def _writer(output: Path, form: str | None, given: str, place: _Place) -> Callab
 def _of_form(writer: _Writer, output: Path, place: _Place) -> Callable[[Converted], list[str]]:
     if place.inexact and writer not in (_model, _gguf):
         raise CrayonError("--inexact is for --to sentencepiece and --to gguf")
-    return writer(output, place)
+    return lambda converted: writer(converted, output, place)
 
 
 @dataclass(frozen=True)
@@ -171,97 +171,76 @@ class _Place:
     inexact: bool = False
 
 
-_Writer = Callable[[Path, _Place], Callable[["Converted"], list[str]]]
+_Writer = Callable[["Converted", Path, _Place], list[str]]
 
 
-# -- writers: each returns a function that writes the output and returns the lines to print
+# -- writers: each writes the output and returns the lines to print
 
 
-def _directory(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats import write as write_directory
-        from crayon_hf.formats.repository import overwriting
+def _directory(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats import write as write_directory
+    from crayon_hf.formats.repository import overwriting
 
-        overwrite = overwriting(converted, [place.source], str(output), place.overwrite)
-        try:
-            paths = write_directory(converted, output, overwrite=overwrite)
-        except UnsupportedError as error:
-            raise _not_compiled(error) from error
-        return [_wrote(paths, _count(converted))]
-
-    return write
+    overwrite = overwriting(converted, [place.source], str(output), place.overwrite)
+    try:
+        paths = write_directory(converted, output, overwrite=overwrite)
+    except UnsupportedError as error:
+        raise _not_compiled(error) from error
+    return [_wrote(paths, _count(converted))]
 
 
-def _cartridge(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats.repository import cartridge_of
+def _cartridge(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats.repository import cartridge_of
 
-        try:
-            cartridge = cartridge_of(converted)
-        except UnsupportedError as error:
-            raise _not_compiled(error) from error
-        return [_write(output, place, {".json": converted.tokenizer_json, ".dat": cartridge}, _count(converted))]
-
-    return write
+    try:
+        cartridge = cartridge_of(converted)
+    except UnsupportedError as error:
+        raise _not_compiled(error) from error
+    return [_write(output, place, {".json": converted.tokenizer_json, ".dat": cartridge}, _count(converted))]
 
 
-def _json(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats.export import to_tokenizer_json
+def _json(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats.export import to_tokenizer_json
 
-        return [_write(output, place, {".json": to_tokenizer_json(converted)}, _count(converted))]
-
-    return write
+    return [_write(output, place, {".json": to_tokenizer_json(converted)}, _count(converted))]
 
 
-def _ranks(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats.export import to_tiktoken
+def _ranks(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats.export import to_tiktoken
 
-        ranks = to_tiktoken(converted)
-        lines = [_write(output, place, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
-        lines.append(f"pattern: {ranks.pattern or 'no pattern splits text as this tokenizer does'}")
-        lines += [f"special token: {token}={id}" for token, id in ranks.special_tokens.items()]
-        return lines
-
-    return write
+    ranks = to_tiktoken(converted)
+    lines = [_write(output, place, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
+    lines.append(f"pattern: {ranks.pattern or 'no pattern splits text as this tokenizer does'}")
+    lines += [f"special token: {token}={id}" for token, id in ranks.special_tokens.items()]
+    return lines
 
 
-def _model(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats.export import to_sentencepiece
+def _model(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats.export import to_sentencepiece
 
-        made = to_sentencepiece(converted, inexact=place.inexact)
-        line = _write(output, place, {output.suffix: made.data}, made.pieces)
-        return [line, *map(_differs, made.differences)]
-
-    return write
+    made = to_sentencepiece(converted, inexact=place.inexact)
+    line = _write(output, place, {output.suffix: made.data}, made.pieces)
+    return [line, *map(_differs, made.differences)]
 
 
-def _gguf(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats.export import to_gguf
+def _gguf(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats.export import to_gguf
 
-        made = to_gguf(converted, inexact=place.inexact)
-        line = _write(output, place, {output.suffix: made.data}, made.tokens)
-        pre = f", pre-tokenizer: {made.pre}" if made.pre else ""
-        return [line, f"model: {made.model}{pre}", *map(_differs, made.differences)]
-
-    return write
+    made = to_gguf(converted, inexact=place.inexact)
+    line = _write(output, place, {output.suffix: made.data}, made.tokens)
+    pre = f", pre-tokenizer: {made.pre}" if made.pre else ""
+    return [line, f"model: {made.model}{pre}", *map(_differs, made.differences)]
 
 
 def _differs(case: str) -> str:
     return f"not exact: {case}"
 
 
-def _version_2(output: Path, place: _Place) -> Callable[[Converted], list[str]]:
-    def write(converted: Converted) -> list[str]:
-        from crayon_hf.formats.export import to_crayon_v2
+def _version_2(converted: Converted, output: Path, place: _Place) -> list[str]:
+    from crayon_hf.formats.export import to_crayon_v2
 
-        made = to_crayon_v2(converted)
-        return [_write(output, place, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
-
-    return write
+    made = to_crayon_v2(converted)
+    return [_write(output, place, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
 
 
 _WRITERS: dict[str, _Writer] = {
@@ -275,26 +254,14 @@ _WRITERS: dict[str, _Writer] = {
 
 
 def _write(output: Path, place: _Place, files: dict[str, bytes], tokens: int) -> str:
-    """Write a file for each suffix, named after the output. Files of the source are never overwritten."""
+    """Write a file for each suffix, named after the output."""
     from crayon_hf.formats.crayon_v2 import companion_of
-    from crayon_hf.formats.repository import has_another, has_bytes, is_cartridge, write_together
+    from crayon_hf.formats.repository import write_beside
 
     if not output.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
-    paths = {suffix: output.with_suffix(suffix) for suffix in files}
-    source = place.source
-    for given in filter(os.path.isfile, (source, companion_of(source) or source)):
-        for suffix, path in paths.items():
-            if path.exists() and path.samefile(given) and not has_bytes(str(path), files[suffix]):
-                raise CrayonError(f"{path} is a file of the source, and would be overwritten: give -o another name")
-    taken = [path for suffix, path in paths.items() if path.exists() and not has_bytes(str(path), files[suffix])]
-    stale = output.with_suffix(".dat")
-    is_same = ".json" in files and has_bytes(str(paths[".json"]), files[".json"]) and is_cartridge(str(stale))
-    if taken and not is_same and not place.overwrite:  # `is_same`: only the cartridge's version differs
-        raise has_another(str(taken[0]))
-    removed = (stale.name,) if taken and ".dat" not in files and is_cartridge(str(stale)) else ()
-    write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()}, removed)
-    return _wrote([str(paths[suffix]) for suffix in reversed(files)], tokens)
+    source = [*filter(os.path.isfile, (place.source, companion_of(place.source) or place.source))]
+    return _wrote(write_beside(output, files, source, place.overwrite)[::-1], tokens)
 
 
 def _wrote(paths: list[str], tokens: int) -> str:

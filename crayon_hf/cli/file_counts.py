@@ -16,6 +16,7 @@ from crayon_hf.cli.inputs import utf8_advice
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.text_readers.trees import find_tree, is_binary
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.validation import not_utf8
 
 _CHUNK = 1 << 20
 """Bytes encoded at once. Smaller files are encoded in groups."""
@@ -127,7 +128,7 @@ def _is_text(file: File, data: bytes) -> bool:
     except UnicodeDecodeError as error:
         if file.is_found:
             return False
-        raise _not_utf8(file.name, f"the text is not UTF-8: invalid byte at offset {error.start}") from None
+        raise _with_advice(file.name, not_utf8("the text", error.start)) from None
     return True
 
 
@@ -152,7 +153,7 @@ def _count_large(
     except InvalidUtf8Error as error:
         if file.is_found:
             return None
-        raise _not_utf8(file.name, str(error)) from error
+        raise _with_advice(file.name, error) from error
     return _limited(total, limit)
 
 
@@ -160,5 +161,5 @@ def _limited(tokens: int, limit: int | None) -> int:
     return tokens if limit is None else min(tokens, limit + 1)
 
 
-def _not_utf8(name: str, message: str) -> InvalidUtf8Error:
-    return InvalidUtf8Error(f"{name}: {message} ({utf8_advice(name, '--bytes takes any bytes')})")
+def _with_advice(name: str, error: InvalidUtf8Error) -> InvalidUtf8Error:
+    return InvalidUtf8Error(f"{name}: {error} ({utf8_advice(name, '--bytes takes any bytes')})")

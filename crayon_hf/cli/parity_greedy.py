@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from tempfile import TemporaryDirectory
 
 from crayon_hf.cli.arguments import Arguments
@@ -25,10 +24,13 @@ def parity_of_greedy(arguments: Arguments) -> int:
 
 def _greedy(arguments: Arguments, directory: str) -> int:
     from crayon_hf.parity import greedy
-    from crayon_hf.parity.inputs.texts import find_text, read_text
+    from crayon_hf.parity.inputs.texts import default_texts, find_text, read_text
     from crayon_hf.parity.speed.machine import machine_lines
 
-    texts, limit = _texts(arguments, directory)
+    for text in arguments.text:
+        find_text(text)
+    texts = arguments.text or default_texts(directory)
+    limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
     target = local_name(arguments.target)
     exact, other = (open_named(target, mode) for mode in ("exact", "greedy"))
     contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
@@ -57,15 +59,3 @@ def _greedy(arguments: Arguments, directory: str) -> int:
             write_atomic(arguments.json, plain.encode() + b"\n")
         print_line("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
     return 0
-
-
-def _texts(arguments: Arguments, directory: str) -> tuple[list[str], int | None]:
-    """The texts to measure on, and the limit of bytes of each."""
-    from crayon_hf.parity.inputs.texts import CORPUS, find_text, python_library
-
-    for text in arguments.text:
-        find_text(text)
-    limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
-    if arguments.text or os.environ.get("CRAYON_SHARED"):
-        return list(arguments.text or CORPUS), limit
-    return [python_library(directory)], limit

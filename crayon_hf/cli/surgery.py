@@ -19,7 +19,7 @@ from crayon_hf.cli.arguments import (
 )
 from crayon_hf.cli.output import print_line
 from crayon_hf.cli.tokenizers import local_name
-from crayon_hf.cli.training import READING, corpus_source
+from crayon_hf.cli.training import READING, corpus_source, shown_progress
 from crayon_hf.util.wording import joined, plural
 
 _SAVED = (
@@ -132,8 +132,4 @@ def shrink(arguments: Arguments) -> int:
 def _reading(arguments: Arguments) -> dict[str, Any]:
     names = ("column", "format", "output", "overwrite")
     values = {name: getattr(arguments, name) for name in names} | {"threads": arguments.threads or 0}
-    if arguments.progress:
-        from crayon_hf.util.progress import Bar
-
-        values["show_progress"] = Bar()
-    return values
+    return values | shown_progress(arguments)

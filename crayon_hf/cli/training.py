@@ -90,10 +90,7 @@ def train(arguments: Arguments) -> int:
         values["tokenizer"] = open_named(arguments.tokenizer)
     values |= {"column": arguments.column, "format": arguments.format}
     values |= {"output": arguments.output, "overwrite": arguments.overwrite}
-    if arguments.progress:
-        from crayon_hf.util.progress import Bar
-
-        values["show_progress"] = Bar()
+    values |= shown_progress(arguments)
     try:
         run = _bpe(source, arguments, values) if arguments.model == "bpe" else _other(source, arguments, values)
     except TypeError as error:  # an option that the trainer does not support, or an invalid value
@@ -131,6 +128,13 @@ def _other(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
         raise UsageError(f"{', '.join(given)}: only for --model bpe")
     kind = {"unigram": "Unigram", "wordpiece": "WordPiece", "wordlevel": "WordLevel"}[arguments.model]
     return run_by_reference(kind, source, **values)
+
+
+def shown_progress(arguments: Arguments) -> dict[str, Any]:
+    """Return the argument of a trainer for ``--progress``."""
+    from crayon_hf.util.progress import Bar
+
+    return {"show_progress": Bar()} if arguments.progress else {}
 
 
 def corpus_source(names: Sequence[str], format: str | None, output: str) -> Any:

@@ -16,6 +16,7 @@ from crayon_hf.text_readers.files import read_documents
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.trees import is_binary
 from crayon_hf.util.scripts import CODE_POINTS, COMMON, INHERITED, NAMES, of_code_points
+from crayon_hf.util.validation import not_utf8
 
 PIECE = 1 << 20
 """The approximate number of bytes read at a time."""
@@ -91,9 +92,7 @@ def _text(file: InputFile) -> Iterator[Piece]:
             try:
                 data = decoder.decode(block, is_last).encode()
             except UnicodeDecodeError as error:
-                offset = place - kept + error.start
-                message = f"{file.address}: the text is not UTF-8: invalid byte at offset {offset}"
-                raise InvalidUtf8Error(message) from None
+                raise not_utf8(f"{file.address}: the text", place - kept + error.start) from None
             if place == 0 and is_binary(block):
                 raise InvalidUtf8Error(f"{file.address} is a binary file: it has a zero byte among the first 8,000")
             zero, end = np.zeros(1, np.int64), np.full(1, len(data), np.int64)

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError
+from crayon_hf.errors import DelegatedWarning, TokenIdError
 from crayon_hf.fallback import budgets
 from crayon_hf.util import validation
 from crayon_hf.util.warned import warn_caller
@@ -166,7 +166,7 @@ def as_text(text: str | bytes, what: str = "text") -> str:
         try:
             return text.decode()
         except UnicodeDecodeError as error:
-            raise InvalidUtf8Error(f"{what} is not UTF-8: invalid byte at offset {error.start}") from error
+            raise validation.not_utf8(what, error.start) from error
     refused = validation.kind_refusal(text, what)
     if refused is not None:
         raise refused

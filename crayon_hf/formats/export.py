@@ -22,8 +22,8 @@ from crayon_hf.formats.export_parts import (
     refuse_options,
 )
 from crayon_hf.formats.repository import as_the_library_writes
-from crayon_hf.tokenizer_json.document import ids_of
-from crayon_hf.util.byte_level import BYTE_LEVEL
+from crayon_hf.tokenizer_json.document import ids_of, pair_of
+from crayon_hf.util.byte_level import unspell
 from crayon_hf.util.lazy import lazy
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ __all__ = [
 ]
 
 __getattr__ = lazy(__name__, {name: f"crayon_hf.formats.export_{name[3:]}" for name in ("to_gguf", "to_sentencepiece")})
-
-_BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 
 
 class Ranks(NamedTuple):
@@ -126,10 +124,11 @@ def _is_byte_level(document: Mapping[str, Any]) -> bool:
 
 
 def _from_byte_level(token: str) -> bytes:
-    try:
-        return bytes([_BYTES[char] for char in token])
-    except KeyError as error:
-        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} represents no byte") from None
+    data = unspell(token)
+    if data is None:
+        char = next(char for char in token if unspell(char) is None)
+        raise UnsupportedError(f"token {token!r} does not spell bytes: {char!r} represents no byte")
+    return data
 
 
 # -- tiktoken
@@ -169,7 +168,7 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
 
 
 def _pair(merge: Any) -> tuple[bytes, bytes]:
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    left, right = pair_of(merge)
     return _from_byte_level(left), _from_byte_level(right)
 
 

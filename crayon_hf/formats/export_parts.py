@@ -12,8 +12,8 @@ from crayon_hf import _core
 from crayon_hf.errors import CrayonError, UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.piece_types import CONTROL, USER_DEFINED
-from crayon_hf.formats.repository import as_the_library_writes
-from crayon_hf.tokenizer_json.document import ids_of
+from crayon_hf.formats.repository import ROLES, as_the_library_writes
+from crayon_hf.tokenizer_json.document import ids_of, library_ids
 
 Document = dict[str, Any]
 FLAGS = ("lstrip", "rstrip", "single_word")
@@ -54,32 +54,23 @@ def converted_of(vocabulary: Converted | Opened) -> Converted:
 
 def document_of(converted: Converted) -> Document:
     """Parse the ``tokenizer.json``. Raises VocabularyError if it is malformed."""
-    try:
+    with reading():
         document = json.loads(converted.tokenizer_json)
         if "type" not in document["model"]:  # in an old file; the library adds the type
             document = json.loads(as_the_library_writes(converted.tokenizer_json))
         if "vocab" not in document["model"]:
             raise KeyError("vocab")
-        document["added_tokens"] = _settled(document)
+        tokens = document.get("added_tokens") or []
+        found = library_ids(ids_of(document["model"]), [token["content"] for token in tokens])
+        document["added_tokens"] = [
+            {**token, "id": id if type(token["id"]) is int else token["id"]}
+            for token, id in zip(tokens, found, strict=True)
+        ]
         ids = [*ids_of(document["model"]).values(), *added_tokens(document).values()]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise VocabularyError(f"the tokenizer.json is malformed: {error!r}") from error
     if not all(type(id) is int and 0 <= id < 2**31 for id in ids):
         raise VocabularyError("the tokenizer.json has ids that are not integers")
     result: Document = document
     return result
-
-
-def _settled(document: Document) -> list[dict[str, Any]]:
-    """Return the added tokens with the ids that the library gives them. The file may have other ids."""
-    vocab, known = ids_of(document["model"]), dict[str, int]()
-    tokens = []
-    for token in document.get("added_tokens") or []:
-        following = max(len(vocab), max(known.values(), default=-1) + 1)
-        id = vocab.get(token["content"], known.get(token["content"], following))
-        known[token["content"]] = id
-        tokens.append({**token, "id": id if type(token["id"]) is int else token["id"]})
-    return tokens
 
 
 def opened_document(vocabulary: Converted | Opened) -> tuple[Converted, Document]:
@@ -101,7 +92,7 @@ def reading() -> Iterator[None]:
         yield
     except CrayonError:
         raise
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise VocabularyError(f"the tokenizer.json is malformed: {error!r}") from error
 
 
@@ -207,9 +198,6 @@ def _templated(step: Mapping[str, Any], inner: Frame) -> Frame:
     return Frame((*sides[0], *inner.before), (*inner.after, *sides[1]))
 
 
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-
-
 def roles_of(converted: Converted, document: Mapping[str, Any]) -> dict[str, int]:
     """Return the ids of the special tokens that a ``tokenizer_config.json`` names, by role."""
     ids = ids_of(document["model"]) | added_tokens(document)
@@ -217,7 +205,7 @@ def roles_of(converted: Converted, document: Mapping[str, Any]) -> dict[str, int
 
 
 def _named(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for role in _ROLES:
+    for role in ROLES:
         value = config.get(f"{role}_token")
         text = value.get("content") if isinstance(value, Mapping) else value
         if isinstance(text, str):

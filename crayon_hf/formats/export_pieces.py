@@ -46,6 +46,7 @@ from crayon_hf.formats.piece_types import (
     PieceOptions,
     replace,
 )
+from crayon_hf.tokenizer_json.document import pair_of
 
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 _ESCAPED = replace(" ", SPACE)
@@ -207,7 +208,7 @@ def merged_scores(
     result of `merges_of` for the scores.
     """
     pieces = dict(zip(texts, kinds, strict=True))
-    merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
+    merges = [*map(pair_of, model["merges"])]
     rank = _places([left + right for left, right in merges])
     if missing := next((t for pair in merges for t in (*pair, "".join(pair)) if t not in pieces), None):
         raise VocabularyError(f"the tokenizer.json is malformed: a merge of {missing!r}, which is not a token")
@@ -231,7 +232,7 @@ def merged_scores(
     return scores
 
 
-def _are_merges_of(merges: list[tuple[str, ...]], scores: Mapping[str, float], unused: Collection[str]) -> bool:
+def _are_merges_of(merges: list[tuple[str, str]], scores: Mapping[str, float], unused: Collection[str]) -> bool:
     try:
         return merges_of(scores, unused) == merges
     except UnsupportedError:

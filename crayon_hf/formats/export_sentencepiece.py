@@ -38,7 +38,7 @@ from crayon_hf.formats.export_pieces import (
 )
 from crayon_hf.formats.piece_types import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, PieceOptions
 from crayon_hf.formats.sentencepiece import model_file, read_sentencepiece
-from crayon_hf.tokenizer_json.document import ids_of
+from crayon_hf.tokenizer_json.document import ids_of, pair_of
 
 _TARGET = "SentencePiece"
 _USUAL = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
@@ -176,10 +176,7 @@ def _check_read_again(data: bytes, document: Document) -> None:
 
 def _is_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
     """Whether two models are the same, up to the rounding of scores."""
-    merges = [
-        [merge.split(" ") if isinstance(merge, str) else [*merge] for merge in model.get("merges") or []]
-        for model in (a, b)
-    ]
+    merges = [[*map(pair_of, model.get("merges") or [])] for model in (a, b)]
     if ids_of(a) != ids_of(b) or merges[0] != merges[1]:
         return False
     scores = [[row[1] for row in model["vocab"]] if isinstance(model["vocab"], list) else [] for model in (a, b)]

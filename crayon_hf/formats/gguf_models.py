@@ -11,20 +11,30 @@ from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.charsmap import rules_as_components
 from crayon_hf.formats.converted import Progress
 from crayon_hf.formats.gguf_patterns import GPT2, PreTokenizer
-from crayon_hf.formats.gguf_tokens import Kind, Tokens
+from crayon_hf.formats.gguf_tokens import Tokens
 from crayon_hf.formats.piece_merges import merges_of
 from crayon_hf.formats.piece_models import UNKNOWN_COSTS, piece_scores, words_are_apart
-from crayon_hf.formats.piece_types import NORMAL, UNUSED, USER_DEFINED, Piece
+from crayon_hf.formats.piece_types import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    SPACE,
+    UNDEFINED,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    Piece,
+    replace,
+)
 from crayon_hf.formats.pieces import cuts_of, never_found
 from crayon_hf.tokenizer_json.parts import BPE, byte_level, split, whole_document
 
 Document = dict[str, Any]
 Parts = dict[str, Any]
 
-_SPACE = "\u2581"
-_ESCAPED: Parts = {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
-_UNESCAPED: Parts = {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "}
-_PREFIXED: Parts = {"type": "Prepend", "prepend": _SPACE}
+_ESCAPED = replace(" ", SPACE)
+_UNESCAPED = replace(SPACE, " ")
+_PREFIXED: Parts = {"type": "Prepend", "prepend": SPACE}
 _JOINED: Parts = {"type": "Fuse"}
 _NO_FIRST_SPACE: Parts = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 UNLIMITED = 2**53 - 1
@@ -82,7 +92,7 @@ def sentencepiece_bpe(tokens: Tokens, space_prefix: bool, progress: Progress | N
     joined = {
         text: score
         for text, score, kind in zip(tokens.texts, scores, tokens.kinds, strict=True)
-        if kind in (Kind.UNDEFINED, Kind.NORMAL, Kind.UNUSED) or (kind == Kind.USER_DEFINED and _SPACE in text)
+        if kind in (UNDEFINED, NORMAL, UNUSED) or (kind == USER_DEFINED and SPACE in text)
     }
     longest = max(map(len, joined), default=0)
     if longest > _LONGEST_JOINED:
@@ -106,8 +116,8 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
     steps = rules_as_components(charsmap) if charsmap else []
     steps += unigram_spaces(space_prefix, merge_spaces)
     steps += never_found(pieces)
-    words = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "never", "split": True}
-    of_bytes = [{"type": "ByteFallback"}] if Kind.BYTE in tokens.kinds else []
+    words = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "never", "split": True}
+    of_bytes = [{"type": "ByteFallback"}] if BYTE in tokens.kinds else []
     decoders = [_UNESCAPED, *of_bytes, _JOINED, *([_NO_FIRST_SPACE] if space_prefix else [])]
     vocab = list(zip(tokens.texts, piece_scores(pieces, worst), strict=True))
     return _document(
@@ -123,9 +133,9 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
 def unigram_spaces(space_prefix: bool, merge_spaces: bool) -> list[Parts]:
     """Normalizers of model ``t5`` for the spaces of a text."""
     if merge_spaces:
-        return [_replace(r"\A +| +\z", ""), _replace(" +", _SPACE), _PREFIXED]
+        return [replace(r"\A +| +\z", "", regex=True), replace(" +", SPACE, regex=True), _PREFIXED]
     # A text of nothing but spaces gets no prefix.
-    return [_replace(r"\A(?= *[^ ])", _SPACE), _ESCAPED] if space_prefix else [_ESCAPED]
+    return [replace(r"\A(?= *[^ ])", SPACE, regex=True), _ESCAPED] if space_prefix else [_ESCAPED]
 
 
 def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
@@ -135,11 +145,11 @@ def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
     lower than the token's characters would score as unknown characters.
     """
     scores = tokens.scores or [0.0] * len(tokens.texts)
-    worst = min((score for score, kind in zip(scores, tokens.stated, strict=True) if kind == Kind.NORMAL), default=0.0)
+    worst = min((score for score, kind in zip(scores, tokens.stated, strict=True) if kind == NORMAL), default=0.0)
     pieces = []
     for text, score, kind in zip(tokens.texts, scores, tokens.stated, strict=True):
-        cost = 0.0 if kind == Kind.USER_DEFINED else score
-        found = kind in (Kind.NORMAL, Kind.UNUSED, Kind.USER_DEFINED) and cost >= len(text) * (worst - UNKNOWN_COSTS)
+        cost = 0.0 if kind == USER_DEFINED else score
+        found = kind in (NORMAL, UNUSED, USER_DEFINED) and cost >= len(text) * (worst - UNKNOWN_COSTS)
         pieces.append(Piece(text, cost, NORMAL if found else UNUSED))
     return pieces, worst
 
@@ -175,16 +185,16 @@ def wordpiece(tokens: Tokens, lowercase: bool, strip_accents: bool) -> Document:
 
 
 def _spelled(text: str, kind: int) -> str:
-    if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
+    if kind in (CONTROL, UNKNOWN, USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
         return text
-    return text[1:] if text.startswith(_SPACE) else "##" + text
+    return text[1:] if text.startswith(SPACE) else "##" + text
 
 
 def unspelled(text: str, kind: int) -> str:
     """The spelling of a WordPiece token in a GGUF file."""
-    if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
+    if kind in (CONTROL, UNKNOWN, USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
         return text
-    return text[2:] if text.startswith("##") else _SPACE + text
+    return text[2:] if text.startswith("##") else SPACE + text
 
 
 def _pairs(merges: Sequence[str], vocab: dict[str, int]) -> list[tuple[str, str]]:
@@ -222,7 +232,3 @@ def _document(
 
 def _sequence(name: str, steps: Sequence[Parts]) -> Parts:
     return {"type": "Sequence", name: list(steps)}
-
-
-def _replace(pattern: str, content: str) -> Parts:
-    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}

@@ -8,29 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.gguf_file import Metadata
+from crayon_hf.formats.piece_types import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 from crayon_hf.tokenizer_json.parts import added_token
 
 PREFIX = "tokenizer.ggml."
 MOST_TOKENS = 1 << 21
-
-
-class Kind(IntEnum):
-    """The kinds of tokens, with their numbers in ``tokenizer.ggml.token_type``."""
-
-    UNDEFINED = 0
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
 
 
 # The key that names the token of each role (after PREFIX, before "_token_id"). The spelling is the format's.
@@ -152,16 +140,16 @@ class Tokens(NamedTuple):
     def check_bytes(self) -> None:
         """Raise VocabularyError for a byte token that is not spelled ``<0xNN>``."""
         for id, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True)):
-            if kind == Kind.BYTE and not re.fullmatch("<0x[0-9A-Fa-f]{2}>", text):
+            if kind == BYTE and not re.fullmatch("<0x[0-9A-Fa-f]{2}>", text):
                 raise VocabularyError(f"byte token {id} of the GGUF file is not of the form <0xNN>: {text[:80]!r}")
 
     def added(self) -> Iterator[dict[str, Any]]:
         """The added tokens of the ``tokenizer.json``, found in a text before it is normalized or cut."""
         for id, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True)):
-            if kind in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED):
+            if kind in (CONTROL, UNKNOWN, USER_DEFINED):
                 side = self.stripping.get(id)
                 strips = {"lstrip": side == "lstrip", "rstrip": side == "rstrip"}
-                yield added_token(id, text, **strips, special=kind != Kind.USER_DEFINED)
+                yield added_token(id, text, **strips, special=kind != USER_DEFINED)
 
 
 def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
@@ -177,7 +165,7 @@ def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
         id, text = next((id, text) for id, text in enumerate(texts) if ids[text] != id)
         raise VocabularyError(f"the GGUF file has token {text[:80]!r} twice, with ids {id} and {ids[text]}")
     numbers = _numbers(metadata, "token_type", [np.int32], len(texts))
-    kinds = [Kind.NORMAL.value] * len(texts) if numbers is None else [int(kind) for kind in numbers]
+    kinds = [NORMAL] * len(texts) if numbers is None else [int(kind) for kind in numbers]
     scores = _numbers(metadata, "scores", [np.float32, np.int32], len(texts))
     if scores is not None and not np.isfinite(scores).all():
         raise VocabularyError(f"{PREFIX}scores has a score that is not a finite number")
@@ -244,14 +232,14 @@ def _correct(kinds: list[int], ids: Mapping[str, int], special: Mapping[str, int
         if role not in special:
             controls.update(text for text in texts if text in ids)
     for text in controls:
-        kinds[ids[text]] = Kind.CONTROL
+        kinds[ids[text]] = CONTROL
     for text in _SHOWN:
         if text in ids:
-            kinds[ids[text]] = Kind.USER_DEFINED
+            kinds[ids[text]] = USER_DEFINED
     if "<|end|>" in ids and ("<|return|>" in ids or "<|flush|>" in ids) and ("<|call|>" in ids or "<|calls|>" in ids):
-        kinds[ids["<|end|>"]] = Kind.USER_DEFINED  # it ends a part of a message, not the message
+        kinds[ids["<|end|>"]] = USER_DEFINED  # it ends a part of a message, not the message
     if "<|tool_response>" in ids and "</s>" in ids:
-        kinds[ids["</s>"]] = Kind.NORMAL
+        kinds[ids["</s>"]] = NORMAL
 
 
 def _stripping(metadata: Metadata, ids: Mapping[str, int], kinds: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -267,7 +255,7 @@ def _stripping(metadata: Metadata, ids: Mapping[str, int], kinds: Sequence[int])
     elif "phi-3" in name or "phi3" in name:
         kept = ("<unk>", "<s>", "<|endoftext|>")
         for text, id in ids.items():
-            if text == "</s>" or (text not in kept and kinds[id] in (Kind.CONTROL, Kind.UNKNOWN, Kind.USER_DEFINED)):
+            if text == "</s>" or (text not in kept and kinds[id] in (CONTROL, UNKNOWN, USER_DEFINED)):
                 yield id, "rstrip"
     elif "modern-bert" in name and "[MASK]" in ids:
         yield ids["[MASK]"], "lstrip"

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 Component = dict[str, Any]
 """A component of a ``tokenizer.json``."""
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+UNDEFINED, NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(7)
+"""The kinds of pieces: SentencePiece's and GGUF's numbers. Only GGUF has UNDEFINED."""
 SPACE = "\u2581"
 """The character that pieces have for a space."""
 
@@ -18,7 +19,7 @@ class Piece(NamedTuple):
     text: str
     score: float
     kind: int
-    """NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED or BYTE: SentencePiece's and GGUF's numbers."""
+    """NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED or BYTE."""
 
 
 class PieceOptions(NamedTuple):

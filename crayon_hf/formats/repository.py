@@ -7,14 +7,15 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import Source, compile_json
-from crayon_hf.errors import VocabularyError
+from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import read_object
 from crayon_hf.tokenizer_json import document as tokenizer_json
@@ -31,7 +32,7 @@ _FILES = (
 )
 
 _DEFAULTS = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-_SPECIAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 _PLAIN_TEMPLATE = {
     "type": "TemplateProcessing",
@@ -166,7 +167,7 @@ def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> lis
     ids = {row[0]: id for id, row in enumerate(vocab)} if isinstance(vocab, list) else vocab or {}
     known = {token["content"] for token in document.get("added_tokens") or []}
     named: dict[str, dict[str, Any]] = {}
-    for value in (config.get(f"{name}_token") for name in _SPECIAL):
+    for value in (config.get(f"{name}_token") for name in ROLES):
         token = value if isinstance(value, Mapping) else {"content": value}
         if isinstance(content := token.get("content"), str) and content in ids and content not in known:
             flags = {name: bool(token.get(name, False)) for name in _FLAGS}
@@ -216,6 +217,27 @@ def has_bytes(path: str, data: bytes) -> bool:
             return os.fstat(file.fileno()).st_size == len(data) and file.read() == data
     except OSError:
         return False
+
+
+def write_beside(output: Path, files: Mapping[str, bytes], source: Iterable[str], overwrite: bool) -> list[str]:
+    """Write a file for each suffix, named after `output`: all of them, or none. Return their paths.
+
+    Raises:
+        CrayonError: A file of `source` would be overwritten.
+        FileExistsError: The files are there for another tokenizer, and `overwrite` is false.
+    """
+    paths = {suffix: output.with_suffix(suffix) for suffix in files}
+    taken = [path for suffix, path in paths.items() if path.exists() and not has_bytes(str(path), files[suffix])]
+    for path in taken:
+        if any(path.samefile(file) for file in source):
+            raise CrayonError(f"{path} is a file of the source, and would be overwritten: give -o another name")
+    stale = output.with_suffix(".dat")
+    is_same = ".json" in files and has_bytes(str(paths[".json"]), files[".json"]) and is_cartridge(str(stale))
+    if taken and not is_same and not overwrite:  # `is_same`: only the cartridge's version differs
+        raise has_another(str(taken[0]))
+    removed = (stale.name,) if taken and ".dat" not in files and is_cartridge(str(stale)) else ()
+    write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()}, removed)
+    return [*map(str, paths.values())]
 
 
 def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, ...] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
@@ -129,6 +129,25 @@ def ids_of(model: dict[str, Any]) -> dict[str, int]:
     return vocab if isinstance(vocab, dict) else {entry[0]: id for id, entry in enumerate(vocab)}
 
 
+def pair_of(merge: str | Sequence[str]) -> tuple[str, str]:
+    """Return the two tokens of a merge. Old files spell a merge as one text."""
+    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    return left, right
+
+
+def library_ids(vocab: Mapping[str, int], contents: Iterable[str]) -> list[int]:
+    """Return the ids that the library gives to added tokens, in the order of the file, whatever ids the file has.
+
+    A token of the model has the model's id. Others get the next free id.
+    """
+    known: dict[str, int] = {}
+    following = len(vocab)
+    for content in contents:
+        id = known.setdefault(content, vocab.get(content, following))
+        following = max(following, id + 1)
+    return [known[content] for content in contents]
+
+
 def dump(document: Any) -> str:
     """Return compact JSON with the library's escapes. `_core.spell_scores` spells the scores of a Unigram model."""
     import json
@@ -175,8 +194,7 @@ def _in_order(document: dict[str, Any], pretty: bool) -> str:
     model = ordered["model"]
     if "merges" in model:
         kept = [merge for merge in model["merges"] if not (isinstance(merge, str) and merge.startswith("#version"))]
-        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in kept]
-        ranks = {tuple(pair): rank for rank, pair in enumerate(pairs)}
+        ranks = {pair_of(merge): rank for rank, merge in enumerate(kept)}
         model["merges"] = sorted(ranks, key=ranks.__getitem__)
     if isinstance(model["vocab"], dict):
         model["vocab"] = dict(sorted(model["vocab"].items(), key=lambda entry: entry[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +130,7 @@ def open_vocabulary(tokenizer: Named | tokenizers.Tokenizer) -> Vocabulary:
             )
         if document["model"].get("dropout"):
             raise UnsupportedError("the model has dropout, which encodes at random: set model.dropout to None")
-        document["model"]["merges"] = [_pair(merge) for merge in document["model"]["merges"]]
+        document["model"]["merges"] = [[*tokenizer_json.pair_of(merge)] for merge in document["model"]["merges"]]
         return Vocabulary(document, config, native_engine(Tokenizer.from_buffer(data)))
 
 
@@ -140,10 +141,6 @@ def _kind(model: dict[str, Any]) -> str:
     if "merges" in model:
         return "BPE"
     return "Unigram" if isinstance(model.get("vocab"), list) else "WordPiece"
-
-
-def _pair(merge: Any) -> list[str]:
-    return merge.split(" ") if isinstance(merge, str) else merge
 
 
 def native_engine(tokenizer: Tokenizer) -> _core.Engine:
@@ -161,20 +158,13 @@ def rebuilt(document: dict[str, Any]) -> Tokenizer:
     merges.
     """
     with CollectorPause():
-        return _rebuilt(document)
-
-
-def _rebuilt(document: dict[str, Any]) -> Tokenizer:
-    tokens = sorted(document["added_tokens"], key=lambda token: int(token["id"]))
-    vocab, last = dict(document["model"]["vocab"]), -1
-    for token in tokens:
-        id = vocab.get(token["content"], max(last + 1, len(vocab)))
-        last = max(last, id)
-        if id != token["id"]:
-            vocab |= {token["content"]: token["id"] for token in tokens}
-            break
-    model = document["model"] | {"vocab": dict(sorted(vocab.items(), key=lambda entry: entry[1]))}
-    return Tokenizer.from_buffer(tokenizer_json.dump(document | {"added_tokens": tokens, "model": model}).encode())
+        tokens = sorted(document["added_tokens"], key=lambda token: int(token["id"]))
+        added = {token["content"]: token["id"] for token in tokens}
+        vocab = document["model"]["vocab"]
+        if tokenizer_json.library_ids(vocab, added) != [*added.values()]:
+            vocab = vocab | added
+        model = document["model"] | {"vocab": dict(sorted(vocab.items(), key=lambda entry: entry[1]))}
+        return Tokenizer.from_buffer(tokenizer_json.dump(document | {"added_tokens": tokens, "model": model}).encode())
 
 
 def with_config_tokens(old: Vocabulary) -> Vocabulary:
@@ -208,7 +198,7 @@ def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[st
     padding = document.get("padding")
     return document | {
         "added_tokens": [token | {"id": new_id[token["id"]]} for token in document["added_tokens"]],
-        "post_processor": _mapped_part(document.get("post_processor"), new_id),
+        "post_processor": _mapped_part(document.get("post_processor"), new_id.__getitem__),
         "padding": padding and padding | {"pad_id": new_id[padding["pad_id"]]},
         "model": model | {"vocab": vocab, "merges": merges},
     }
@@ -222,38 +212,29 @@ def mapped_config(config: dict[str, Any], ids: dict[str, int]) -> dict[str, Any]
     return config | {"added_tokens_decoder": {str(ids[row["content"]]): row for row in listed.values()}}
 
 
-def _mapped_part(part: Any, new_id: dict[int, int]) -> Any:
-    """Return a post-processor with the ids of `new_id`."""
+def _mapped_part(part: Any, new_id: Callable[[int], int]) -> Any:
+    """Return a post-processor with the id that `new_id` returns for each id."""
     if not isinstance(part, dict):
         return part
     mapped = dict(part)
     if "processors" in part:
         mapped["processors"] = [_mapped_part(inner, new_id) for inner in part["processors"]]
-    mapped |= {name: [part[name][0], new_id[part[name][1]]] for name in ("cls", "sep") if name in part}
+    mapped |= {name: [part[name][0], new_id(part[name][1])] for name in ("cls", "sep") if name in part}
     if isinstance(tokens := part.get("special_tokens"), dict):
         mapped["special_tokens"] = {
-            name: token | {"ids": [new_id[id] for id in token["ids"]]} for name, token in tokens.items()
+            name: token | {"ids": [*map(new_id, token["ids"])]} for name, token in tokens.items()
         }
     return mapped
 
 
 def ids_of_components(document: dict[str, Any]) -> set[int]:
     """Return the ids that the post-processor and the padding add to texts, and the id of the unknown token."""
-    found: set[int] = set()
-
-    def visit(part: Any) -> None:
-        if isinstance(part, dict):
-            for inner in part.get("processors", ()):
-                visit(inner)
-            found.update(part[name][1] for name in ("cls", "sep") if name in part)
-            if isinstance(tokens := part.get("special_tokens"), dict):
-                found.update(id for token in tokens.values() for id in token["ids"])
-
-    visit(document.get("post_processor"))
+    found: list[int] = []
+    _mapped_part(document.get("post_processor"), lambda id: found.append(id) or id)  # type: ignore[func-returns-value]
     if padding := document.get("padding"):
-        found.add(padding["pad_id"])
+        found.append(padding["pad_id"])
     unknown = document["model"]["vocab"].get(document["model"].get("unk_token"))
-    return found if unknown is None else found | {unknown}
+    return {*found} if unknown is None else {*found, unknown}
 
 
 def check_ids(found: set[int], known: set[int]) -> None:

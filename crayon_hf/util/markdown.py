@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from .page.words import visible
 
-__all__ = ["escaped", "fenced", "table", "table_lines"]
+__all__ = ["escaped", "fenced", "put_between_marks", "table", "table_lines"]
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&$!^])|(?<=:)(//)|(?<=www)(\.)")
 
@@ -42,3 +44,18 @@ def fenced(text: str, language: str = "") -> str:
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def put_between_marks(path: str | os.PathLike[str], name: str, tables: str) -> None:
+    """Replace the text between the marks ``<!-- name: begin -->`` and ``end``. A new file gets both.
+
+    Raises ValueError if the file lacks a mark.
+    """
+    document = Path(path)
+    first, last = (f"<!-- {name}: {end} -->" for end in ("begin", "end"))
+    text = document.read_text(encoding="utf-8") if document.exists() else f"{first}{last}\n"
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
+    if not begin or not end:
+        raise ValueError(f"{path} has no {first} and {last}")
+    document.write_text(f"{before}{first}\n{tables}{last}{after}", encoding="utf-8")

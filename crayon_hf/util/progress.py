@@ -104,6 +104,11 @@ class FilesBar:
         self._bar: Any = None
         self._lock = threading.Lock()
 
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Report that the first `done` bytes are done, of all files together, and of `total`."""
+        self._all = total
+        self.told(name, done)
+
     def add(self, name: str, done: int) -> None:
         """Report that `done` more bytes of a file are encoded. Several threads may call this method."""
         with self._lock:

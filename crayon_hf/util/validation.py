@@ -6,6 +6,8 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crayon_hf.errors import InvalidUtf8Error
+
 
 def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
     """Return the error for one input of `encode`, or None if it is valid: a text, or a list of texts if
@@ -104,6 +106,11 @@ def text(value: Any, name: str) -> str:
         raise TypeError(f"{name} is {kind(value)}, expected str")
     value.encode()
     return value
+
+
+def not_utf8(what: str, offset: int) -> InvalidUtf8Error:
+    """Return the error for `what`, a name of bytes, whose first invalid byte is at `offset`."""
+    return InvalidUtf8Error(f"{what} is not UTF-8: invalid byte at offset {offset}")
 
 
 def _item_refusal(item: Any, is_pretokenized: bool, what: str) -> TypeError | None:

@@ -20,10 +20,9 @@ from crayon_hf.cartridges.cache import cache_directory
 from crayon_hf.cli.arguments import DEFAULT
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.texts import (
-    CORPUS,
     UnknownVocabularyError,
+    default_texts,
     find_text,
-    python_library,
     read_text,
     shared_directory,
 )
@@ -34,12 +33,13 @@ from crayon_hf.parity.speed.machine import machine_lines, touch_memory
 from crayon_hf.parity.speed.measuring import BenchError, measure
 from crayon_hf.parity.speed.processes import PEERS, Engine, all_cores
 from crayon_hf.parity.speed.vocabularies import NINE, find_any
+from crayon_hf.util.markdown import put_between_marks
 from parity.crayon.__main__ import shipped
 from parity.environments import environment
 from parity.texts import KINDS, WORDS, write_text
 
 from .jobs import JOBS, measure_job
-from .tables import plain, put_between_marks, to_markdown
+from .tables import plain, to_markdown
 
 __all__ = ["Bench", "main", "run_bench"]
 
@@ -200,7 +200,7 @@ def _measured(options: argparse.Namespace, directory: str, progress: Callable[[s
     if options.scale and (unknown := [spec for spec in specs if spec not in kinds]):
         raise ValueError(f"--scale: no text {unknown[0]!r}; expected one of: {', '.join(kinds)}")
     is_shared = shared_directory() is not None
-    texts = specs or list(KINDS if options.scale else CORPUS if is_shared else [python_library(directory)])
+    texts = specs or list(KINDS if options.scale else default_texts(directory))
     names = options.vocabularies or (NINE if is_shared else [DEFAULT])
     engines = _engines_of(options, LITE in names)
     of_crayon = next((engine.python for engine in engines if engine.name == "xerv"), "")
@@ -252,13 +252,13 @@ def make_parser() -> argparse.ArgumentParser:
     add("--scenario", type=_scenarios, metavar="LIST",  # prose: long sentence
         help="separated by commas: first, first-large, repeated, new-words, long-document, lines, short, decode, "
         "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
-        "lists); or jobs: training, corpora, file, transformers, server")  # fmt: skip
+        "lists); or jobs: training, corpora, file, first-opening, transformers, server")  # fmt: skip
     add("--scale", type=_sizes, metavar="MB,MB",
         help="instead: passes over local texts of these sizes, in calls of 16 MB, and the memory")  # fmt: skip
     add("--engines", type=_engines, metavar="LIST",
         help="separated by commas: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie (the default), "
         f"prerelease (tokenizers 1.0); for {LITE}: crayon, tokenize, xerv, xerv-5.7; for jobs also rustbpe, datatrove, "
-        "crayon_in_datatrove")  # fmt: skip
+        "crayon_in_datatrove, no_cartridge, no_cache")  # fmt: skip
     of_install = "make an environment in the cache for each peer but tokenizers and tiktoken, and add prerelease"
     add("--install", action="store_true", help=of_install)
     add("--python", type=_pair, action="append", default=[], metavar="ENGINE=FILE",
@@ -357,7 +357,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.json and not options.kept:
             print(_as_json(bench), end="") if options.json == "-" else None
         if options.markdown:
-            put_between_marks(options.markdown, bench.to_markdown())
+            put_between_marks(options.markdown, "bench", bench.to_markdown())
         elif options.json != "-":
             print(plain(bench.to_markdown()).rstrip())
     except (UnknownVocabularyError, OSError) as error:

@@ -1,4 +1,5 @@
-"""Scenarios that are whole jobs: a training, a corpus, a file of any size, the calls of an AutoTokenizer, a server.
+"""Scenarios that are whole jobs: a training, a corpus, a file of any size, the opening of a directory, the calls of an
+AutoTokenizer, a server.
 
 Each job runs in fresh processes, the engines in turn. In every round the digest of an engine's output is compared with
 the reference's.
@@ -17,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from crayon_hf.formats import convert, write
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.texts import DOCUMENT_BYTES, documents, find_text, read_text
 from crayon_hf.parity.speed.figures import OURS, Figure, Report, Standing
@@ -102,6 +104,24 @@ def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None
     return written, {"files": files, "tokenizer": prepare(vocabulary, directory)["json"]}
 
 
+def _opening(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """Make a directory with a cartridge and one without, and take a text."""
+    assert vocabulary is not None
+    with_cartridge, plain = Path(directory, "with-cartridge"), Path(directory, "plain")
+    write(convert(vocabulary.path), with_cartridge)
+    shutil.copytree(with_cartridge, plain, ignore=shutil.ignore_patterns("*.dat"))
+    for file in (*with_cartridge.iterdir(), *plain.iterdir()):
+        _make_old(file)
+    text = read_text(find_text(spec), size).decode(errors="ignore")
+    step = {"with_cartridge": str(with_cartridge), "plain": str(plain), "text": text}
+    return len(text.encode()), step
+
+
+def _make_old(file: Path) -> None:
+    """Date a file back, so that it counts as unchanging."""
+    os.utime(file, (time.time() - 3600,) * 2)
+
+
 def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
     """Make a thousand documents spread over the text, and a directory like a snapshot of the Hub."""
     assert vocabulary is not None
@@ -114,7 +134,7 @@ def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary |
     for file in (vocabulary.path if vocabulary.path.is_dir() else vocabulary.path.parent).iterdir():
         if file.name.startswith("tokenizer") or file.name == "special_tokens_map.json":
             shutil.copyfile(file, snapshot / file.name)
-            os.utime(snapshot / file.name, (time.time() - 3600,) * 2)  # old enough to count as unchanging
+            _make_old(snapshot / file.name)
     return sum(len(text.encode()) for text in batch), {"directory": str(snapshot), "batch": str(path)}
 
 
@@ -151,6 +171,9 @@ JOBS = {
         moves_text=True,
     ),
     "file": JobScenario("file", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
+    "first-opening": JobScenario(
+        "opening", ("transformers", OURS, "no_cartridge", "no_cache"), 100, "ms", _opening, measures_memory=False
+    ),
     "transformers": JobScenario(
         "transformers_calls", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
     ),
@@ -247,7 +270,7 @@ def _figures(
     elif scenario.unit == "MB/s":
         yield figure("", "MB/s", size / 1e6 / cell["wall"], [size / 1e6 / cell["cpu"]])
     else:
-        per = {"\u00b5s": 1e6, "s": 1.0}[scenario.unit]
+        per = {"\u00b5s": 1e6, "ms": 1e3, "s": 1.0}[scenario.unit]
         yield figure("", scenario.unit, cell["wall"] * per, [cell["cpu"] * per])
     if scenario.measures_memory:
         yield figure("memory", "MB", watch.peak_mb)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from crayon_hf.cli.colour import padded
 from crayon_hf.display.cells import width_of
@@ -15,10 +13,8 @@ from crayon_hf.util.markdown import table
 
 from .jobs import JOBS
 
-__all__ = ["BEGIN", "END", "plain", "put_between_marks", "rounded", "to_markdown"]
+__all__ = ["plain", "rounded", "to_markdown"]
 
-BEGIN = "<!-- bench: begin -->"
-END = "<!-- bench: end -->"
 TITLES = {
     "first": "first pass, ",
     "first-large": "first pass, ",
@@ -250,16 +246,3 @@ def _calls(reports: Sequence[Report]) -> str:
     lines = [f"- {engine} `{call}`: {gives}" for engine, call, gives in sorted(found)]
     short = f"- one short string: `encode` of each engine, to ids; {OURS}, tokenizers: `encode(text).ids`"
     return "\n".join(["### The results of the calls", "", *lines, short])
-
-
-def put_between_marks(path: str | os.PathLike[str], tables: str, first: str = BEGIN, last: str = END) -> None:
-    """Replace the text between the two marks of a document. A new document has only the tables and the marks."""
-    if not Path(path).exists():
-        Path(path).write_text(f"{first}\n{tables}{last}\n", encoding="utf-8")
-        return
-    document = Path(path).read_text(encoding="utf-8")
-    before, begin, rest = document.partition(first)
-    _, end, after = rest.partition(last)
-    if not begin or not end:
-        raise ValueError(f"{path} has no {first} and {last}")
-    Path(path).write_text(f"{before}{first}\n{tables}{last}{after}", encoding="utf-8")

@@ -7,12 +7,13 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from timeit import Timer
 from typing import Any
 
 __all__ = ["Timed", "beside"]
 
-SAMPLE_NS = 4_000_000
-"""The duration of a sample: a quick call is repeated to reach it."""
+UNIT_NS = 20_000_000
+"""The unit of `_clock`. timeit repeats a quick call until a sample takes 0.2 of it."""
 LONG_NS = 200_000_000
 """A call that takes longer than this has fewer rounds."""
 
@@ -33,34 +34,17 @@ class Timed:
 def beside(stock: Callable[[], Any], ours: Callable[[], Any], rounds: int) -> Timed:
     """Time both in turn, after warming up."""
     gc.collect()
-    calls = stock, ours
-    counts = [_count(call) for call in calls]
-    slow = any(_once(call) > LONG_NS for call in calls)
+    stock()
+    ours()
+    timers = [Timer(call, "import gc; gc.enable()", _clock) for call in (stock, ours)]
+    counts = [timer.autorange()[0] for timer in timers]
+    is_slow = any(timer.timeit(1) * UNIT_NS > LONG_NS for timer in timers)
     samples: tuple[list[float], list[float]] = ([], [])
-    for _ in range(3 if slow else rounds):
-        for call, count, sample in zip(calls, counts, samples, strict=True):
-            begin = time.process_time_ns()
-            for _ in range(count):
-                call()
-            sample.append((time.process_time_ns() - begin) / count)
+    for _ in range(3 if is_slow else rounds):
+        for timer, count, sample in zip(timers, counts, samples, strict=True):
+            sample.append(timer.timeit(count) * UNIT_NS / count)
     return Timed(*map(statistics.median, samples))
 
 
-def _once(call: Callable[[], Any]) -> int:
-    begin = time.process_time_ns()
-    call()
-    return time.process_time_ns() - begin
-
-
-def _count(call: Callable[[], Any]) -> int:
-    """Return the number of calls in a sample. Finding it also warms up the call: the first run may take much longer."""
-    call()
-    count = 1
-    while True:
-        begin = time.process_time_ns()
-        for _ in range(count):
-            call()
-        spent = time.process_time_ns() - begin
-        if spent >= SAMPLE_NS:
-            return count
-        count = 5 * count if spent * 20 < SAMPLE_NS else max(count + 1, count * SAMPLE_NS // max(spent, 1))
+def _clock() -> float:
+    return time.process_time_ns() / UNIT_NS

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from crayon_hf.errors import UnsupportedError
-from crayon_hf.parity.compare.children import Child
+from crayon_hf.parity.compare.children import Child, ChildError
 
 CHILD = str(Path(__file__).with_name("child.py"))
-
-
-class ChildError(RuntimeError):
-    """A call failed in the process. The message is the error of that call."""
 
 
 class Opened:
@@ -33,7 +27,7 @@ class Opened:
         environment |= {"OMP_NUM_THREADS": "1"}
         self._child = Child([python or sys.executable, CHILD], environment)
         try:
-            said = self._ask("open", path=os.path.abspath(path))
+            said = self._child.ask({"do": "open", "path": os.path.abspath(path)})
         except ChildError as error:
             self.close()
             raise UnsupportedError(f"{path} cannot be opened with {python or 'this Python'}: {error}") from None
@@ -45,12 +39,12 @@ class Opened:
 
     def ids(self, texts: list[str]) -> list[list[int]]:
         """The ids of each text."""
-        rows: list[list[int]] = self._ask("ids", texts=texts)["rows"]
+        rows: list[list[int]] = self._child.ask({"do": "ids", "texts": texts})["rows"]
         return rows
 
     def decode(self, rows: list[list[int]]) -> list[str]:
         """The text of each row of ids."""
-        texts: list[str] = self._ask("decode", rows=rows)["texts"]
+        texts: list[str] = self._child.ask({"do": "decode", "rows": rows})["texts"]
         return texts
 
     def close(self) -> None:
@@ -62,13 +56,3 @@ class Opened:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def _ask(self, do: str, **request: Any) -> dict[str, Any]:
-        self._child.send(json.dumps({"do": do, **request}).encode() + b"\n")
-        line = self._child.answers.readline()
-        if not line:
-            raise ChildError(f"the process {self._child.ending()}")
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            raise ChildError(answer["error"])
-        return answer

@@ -12,15 +12,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from crayon_hf.errors import UnsupportedError
-from crayon_hf.formats import convert
-from crayon_hf.formats.export import to_tiktoken
 from crayon_hf.formats.names import NameKind, meaning_of
 from crayon_hf.parity.compare import references
 from crayon_hf.parity.compare.references import TIKTOKEN, Vocabulary
-from crayon_hf.parity.compare.targets import Subject, find_target
+from crayon_hf.parity.compare.targets import Subject, exported_ranks, find_target
 from parity.runner import make_parser, run
 
 TARGETS = (
@@ -35,22 +31,12 @@ def find(name: str, directory: str, pattern: str | None = None) -> Subject:
         return _ranks(references.find(name, pattern=pattern))
     meaning = meaning_of(name)
     if meaning.kind is NameKind.PROFILE and meaning.path is not None:
-        return _ranks(exported(meaning.name, meaning.path, directory))
+        return _ranks(exported_ranks(meaning.name, meaning.path, directory))
     return find_target(name, "tiktoken", directory)
 
 
 def _ranks(vocabulary: Vocabulary) -> Subject:
     return Subject(vocabulary.name, "a rank file", vocabulary)
-
-
-def exported(name: str, source: str, directory: str) -> Vocabulary:
-    """Return a byte-level vocabulary's ranks as a vocabulary of tiktoken. Raise UnsupportedError if it has no ranks."""
-    ranks = to_tiktoken(convert(source))
-    if ranks.pattern is None:
-        raise UnsupportedError(f"{name}: tiktoken has no pattern that splits text as it does")
-    path = Path(directory) / f"{name}.tiktoken"
-    path.write_bytes(ranks.data)
-    return Vocabulary(name, "tiktoken", path, pattern=ranks.pattern, special_tokens=ranks.special_tokens)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

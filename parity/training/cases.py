@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crayon_hf.parity.compare.records import has_surrogates
-from crayon_hf.parity.compare.references import byte_level_alphabet
 from crayon_hf.parity.inputs.randomness import Source, source_for
 from crayon_hf.parity.inputs.strings import generate
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 Document = dict[str, Any]
 
 LETTERS = ("ab", "abc", "abcd", "abcdef", "aab", "a\u00e9", "\u65e5\u672c\u8a9e", "ab\U0001f642c", "aA\u0301b")
-BYTES = sorted(byte_level_alphabet().values())
+BYTES = sorted(map(chr, BYTE_LEVEL.values()))
 
 
 @dataclass(frozen=True)

@@ -136,16 +136,21 @@ def test_damaged_cartridge_is_compiled_again(source, directory, damage):
         assert path.read_bytes() == good
 
 
+def lie_about(source: Path) -> bytes:
+    """A whole cartridge with the right source digest and other contents."""
+    document = json.loads(source.read_bytes())
+    document["model"]["merges"] = []
+    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
+    lie[32:64] = sha256(source.read_bytes()).digest()
+    return signed(lie)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
     """Another user wrote a whole cartridge with the right source digest and other contents."""
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
-    document = json.loads(source.read_bytes())
-    document["model"]["merges"] = []
-    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
-    lie[32:64] = sha256(source.read_bytes()).digest()
-    path.write_bytes(signed(lie))
+    path.write_bytes(lie_about(source))
     assert Tokenizer.from_file(source).encode(TEXT).ids != expected  # the result if the cartridge were trusted
     directory.chmod(0o777)
     before = cartridges(directory)
@@ -166,11 +171,7 @@ def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypat
     monkeypatch.setattr(cache, "SETTLED_NS", 10**18)  # else the index could create it on a slow machine
     expected = Tokenizer.from_file(source).encode(TEXT).ids
     (path,) = directory.glob("*.dat")
-    document = json.loads(source.read_bytes())
-    document["model"]["merges"] = []
-    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
-    lie[32:64] = sha256(source.read_bytes()).digest()
-    path.write_bytes(signed(lie))
+    path.write_bytes(lie_about(source))
     others = tmp_path / "others"
     others.mkdir()
     shutil.move(path, others / path.name)

@@ -17,7 +17,7 @@ import pytest
 import tokenizers
 
 from crayon_hf.display import cells as visible
-from tests.cli.shell import failure, good
+from tests.cli.shell import failure, good, shown
 from tests.support import reference_impl
 from tests.support.command import call
 
@@ -192,9 +192,9 @@ def test_json(run: Run, gpt2_like: Path) -> None:
 
 def on_terminal(columns: int, *arguments: str | Path, **environment: str) -> str:
     """Return the command's output on a terminal of this width."""
-    help_pictures = pytest.importorskip("help_pictures")  # needs Unix terminals
+    pytest.importorskip("pty")  # needs Unix terminals
     given = {"COLUMNS": str(columns), "COLORTERM": ""} | environment
-    return str(help_pictures.shown(["inspect", *map(str, arguments)], **given))
+    return shown(["inspect", *map(str, arguments)], **given)
 
 
 def test_colours_on_a_terminal(tiny: Path) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
-import sentencepiece
 
 from crayon_hf.formats.tiktoken import write_ranks
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.formats.gguf_files import write_gguf
 from tests.formats.tekken_files import small_tekken
+from tests.support.sentencepiece_models import trained
 from tests.support.version_2_files import WORDS, write_version_2
 
 
@@ -26,13 +25,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_
     tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
     merges = [" ".join(pair) for pair in model["merges"]]
     write_gguf(home / "model.gguf", "gpt2", tokens, types=[1] * len(tokens), merges=merges, keys={"pre": "gpt-2"})
-    pieces = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(training_text), model_writer=pieces, vocab_size=600, model_type="bpe",
-        byte_fallback=True, character_coverage=0.99, hard_vocab_limit=False, minloglevel=2,
-        normalization_rule_name="identity",  # NFKC takes seconds to convert
-    )  # fmt: skip
-    (home / "tokenizer.model").write_bytes(pieces.getvalue())
+    options = {"vocab_size": 600, "model_type": "bpe", "byte_fallback": True, "character_coverage": 0.99}
+    options["normalization_rule_name"] = "identity"  # NFKC takes seconds to convert
+    (home / "tokenizer.model").write_bytes(trained(training_text, **options))
     back = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
     merged = [bytes(back[char] for char in "".join(pair)) for pair in model["merges"]]
     ranks = list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *merged]))

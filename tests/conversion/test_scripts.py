@@ -18,6 +18,7 @@ from conversion import tiktoken as of_tiktoken
 from conversion.__main__ import main as list_scripts
 from crayon_hf import AmbiguousNameWarning, Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.cli import main as command_line
+from crayon_hf.errors import CrayonError
 from crayon_hf.formats.recognise import recognise
 from crayon_hf.formats.tiktoken import R50K_PATTERN
 from tests.hub.local_hub import LocalHub
@@ -94,9 +95,9 @@ def test_no_file_of_the_source_is_lost(sources: dict[str, Path], tmp_path: Path)
     for path in (sources["crayon"], sources["crayon"].with_suffix(".json")):
         shutil.copy(path, tmp_path)
     before = files(tmp_path / "mine") | {path.name: path.read_bytes() for path in tmp_path.glob("*.*")}
-    with pytest.raises(script.OverwriteError, match=r"tokenizer\.json is a file of the source"):
+    with pytest.raises(CrayonError, match=r"tokenizer\.json is a file of the source"):
         huggingface.main([str(tmp_path / "mine"), "-o", str(tmp_path / "mine")])
-    with pytest.raises(script.OverwriteError, match=r"vocab_lite\.json is a file of the source"):
+    with pytest.raises(CrayonError, match=r"vocab_lite\.json is a file of the source"):
         crayon.main([str(tmp_path / "vocab_lite.dat"), "-o", str(tmp_path / "vocab_lite.dat")])
     assert before == files(tmp_path / "mine") | {path.name: path.read_bytes() for path in tmp_path.glob("*.*")}
 

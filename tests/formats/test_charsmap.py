@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import random
 import re
@@ -22,6 +21,7 @@ from crayon_hf.formats.charsmap import rules_as_components
 from crayon_hf.parity.inputs.strings import generate
 from parity.components.parts import charsmap as charsmap_base64
 from tests.formats import plain_charsmap
+from tests.support.sentencepiece_models import trained
 
 schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 
@@ -34,14 +34,9 @@ NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
 @lru_cache
 def charsmap_of(name: str, tsv: str = "") -> bytes:
     """SentencePiece's rules of this name, or for a table."""
-    written = io.BytesIO()
     rules = {"normalization_rule_tsv": tsv} if tsv else {"normalization_rule_name": name}
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(["a b"]), model_writer=written, model_type="char", vocab_size=5, minloglevel=2,
-        hard_vocab_limit=False, **rules,
-    )  # fmt: skip
     proto = schema.ModelProto()
-    proto.ParseFromString(written.getvalue())
+    proto.ParseFromString(trained(["a b"], model_type="char", vocab_size=5, **rules))
     found: bytes = proto.normalizer_spec.precompiled_charsmap
     return found
 

@@ -11,23 +11,18 @@ import pytest
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.formats import convert
-from crayon_hf.formats.converted import Converted, written
+from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.export import to_gguf
 from crayon_hf.formats.gguf import read_gguf
 from crayon_hf.formats.gguf_file import metadata_file, read_metadata
-from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, split, whole_document
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from parity.llama_cpp.made import made, texts_for, write
 from parity.llama_cpp.plain import Plain, Vocabulary
-from tests.support.random_tokenizers import BYTES, ESCAPED, PREPENDED, SPACE, RandomDocument
+from tests.formats.export_samples import DAMAGED, PREFIXED, converted_of, hostile
+from tests.support.random_tokenizers import BYTES, ESCAPED, SPACE, RandomDocument
 
 _PLAIN = f"é日\u0301{SPACE}"
-PREFIXED = {"type": "Sequence", "normalizers": [PREPENDED, ESCAPED]}
-
-
-def converted_of(document: dict[str, Any], **config: Any) -> Converted:
-    return Converted(written(document), config, "tokenizers")
 
 
 def plain_of(path: Path) -> Plain:
@@ -55,10 +50,6 @@ def check(source: Converted, texts: list[str], path: Path, **options: Any) -> No
             assert again.encode(text, add_special_tokens=special).ids == wanted, ascii(text)
             if all(char.isascii() or char in _PLAIN for char in text):
                 assert plain.encode(text, add_special=special) == wanted, ascii(text)
-
-
-def hostile(count: int, seed: int) -> list[str]:
-    return [text.encode("utf-8", "replace").decode() for _, text in generate(count, seed=seed)]
 
 
 # -- trained vocabularies
@@ -247,9 +238,7 @@ def test_tokens_around_and_holes(tmp_path: Path) -> None:
     check(over_bytes(more={"vocab": {**letters, "ab": 260}, "merges": [("a", "b")]}), texts, tmp_path / "x.gguf")
 
 
-@pytest.mark.parametrize(
-    "data", [b"[]", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [5]}}', b"[" * 100_000]
-)
+@pytest.mark.parametrize("data", DAMAGED)
 def test_damaged_tokenizer_json(data: bytes) -> None:
     with pytest.raises(VocabularyError):
         to_gguf(Converted(data, {}, "tokenizers"))

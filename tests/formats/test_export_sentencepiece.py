@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,15 @@ import tokenizers
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.formats import convert
-from crayon_hf.formats.converted import Converted, written
+from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.export import to_sentencepiece
 from crayon_hf.formats.sentencepiece import read_sentencepiece
-from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.tokenizer_json.parts import BPE, added_token, byte_level, whole_document
-from tests.support.random_tokenizers import ESCAPED, PREPENDED, SPACE, RandomDocument
+from tests.formats.export_samples import DAMAGED, PREFIXED, converted_of, hostile
+from tests.support.random_tokenizers import ESCAPED, SPACE, RandomDocument
+from tests.support.sentencepiece_models import trained
 
-PREFIXED = {"type": "Sequence", "normalizers": [PREPENDED, ESCAPED]}
 WORDS = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "never", "split": True}
-
-
-def converted_of(document: dict[str, Any], **config: Any) -> Converted:
-    return Converted(written(document), config, "tokenizers")
 
 
 def library_of(data: bytes) -> sentencepiece.SentencePieceProcessor:
@@ -49,37 +44,14 @@ def check(source: Converted, texts: list[str], **options: Any) -> sentencepiece.
     return library
 
 
-def hostile(count: int, seed: int) -> list[str]:
-    return [text.encode("utf-8", "replace").decode() for _, text in generate(count, seed=seed)]
-
-
 # -- models that the library trained, converted by transformers
-
-
-def trained(sentences: list[str], **options: Any) -> bytes:
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences),
-        model_writer=written,
-        vocab_size=700,
-        hard_vocab_limit=False,
-        num_threads=1,
-        minloglevel=2,
-        **options,
-    )
-    return written.getvalue()
-
-
-@pytest.fixture(scope="module")
-def sentences(training_text: list[str]) -> list[str]:
-    return [line for text in training_text for line in text.split("\n") if line.strip()]
 
 
 @pytest.fixture(scope="module")
 def llama_like(sentences: list[str]) -> Converted:
     """A trained BPE model with special tokens, one of which it puts before each text."""
     options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
-    data = trained(sentences, model_type="bpe", byte_fallback=True, **options)
+    data = trained(sentences, vocab_size=700, model_type="bpe", byte_fallback=True, **options)
     document = json.loads(read_sentencepiece(data).tokenizer_json)
     document["added_tokens"] = [added_token(id, text) for id, text in enumerate(("<unk>", "<s>", "</s>"))]
     bos = {"SpecialToken": {"id": "<s>", "type_id": 0}}
@@ -118,7 +90,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_models_come_back(name: str, sentences: list[str], tmp_path: Path) -> None:
     """A tokenizer that was read from a SentencePiece model is written as a model that gives the same ids."""
-    data = trained(sentences, **MODELS[name])
+    data = trained(sentences, vocab_size=700, **MODELS[name])
     (tmp_path / "x.model").write_bytes(data)
     library = library_of(data)
     texts = [*hostile(300, 2), "a <sep>ing  ing<sep>", "running <sep> "]
@@ -134,7 +106,7 @@ def test_models_come_back(name: str, sentences: list[str], tmp_path: Path) -> No
 
 
 def test_changed_since_it_was_opened(sentences: list[str], tmp_path: Path) -> None:
-    (tmp_path / "x.model").write_bytes(trained(sentences, model_type="unigram"))
+    (tmp_path / "x.model").write_bytes(trained(sentences, vocab_size=700, model_type="unigram"))
     tokenizer = Tokenizer.from_file(tmp_path / "x.model")
     to_sentencepiece(tokenizer)
     tokenizer.add_tokens(["<more>"])
@@ -282,9 +254,7 @@ def test_as_transformers_converts() -> None:
 # -- any
 
 
-@pytest.mark.parametrize(
-    "data", [b"[]", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [5]}}', b"[" * 100_000]
-)
+@pytest.mark.parametrize("data", DAMAGED)
 def test_damaged_tokenizer_json(data: bytes) -> None:
     with pytest.raises(VocabularyError):
         to_sentencepiece(Converted(data, {}, "tokenizers"))

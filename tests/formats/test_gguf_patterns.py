@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from crayon_hf import Tokenizer, UnsupportedError, _core
 from crayon_hf.formats.gguf_models import byte_level_bpe
 from crayon_hf.formats.gguf_patterns import PRE_TOKENIZERS, PreTokenizer, pre_tokenizer
-from crayon_hf.formats.gguf_tokens import Kind, Tokens
+from crayon_hf.formats.gguf_tokens import Tokens
+from crayon_hf.formats.piece_types import NORMAL
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
 # The pieces into which llama.cpp (October 2026) cuts two texts, measured with a vocabulary that has a token for each.
@@ -30,7 +31,7 @@ ALPHABET = [
 def document(pre: PreTokenizer) -> str:
     """A vocabulary of single bytes with this pre-tokenizer."""
     texts = [chr(byte).translate(BYTE_LEVEL) for byte in range(256)]
-    tokens = Tokens(texts, [Kind.NORMAL] * len(texts), None, {}, {})
+    tokens = Tokens(texts, [NORMAL] * len(texts), None, {}, {})
     return json.dumps(byte_level_bpe(tokens, (), pre))
 
 

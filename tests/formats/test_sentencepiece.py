@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import pickle
 import random
@@ -26,6 +25,7 @@ from crayon_hf.formats.piece_types import NORMAL, UNUSED, Piece
 from crayon_hf.formats.protobuf import Message
 from crayon_hf.formats.sentencepiece import read_sentencepiece
 from crayon_hf.parity.inputs.strings import generate
+from tests.support.sentencepiece_models import trained
 
 NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
 """Ranges with letters newer than Unicode 9, which rules do not compose with marks."""
@@ -51,24 +51,8 @@ TRAINED = {
 }
 
 
-def trained(sentences: list[str], name: str, **options) -> bytes:
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences),
-        model_writer=written,
-        model_type=name.split("_")[0],
-        vocab_size=900,
-        hard_vocab_limit=False,
-        num_threads=1,
-        minloglevel=2,
-        **options,
-    )
-    return written.getvalue()
-
-
-@pytest.fixture(scope="module")
-def sentences(training_text: list[str]) -> list[str]:
-    return [line for text in training_text for line in text.split("\n") if line.strip()]
+def trained_model(sentences: list[str], name: str, **options) -> bytes:
+    return trained(sentences, vocab_size=900, model_type=name.split("_")[0], **options)
 
 
 class Model:
@@ -139,7 +123,7 @@ EVERY_THIRD = [pytest.param(name, marks=[pytest.mark.slow] if i % 3 else []) for
 
 @pytest.fixture(scope="module", params=EVERY_THIRD)
 def model(request, sentences) -> Model:
-    return Model(trained(sentences, request.param, **TRAINED[request.param]))
+    return Model(trained_model(sentences, request.param, **TRAINED[request.param]))
 
 
 def test_trained_models(model):
@@ -181,7 +165,7 @@ def test_rules_for_decoded_text(sentences, name, tmp_path):
         lines = ("\t".join(" ".join(f"{ord(char):X}" for char in side) for side in rule) for rule in rules)
         table.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         options = {"normalization_rule_name": normalizer, "denormalization_rule_tsv": str(table)}
-        return Model(trained(sentences, name, **options))
+        return Model(trained_model(sentences, name, **options))
 
     texts = ["th the htt o\u2019clock", "ththe aé thé", " a  th ", "", "tht\u2047\U0001f600", *sentences[:20]]
     many = (("th", "Z"), ("\u2019", "'"), ("e", "ÉÈ"), ("thus", "1"), (" ", "_"), ("\u2047", "?"))
@@ -238,7 +222,7 @@ def test_a_model_that_no_json_says(tmp_path):
 
 
 def test_offsets_of_the_librarys_normalizer(sentences, tmp_path):
-    _, ours = opened(trained(sentences, "unigram", user_defined_symbols=["  "]), tmp_path / "x.model")
+    _, ours = opened(trained_model(sentences, "unigram", user_defined_symbols=["  "]), tmp_path / "x.model")
     encoding = ours.encode(" e\u0301  \ufb01 the\tx ")
     assert ["".join(encoding.tokens), encoding.offsets[0][0], encoding.offsets[-1][1]] == [
         "\u2581é\u2581\u2581fi\u2581the\u2581x",

@@ -16,9 +16,10 @@ from crayon_hf.parity.speed.figures import Figure, Report, Standing
 from crayon_hf.parity.speed.inputs import Sizes
 from crayon_hf.parity.speed.processes import Engine
 from crayon_hf.parity.speed.vocabularies import find_any
+from crayon_hf.util.markdown import put_between_marks
 from parity import texts
 from parity.bench.__main__ import SCENARIOS, Bench, main, run_bench
-from parity.bench.tables import BEGIN, END, best_peers, put_between_marks, to_markdown
+from parity.bench.tables import best_peers, to_markdown
 
 TINY = Sizes(20_000, 5_000, 300, 200, 5, 5_000, 2_000, 1_000_000)
 
@@ -133,6 +134,9 @@ def test_the_best_peer_is_one_with_the_same_ids() -> None:
 # -- the command
 
 
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+
+
 def test_kept_figures_into_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = judged()
     report.figures = [figure("crayon", [50.0]), figure("a", [25.0])]
@@ -154,7 +158,7 @@ def test_kept_figures_into_a_document(tmp_path: Path, capsys: pytest.CaptureFixt
     for internal in ("###", "|"):
         assert internal not in printed
     with pytest.raises(ValueError, match="has no"):
-        put_between_marks(kept, "")
+        put_between_marks(kept, "bench", "")
     kept.write_text("{}", encoding="utf-8")
     assert main(["--from", str(kept)]) == 1
     assert "schema" in capsys.readouterr().err

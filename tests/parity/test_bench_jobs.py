@@ -74,6 +74,16 @@ def test_a_server(
     assert bench.same_ids
 
 
+def test_first_openings(text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engines = ("crayon", "no_cartridge", "no_cache")
+    options = ["--text", str(text), "--scenario", "first-opening", "--engines", ",".join(engines)]
+    bench, _ = run(capsys, tmp_path, str(gpt2_like), *options)
+    (report,) = bench.reports
+    assert sorted(figure.engine for figure in report.figures) == sorted(["transformers", *engines])
+    assert all(figure.unit == "ms" and figure.rounds[0] > 0 for figure in report.figures)
+    assert all(report.standings[figure.engine].exact(figure.text) for figure in report.figures)
+
+
 def test_every_round_is_compared(text: Path, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that is right only at first is wrong; one that fails says why; ours decides the exit status."""
     answers = {"encode_ragged": "aaaa", "crayon": "aaab", "gigatoken": "aaaa", "datatrove": "a!!!"}

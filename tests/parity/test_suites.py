@@ -11,8 +11,8 @@ import pytest
 
 from crayon_hf.formats import convert, write
 from crayon_hf.formats.tiktoken import R50K_PATTERN
+from crayon_hf.parity.compare.targets import exported_ranks
 from parity.__main__ import GROUPS, listing, main
-from parity.tiktoken.__main__ import exported
 from tests.support.versions import before_1
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def test_the_list_has_every_folder(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture
 def targets(tmp_path: Path, gpt2_like: Path) -> dict[str, list[str]]:
     """The target of each suite, with the packages that it needs."""
-    ranks = exported("own", str(gpt2_like), str(tmp_path))
+    ranks = exported_ranks("own", str(gpt2_like), str(tmp_path))
     write(convert(gpt2_like), tmp_path / "directory")
     return {
         "tokenizers": [str(gpt2_like)],

@@ -20,9 +20,7 @@ from chunkers.candidates import candidates
 from chunkers.measures import Measured, measure
 from clients import texts
 
-HEAD = """\
-| {kind} | chunks | tokens in each | over {budget} | largest | words cut | sentences cut | altered | s | times ours |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
+from crayon_hf.util import markdown
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -71,20 +69,12 @@ def table(kind: str, rounds: list[list[str]], path: str, budget: int) -> str:
                 measure(measured[name], text, chunks, count, budget)
     times = {name: statistics.median(each) for name, each in seconds.items()}
     first = next(iter(times.values()))
-    rows = [HEAD.format(kind=kind, budget=budget)]
+    heads = (kind, "chunks", "tokens in each", f"over {budget}", "largest", "words cut", "sentences cut", "altered")
+    rows = []
     for name, it in measured.items():
-        cells = (
-            name,
-            it.chunks,
-            f"{it.tokens / it.chunks:.0f}",
-            it.over,
-            it.largest,
-            it.words,
-            it.sentences,
-            it.altered,
-        )
-        rows.append(f"| {' | '.join(map(str, cells))} | {times[name]:.3f} | {times[name] / first:.1f} |")
-    return "\n".join(rows)
+        cells = (f"{it.tokens / it.chunks:.0f}", it.over, it.largest, it.words, it.sentences, it.altered)
+        rows.append([name, *map(str, (it.chunks, *cells)), f"{times[name]:.3f}", f"{times[name] / first:.1f}"])
+    return markdown.table((*heads, "s", "times ours"), rows, numbers=9)
 
 
 if __name__ == "__main__":

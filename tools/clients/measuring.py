@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from typing import Any
 from clients.client import Client
 from clients.comparison import first_difference
 from own_tests import put_rank_files
+
+from crayon_hf.parity.compare.children import Child, ChildError
 
 __all__ = ["Outcome", "Task", "measure"]
 
@@ -76,58 +77,18 @@ class Outcome:
         return sum(self.engines.values()) > 0
 
 
-class _Child:
-    def __init__(self, python: Path, script: str, side: str, client: Client, cache: Path, work: Path) -> None:
-        self.log = (cache / "logs" / f"{script}.{side}.txt").open("w+")
-        environ = dict(os.environ) | {
-            "HF_HUB_OFFLINE": "1",
-            "HF_HOME": str(work / "hub"),
-            "XDG_CACHE_HOME": str(cache / "ours"),
-            "OMP_NUM_THREADS": "1",
-            "TOKENIZERS_PARALLELISM": "true",
-            "PYTHONHASHSEED": "0",
-            "PYTHONPATH": "",
-            "TIKTOKEN_CACHE_DIR": _rank_files(cache),
-            **client.environ,
-        }
-        self.process = subprocess.Popen(
-            [str(python), "-m", "clients.child", script, side, str(cache)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-            cwd=work,
-            env=environ,
-        )
-
-    def read(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            self.process.wait()
-            self.log.flush()
-            self.log.seek(0)
-            raise ChildError(f"exit status {self.process.returncode}: {self.log.read()[-1500:]}")
-        said: dict[str, Any] = json.loads(line)
-        return said
-
-    def round(self, tasks: list[str]) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        print(json.dumps(tasks), file=self.process.stdin, flush=True)
-        return self.read()
-
-    def end(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-        self.log.close()
-
-
-class ChildError(Exception):
-    """The process of a script ended before its answer."""
+def _environ(client: Client, cache: Path, work: Path) -> dict[str, str]:
+    return {
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(work / "hub"),
+        "XDG_CACHE_HOME": str(cache / "ours"),
+        "OMP_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "true",
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": "",
+        "TIKTOKEN_CACHE_DIR": _rank_files(cache),
+        **client.environ,
+    }
 
 
 def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:
@@ -137,7 +98,7 @@ def measure(client: Client, script: str, python: Path, cache: Path, rounds: int 
     count = client.rounds if rounds is None else rounds
     try:
         with _pair(client, script, python, cache) as (stock, ours, work):
-            outcome.version, said = stock.read()["version"], ours.read()
+            outcome.version, said = stock.hear()["version"], ours.hear()
             outcome.engines = said["engines"]
             theirs, mine = (
                 json.loads((work / side / f"{side}.json").read_text(encoding="utf-8")) for side in ("stock", "ours")
@@ -151,18 +112,23 @@ def measure(client: Client, script: str, python: Path, cache: Path, rounds: int 
 
 
 @contextmanager
-def _pair(client: Client, script: str, python: Path, cache: Path) -> Iterator[tuple[_Child, _Child, Path]]:
+def _pair(client: Client, script: str, python: Path, cache: Path) -> Iterator[tuple[Child, Child, Path]]:
     """Start a process with stock and one with ours. Yields both and their directory."""
-    with tempfile.TemporaryDirectory() as work:
-        children: list[_Child] = []
+    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
+        children = []
+        for side in ("stock", "ours"):
+            work = Path(place) / side
+            work.mkdir()
+            log = stack.enter_context((cache / "logs" / f"{script}.{side}.txt").open("w+b"))
+            command = [str(python), "-m", "clients.child", script, side, str(cache)]
+            children.append(stack.enter_context(Child(command, _environ(client, cache, work), log, work)))
         try:
-            for side in ("stock", "ours"):
-                (Path(work) / side).mkdir()
-                children.append(_Child(python, script, side, client, cache, Path(work) / side))
-            yield children[0], children[1], Path(work)
+            yield children[0], children[1], Path(place)
         finally:
             for child in children:
-                child.end()
+                child.send(b"", is_all=True)  # the process ends itself, and its own processes
+                with suppress(subprocess.TimeoutExpired):
+                    child.process.wait(10)
 
 
 def _compared(name: str, stock: dict[str, Any], ours: dict[str, Any], work: str) -> Task:
@@ -180,7 +146,7 @@ def _same_paths(value: Any, directory: str) -> Any:
     return json.loads(text.replace(directory, ".")) if directory in text else value
 
 
-def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _time(tasks: list[Task], stock: Child, ours: Child, rounds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Return the answers of both sides in each round."""
     names = [task.name for task in tasks]
     begin = time.monotonic()
@@ -189,7 +155,7 @@ def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> list[t
         if number >= 2 and time.monotonic() - begin > MOST_SECONDS:
             break
         first, second = (stock, ours) if number % 2 == 0 else (ours, stock)
-        both = first.round(names), second.round(names)
+        both = first.ask(names), second.ask(names)
         seen.append(both if number % 2 == 0 else (both[1], both[0]))
     return seen
 

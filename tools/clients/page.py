@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from clients.measuring import NOISE, Outcome, Task
 
+from crayon_hf.util.markdown import table
+
 HEAD = """# Libraries that use tokenizers
 
 `make clients` gives each of these libraries an environment of its own, runs a script of it twice, with the stock
@@ -23,10 +25,8 @@ scripts are in `tools/clients/scripts/`.
   those of models vary by a third from one process to the next, either way.
 
 {machine}
-
-| library | version | how | result | times as fast | notes |
-|---|---|---|---|---|---|
 """
+HEADS = ("library", "version", "how", "result", "times as fast", "notes")
 
 
 def verdict(outcome: Outcome) -> str:
@@ -50,8 +50,8 @@ def speed(task: Task) -> str:
     return f"**{text}**" if task.ratio < 1 else text
 
 
-def row(outcome: Outcome) -> str:
-    """Return a line of the table."""
+def row(outcome: Outcome) -> list[str]:
+    """Return the cells of a library."""
     speeds = "; ".join(f"{task.name} {speed(task)}" for task in outcome.tasks if task.ratio)
     notes = [outcome.note] if outcome.note else []
     if outcome.not_run:
@@ -62,14 +62,15 @@ def row(outcome: Outcome) -> str:
     if outcome.engines.get("delegated"):
         notes.append("a tokenizer of this row is delegated")
     cells = (outcome.name, outcome.version, outcome.how, verdict(outcome), speeds, "; ".join(notes))
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
 
 
 def page(outcomes: Sequence[Outcome], machine: str, missing: Sequence[str] = ()) -> str:
     """Return the whole page."""
     head = HEAD.format(noise=NOISE, machine=machine)
-    rows = "".join(f"{row(outcome)}\n" for outcome in sorted(outcomes, key=lambda it: it.name.lower()))
-    return head + rows + (f"\nScripts without a result yet: {', '.join(missing)}.\n" if missing else "")
+    rows = map(row, sorted(outcomes, key=lambda it: it.name.lower()))
+    end = f"\nScripts without a result yet: {', '.join(missing)}.\n" if missing else ""
+    return f"{head}\n{table(HEADS, rows)}\n{end}"
 
 
 def machine(versions: str) -> str:

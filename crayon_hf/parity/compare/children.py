@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
-__all__ = ["Child", "Ending", "child_command", "command_by_path", "last_line"]
+__all__ = ["Child", "ChildError", "Ending", "child_command", "command_by_path", "last_line"]
 
 # `python -m` would put the working directory first, which may hold another or an incomplete crayon_hf.
 _BEGIN = "import sys; sys.path[:] = filter(None, sys.path)\n"
@@ -71,14 +71,24 @@ def last_line(printed: str) -> str:
     return " ".join([lines[fatal], *[line.strip() for line in lines[fatal:] if line.startswith("  File ")][:1]])
 
 
+class ChildError(RuntimeError):
+    """A process ended instead of answering, or its answer is an error."""
+
+
 class Child:
     """A process that receives work on its standard input and answers on its standard output.
 
     `close`, or a ``with`` block, ends it.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None = None) -> None:
-        """`log`, opened to append and read, gets the standard error of the process."""
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        log: IO[bytes] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        """`log`, opened to append and read, gets the standard error of the process, which begins in `cwd`."""
         self._noise = log or TemporaryFile()  # noqa: SIM115 (until close)
         self._is_own, self._begin = log is None, self._noise.seek(0, os.SEEK_END)
         self.process = subprocess.Popen(
@@ -87,6 +97,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=self._noise,
             env={**os.environ, **environment},
+            cwd=cwd,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -100,6 +111,21 @@ class Child:
             self._stdin.flush()
             if is_all:
                 self._stdin.close()
+
+    def ask(self, request: Any) -> dict[str, Any]:
+        """Send a request as a line of JSON, and return the answer. Raise ChildError if the process ends or fails."""
+        self.send(json.dumps(request).encode() + b"\n")
+        return self.hear()
+
+    def hear(self) -> dict[str, Any]:
+        """Return the next answer, a line of JSON. Raise ChildError if the process ends, or answers ``error``."""
+        line = self.answers.readline()
+        if not line:
+            raise ChildError(f"the process {self.ending()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise ChildError(answer["error"])
+        return answer
 
     def ending(self) -> Ending:
         """Wait for the process to end."""

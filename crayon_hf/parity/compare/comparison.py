@@ -10,6 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
+from crayon_hf.util.files import write_atomic
+
 from .minimise import minimise
 from .records import (
     DEFAULT,
@@ -209,9 +211,7 @@ class ReferenceDigests:
         """Write the added outcomes, all or none."""
         if not self.complete:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self.path.with_name(f"{self.path.name}.{time.monotonic_ns()}.tmp")
-            temporary.write_bytes(b"".join(self._new))
-            temporary.replace(self.path)
+            write_atomic(self.path, b"".join(self._new))
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Any
 
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.byte_level import BYTE_LEVEL, unspell
 from crayon_hf.util.extras import needed
 
 from ..inputs.texts import UnknownVocabularyError, shared_directory
@@ -88,9 +89,8 @@ class Vocabulary:
             return sorted(ranks, key=lambda token: ranks[token])
         vocab = self._document()["model"]["vocab"]
         names = [name for name, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=lambda name: vocab[name])
-        byte_of = {char: byte for byte, char in byte_level_alphabet().items()}
-        if set(byte_of) <= set(names):
-            return [bytes(byte_of[char] for char in name) for name in names if all(char in byte_of for char in name)]
+        if {*map(chr, BYTE_LEVEL.values())} <= {*names}:
+            return [data for data in map(unspell, names) if data is not None]
         return [name.replace("\u2581", " ").removeprefix("##").encode() for name in names]
 
     def _document(self) -> dict[str, Any]:
@@ -206,13 +206,6 @@ def check_fields(what: str) -> None:
             f"{what} needs tokenizers before 1.0 as its reference, but {tokenizers.__version__} is installed: "
             "python -m pip install 'tokenizers<1'"
         )
-
-
-def byte_level_alphabet() -> dict[int, str]:
-    """Return the printable character that byte-level vocabularies write for each byte."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    rest = [byte for byte in range(256) if byte not in printable]
-    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + i) for i, byte in enumerate(rest)}
 
 
 def tiktoken_gpt2_pattern() -> str:

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import reference_of
@@ -126,6 +125,29 @@ def _downloaded(target: str) -> str:
     raise TargetError(f"{target}: the repository has no tokenizer")
 
 
+def exported_ranks(name: str, source: str, directory: str, ours: str = "") -> Vocabulary:
+    """Return tiktoken's view of a source with ranks, written into `directory`. Raise TargetError if it has no ranks.
+
+    `name` is for sources without a name of their own.
+    """
+    from crayon_hf.formats.export import to_tiktoken
+
+    converted = convert(source)
+    name = converted.name or name
+    try:
+        ranks = to_tiktoken(converted)
+    except UnsupportedError as error:
+        raise TargetError(f"{source} has no ranks for tiktoken: {error}") from error
+    if ranks.pattern is None:
+        raise TargetError(f"{source}: tiktoken has no pattern that cuts text as this vocabulary does")
+    path = Path(directory) / f"{name}.tiktoken"
+    path.write_bytes(ranks.data)
+    known = KNOWN_ENCODINGS.get(name)
+    if known is not None and known.special_tokens == ranks.special_tokens and known.pattern == ranks.pattern:
+        return Vocabulary(name, "tiktoken", path, ours=ours, encoding=name)
+    return Vocabulary(name, "tiktoken", path, ours=ours, pattern=ranks.pattern, special_tokens=ranks.special_tokens)
+
+
 class _Resolver:
     """A target whose path is known."""
 
@@ -234,27 +256,8 @@ class _Resolver:
             vocabulary = Vocabulary(self.name, "tokenizers", Path(json), ours=path)
         else:
             _check_installed(self.name, "tiktoken")
-            vocabulary = self._ranks_of(path)
+            vocabulary = exported_ranks(self.name, path, self.directory, ours=path)
         return Subject(self.name, "a cartridge, and the tokenizer.json beside it", vocabulary, Path(path))
-
-    def _ranks_of(self, cartridge: str) -> Vocabulary:
-        """tiktoken's view of a cartridge that was made from a rank file."""
-        from crayon_hf.formats.export import to_tiktoken
-
-        converted = convert(cartridge)
-        try:
-            ranks = to_tiktoken(converted)
-        except UnsupportedError as error:
-            raise TargetError(f"{cartridge} has no ranks for tiktoken: {error}") from error
-        if ranks.pattern is None:
-            raise TargetError(f"{cartridge}: tiktoken has no pattern that cuts text as this cartridge does")
-        path = Path(self.directory) / f"{converted.name or self.name}.tiktoken"
-        path.write_bytes(ranks.data)
-        given: dict[str, Any] = {"pattern": ranks.pattern, "special_tokens": ranks.special_tokens}
-        known = KNOWN_ENCODINGS.get(converted.name or "")
-        if known is not None and known.special_tokens == ranks.special_tokens and known.pattern == ranks.pattern:
-            given = {"encoding": converted.name}
-        return Vocabulary(converted.name or self.name, "tiktoken", path, ours=cartridge, **given)
 
     # -- files
 

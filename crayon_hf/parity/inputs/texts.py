@@ -43,6 +43,12 @@ def find_text(spec: str) -> Path:
     return path
 
 
+def default_texts(directory: str, limit: int | None = None) -> Sequence[str]:
+    """Return the names of the shared corpus. Without a corpus, return the file that `python_library` writes."""
+    shared = shared_directory()
+    return CORPUS if shared is not None and (shared / "corpus").is_dir() else [python_library(directory, limit)]
+
+
 def python_library(directory: str, limit: int | None = None) -> str:
     """Write the sources of Python's library, a few megabytes that every machine has, into a file in `directory`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import gcd
 
 from .randomness import Source, source_for
 
@@ -18,18 +19,12 @@ def generate_of_tokens(tokens: Sequence[bytes], n: int, seed: int = 1) -> Iterat
     if not tokens:
         raise ValueError("the vocabulary has no tokens")
     # A step that shares no factor with the number of tokens reaches all of them.
-    step = next(step for step in range(7919, 7919 + len(tokens) + 1) if _coprime(step, len(tokens)))
+    step = next(step for step in range(7919, 7919 + len(tokens) + 1) if gcd(step, len(tokens)) == 1)
     for i in range(n):
         category, k = CATEGORIES[i % len(CATEGORIES)], i // len(CATEGORIES)
         rng = source_for(seed, f"tokens {category}", k)
         made = tokens[k * step % len(tokens)] if category == "token" else _make(category, rng, tokens)
         yield category, made.decode("utf-8", "ignore")
-
-
-def _coprime(a: int, b: int) -> bool:
-    while b:
-        a, b = b, a % b
-    return a == 1
 
 
 def _make(category: str, rng: Source, tokens: Sequence[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..compare.references import Vocabulary
 from ..compare.suites import WITH_BYTES, WITH_VARIANTS, Suite, variant
-from ..inputs.texts import CORPUS, UnknownVocabularyError, python_library, read_text, shared_directory, text_files
+from ..inputs.texts import CORPUS, UnknownVocabularyError, default_texts, read_text, text_files
 
 CORPUS_MEGABYTES = 2.0
 """The default size of each shared text; the user's own files are read whole."""
@@ -55,9 +55,7 @@ def make_groups(
     kind, limit = "file", None if megabytes is None else int(megabytes * 1e6)
     if texts is None:
         kind, limit = "text", int((CORPUS_MEGABYTES if megabytes is None else megabytes) * 1e6)
-        shared = shared_directory()
-        has_corpus = shared is not None and (shared / "corpus").is_dir()
-        texts = CORPUS if has_corpus else [python_library(directory, limit)]
+        texts = default_texts(directory, limit)
     groups += [_text(os.fspath(text), kind, limit) for text in texts]
     if vocabulary.kind not in WITH_VARIANTS:
         return groups

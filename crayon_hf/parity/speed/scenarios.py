@@ -41,42 +41,32 @@ class Job:
 
 def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: str = "") -> list[Job]:
     """Return the processes that each engine needs for one round. ``ids`` is the file of ids to decode."""
-    jobs = []
+    jobs: list[Job] = []
+
+    def add(
+        name: str, count: int, *fills: str, step: dict[str, Any] | None = None, title: str = "", **how: Any
+    ) -> None:
+        """Add a process that passes over the text `name`; its cells are of the scenarios `fills`."""
+        step = _passes(inputs, name) if step is None else step
+        jobs.append(Job(title or name, count, (step,), fills={name: tuple((each, name) for each in fills)}, **how))
+
     for count in threads:
         if {"first", "repeated"} & set(scenarios):
             repeats = STEADY_AFTER + STEADY - 1 if "repeated" in scenarios else 0
             for name in inputs.corpus:
-                step = _passes(inputs, name, repeats)
-                jobs.append(Job(name, count, (step,), fills={name: (("first", name), ("repeated", name))}))
+                add(name, count, "first", "repeated", step=_passes(inputs, name, repeats))
         if "first-large" in scenarios:
             for name in inputs.large:
-                step = _passes(inputs, name, 0)
-                jobs.append(Job(name, count, (step,), fills={name: (("first-large", name),)}))
+                add(name, count, "first-large")
         jobs += _together(scenarios, inputs, count, ids, count == min(threads))
         if "lines" in scenarios and count == max(threads):
-            jobs.append(
-                Job("lines", count, (_passes(inputs, "lines", 0),), once=True, fills={"lines": (("lines", "lines"),)})
-            )
+            add("lines", count, "lines", once=True)
         for name in inputs.scale:
-            step = {
-                **_passes(inputs, name, SCALE_STEADY),
-                "limit": STEP_LIMIT + (2 + SCALE_STEADY) * inputs.texts[name].bytes / SLOWEST,
-                "seconds": SCALE_SECONDS,
-                "steady": 1,
-            }
-            jobs.append(Job(name, count, (step,), fills={name: (("scale", name), ("scale, steady", name))}))
+            limit = STEP_LIMIT + (2 + SCALE_STEADY) * inputs.texts[name].bytes / SLOWEST
+            step = _passes(inputs, name, SCALE_STEADY) | {"limit": limit, "seconds": SCALE_SECONDS, "steady": 1}
+            add(name, count, "scale", "scale, steady", step=step)
     if "lists" in scenarios and inputs.corpus:
-        name = inputs.corpus[0]
-        jobs.append(
-            Job(
-                "lists",
-                min(threads),
-                (_passes(inputs, name, 0),),
-                call="lists",
-                once=True,
-                fills={name: (("lists", name),)},
-            )
-        )
+        add(inputs.corpus[0], min(threads), "lists", title="lists", call="lists", once=True)
     if "open" in scenarios and not jobs:
         jobs.append(Job("open", min(threads), ()))
     return jobs
@@ -88,7 +78,7 @@ def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, al
     fills: dict[str, tuple[tuple[str, str], ...]] = {}
     for scenario, name in (("long-document", "one document"), ("new-words", "new words")):
         if scenario in scenarios:
-            steps.append(_passes(inputs, name, 0))
+            steps.append(_passes(inputs, name))
             fills[name] = ((scenario, name),)
     if "decode" in scenarios and ids:
         steps.append({"kind": "decode", "name": "decode", "path": ids, "limit": STEP_LIMIT})
@@ -100,13 +90,13 @@ def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, al
         fills[name] = (("short", name),)
     jobs = [Job("together", count, tuple(steps), fills=fills)] if steps else []
     if "hostile" in scenarios and alone:
-        hostile = tuple({**_passes(inputs, name, 0), "limit": HOSTILE_LIMIT} for name in (PROSE, *HOSTILE))
+        hostile = tuple({**_passes(inputs, name), "limit": HOSTILE_LIMIT} for name in (PROSE, *HOSTILE))
         fills = {name: (("hostile", name),) for name in (PROSE, *HOSTILE)}
         jobs.append(Job("hostile", count, hostile, once=True, fills=fills))
     return jobs
 
 
-def _passes(inputs: Inputs, name: str, repeats: int) -> dict[str, Any]:
+def _passes(inputs: Inputs, name: str, repeats: int = 0) -> dict[str, Any]:
     path = inputs.texts[name].path
     passes = {"repeats": repeats, "seconds": 1.0, "steady": STEADY_AFTER}
     return {"kind": "passes", "name": name, "path": path, "limit": STEP_LIMIT, **passes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from dataclasses import asdict
@@ -10,11 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.formats.export_parts import added_tokens, pre_tokenizers
 from crayon_hf.formats.names import NameKind, resolve
 from crayon_hf.formats.recognise import Kind, recognise
+from crayon_hf.formats.tiktoken import write_ranks
 from crayon_hf.tokenizer.resolve import open_tokenizer
+from crayon_hf.util.byte_level import unspell
 
-from ..compare.references import Vocabulary, byte_level_alphabet, find, tiktoken_gpt2_pattern, tiktoken_pieces
+from ..compare.references import Vocabulary, find, tiktoken_gpt2_pattern, tiktoken_pieces
 from ..inputs.texts import shared_directory
 
 __all__ = ["NINE", "find_any", "prepare"]
@@ -106,33 +108,16 @@ def _tiktoken_of_json(vocabulary: Vocabulary, directory: str) -> dict[str, Any] 
     model = document["model"]
     if model.get("type", "BPE") != "BPE" or "merges" not in model:
         return "tiktoken runs BPE only"
-    steps = _steps(document.get("pre_tokenizer"), "pretokenizers")
+    steps = pre_tokenizers(document)
     if not any(step["type"] == "ByteLevel" for step in steps):
         return "tiktoken runs byte-level vocabularies only"
     patterns = [step["pattern"]["Regex"] for step in steps if step["type"] == "Split" and "Regex" in step["pattern"]]
-    bytes_of = {char: bytes([byte]) for byte, char in byte_level_alphabet().items()}
-    added = {entry["content"] for entry in document.get("added_tokens") or []}
-    ranks = {
-        b"".join(bytes_of[char] for char in token): id
-        for token, id in model["vocab"].items()
-        if token not in added and all(char in bytes_of for char in token)
-    }
-    path = os.path.join(directory, f"{vocabulary.name}.tiktoken")
-    with open(path, "wb") as out:
-        out.write(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
+    ordinary = model["vocab"].items() - added_tokens(document).items()
+    path = Path(directory, f"{vocabulary.name}.tiktoken")
+    path.write_bytes(write_ranks({data: id for token, id in ordinary if (data := unspell(token)) is not None}))
     return {
         "name": vocabulary.name,
         "pat_str": "|".join(patterns or [tiktoken_gpt2_pattern()]),
-        "ranks": path,
+        "ranks": str(path),
         "special_tokens": {},
     }
-
-
-def _steps(component: Any, key: str) -> list[dict[str, Any]]:
-    if component is None:
-        return []
-    return (
-        [step for part in component[key] for step in _steps(part, key)]
-        if component["type"] == "Sequence"
-        else [component]
-    )

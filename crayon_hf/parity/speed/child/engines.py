@@ -82,6 +82,19 @@ def _rows_of_encodings(rows: Iterable[Any]) -> Iterable[bytes]:
     return (array("I", row.ids).tobytes() for row in rows)
 
 
+def _lists(name: str, run: Callable[[Documents], Any]) -> Call:
+    return Call(name, "lists", run, _rows_of_lists)
+
+
+def _ids(encodings: Iterable[Any]) -> list[list[int]]:
+    return [encoding.ids for encoding in encodings]
+
+
+def _same(call: Call, short: Callable[[str], Any], decode_name: str, decode: Callable[..., Any]) -> Contestant:
+    """An engine whose fastest call returns lists."""
+    return Contestant(call, call, short, decode_name, decode)
+
+
 def _rows_of_ragged(result: Any) -> Iterable[bytes]:
     ids, splits = result
     return _cut(ids.astype("uint32").tobytes(), splits.tolist()[1:])
@@ -95,7 +108,7 @@ def _crayon(opened: Any, threads: int) -> Contestant:
         return opened.encode_ragged(docs, add_special_tokens=False, threads=threads)
 
     def lists(docs: Documents) -> Any:
-        return [e.ids for e in opened.encode_batch_fast(docs, add_special_tokens=False, threads=threads)]
+        return _ids(opened.encode_batch_fast(docs, add_special_tokens=False, threads=threads))
 
     def decode(ids: list[list[int]]) -> Any:
         try:
@@ -105,7 +118,7 @@ def _crayon(opened: Any, threads: int) -> Contestant:
 
     return Contestant(
         Call("encode_ragged", "two arrays", ragged, _rows_of_ragged),
-        Call("encode_batch_fast, ids", "lists", lists, _rows_of_lists),
+        _lists("encode_batch_fast, ids", lists),
         lambda text: opened.encode(text, add_special_tokens=False).ids,
         "decode_batch",
         decode,
@@ -136,15 +149,8 @@ def _open_tokenizers(files: dict[str, Any], threads: int) -> Contestant:
     opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
     if not hasattr(opened, "encode_batch_fast"):  # version 1.0 is installed
         return _open_prerelease(files, threads)
-    call = Call(
-        "encode_batch_fast, ids",
-        "lists",
-        lambda docs: [e.ids for e in opened.encode_batch_fast(docs, add_special_tokens=False)],
-        _rows_of_lists,
-    )
-    return Contestant(
-        call,
-        call,
+    return _same(
+        _lists("encode_batch_fast, ids", lambda docs: _ids(opened.encode_batch_fast(docs, add_special_tokens=False))),
         lambda text: opened.encode(text, add_special_tokens=False).ids,
         "decode_batch",
         lambda ids: opened.decode_batch(ids, skip_special_tokens=False),
@@ -159,7 +165,7 @@ def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
 
     return Contestant(
         Call("encode_batch", "Encodings", encode, _rows_of_encodings),
-        Call("encode_batch, ids", "lists", lambda docs: [e.ids for e in encode(docs)], _rows_of_lists),
+        _lists("encode_batch, ids", lambda docs: _ids(encode(docs))),
         lambda text: opened.encode(text, add_special_tokens=False).ids,
         "decode, one by one",
         lambda ids: [opened.decode(each, skip_special_tokens=False) for each in ids],
@@ -169,15 +175,8 @@ def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
 def _auto(package: str, directory: str) -> Contestant:
     """Open an AutoTokenizer, stock or ours. It is used by calling it."""
     opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    call = Call(
-        "tokenizer(texts)",
-        "lists",
-        lambda docs: opened(docs, add_special_tokens=False)["input_ids"],
-        _rows_of_lists,
-    )
-    return Contestant(
-        call,
-        call,
+    return _same(
+        _lists("tokenizer(texts)", lambda docs: opened(docs, add_special_tokens=False)["input_ids"]),
         lambda text: opened(text, add_special_tokens=False)["input_ids"],
         "batch_decode",
         lambda ids: opened.batch_decode(ids, skip_special_tokens=False),
@@ -194,8 +193,8 @@ def _open_sentencepiece(files: dict[str, Any], threads: int) -> Contestant:
     if not files["model"]:
         raise CannotOpenError("sentencepiece opens its own models")
     opened = import_module("sentencepiece").SentencePieceProcessor(model_file=files["model"])
-    call = Call("encode", "lists", lambda docs: opened.encode(docs, num_threads=threads), _rows_of_lists)
-    return Contestant(call, call, opened.encode, "decode", lambda ids: opened.decode(ids))
+    call = _lists("encode", lambda docs: opened.encode(docs, num_threads=threads))
+    return _same(call, opened.encode, "decode", opened.decode)
 
 
 def _open_tiktoken(files: dict[str, Any], threads: int) -> Contestant:
@@ -206,15 +205,8 @@ def _open_tiktoken(files: dict[str, Any], threads: int) -> Contestant:
         lines = (line.split() for line in stream.read().splitlines() if line)
         ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     opened = import_module("tiktoken").Encoding(mergeable_ranks=ranks, **pieces)
-    call = Call(
-        "encode_ordinary_batch",
-        "lists",
-        lambda docs: opened.encode_ordinary_batch(docs, num_threads=threads),
-        _rows_of_lists,
-    )
-    return Contestant(
-        call,
-        call,
+    return _same(
+        _lists("encode_ordinary_batch", lambda docs: opened.encode_ordinary_batch(docs, num_threads=threads)),
         opened.encode_ordinary,
         "decode_batch",
         lambda ids: opened.decode_batch(ids, num_threads=threads),
@@ -238,9 +230,7 @@ def _open_gigatoken(files: dict[str, Any], threads: int) -> Contestant:
 
     return Contestant(
         Call("encode_batch", "an awkward Array", lambda docs: opened.encode_batch(docs, parallel=parallel), rows),
-        Call(
-            "encode_batch_list", "lists", lambda docs: opened.encode_batch_list(docs, parallel=parallel), _rows_of_lists
-        ),
+        _lists("encode_batch_list", lambda docs: opened.encode_batch_list(docs, parallel=parallel)),
         opened.encode,
         "decode, one by one",
         lambda ids: [opened.decode(each) for each in ids],
@@ -260,7 +250,7 @@ def _open_fastokens(files: dict[str, Any], threads: int) -> Contestant:
 
     return Contestant(
         Call("encode_batch_flat", "two buffers", opened.encode_batch_flat, rows),
-        Call("encode_batch, ids", "lists", lambda docs: [e.ids for e in opened.encode_batch(docs)], _rows_of_lists),
+        _lists("encode_batch, ids", lambda docs: _ids(opened.encode_batch(docs))),
         lambda text: opened.encode(text).ids,
         "decode_batch",
         opened.decode_batch,
@@ -270,23 +260,16 @@ def _open_fastokens(files: dict[str, Any], threads: int) -> Contestant:
 def _open_tokie(files: dict[str, Any], threads: int) -> Contestant:
     opened = import_module("tokie").Tokenizer.from_json(files["json"])  # threads: RAYON_NUM_THREADS
 
+    def flat(docs: Documents) -> Any:
+        return opened.encode_batch_flat(docs, add_special_tokens=False)
+
     def rows(result: Any) -> Iterable[bytes]:
         ids, lengths = result
         return _cut(ids.astype("uint32").tobytes(), accumulate(lengths.tolist()))
 
     return Contestant(
-        Call(
-            "encode_batch_flat",
-            "two arrays",
-            lambda docs: opened.encode_batch_flat(docs, add_special_tokens=False),
-            rows,
-        ),
-        Call(
-            "encode_batch, ids",
-            "lists",
-            lambda docs: [e.ids for e in opened.encode_batch(docs, add_special_tokens=False)],
-            _rows_of_lists,
-        ),
+        Call("encode_batch_flat", "two arrays", flat, rows),
+        _lists("encode_batch, ids", lambda docs: _ids(opened.encode_batch(docs, add_special_tokens=False))),
         lambda text: opened.encode(text, add_special_tokens=False).ids,
         "decode_batch",
         opened.decode_batch,
@@ -297,8 +280,8 @@ def _open_xerv(files: dict[str, Any], threads: int) -> Contestant:
     """CRAYON's ``CrayonVocab`` on the CPU, with a version 2 cartridge."""
     opened = import_module("crayon").CrayonVocab(device="cpu")  # threads: OMP_NUM_THREADS
     opened.load_profile(files["dat"])
-    call = Call("tokenize", "lists", opened.tokenize, _rows_of_lists)
-    return Contestant(call, call, opened.tokenize, "decode", lambda ids: [opened.decode(row) for row in ids])
+    call = _lists("tokenize", opened.tokenize)
+    return _same(call, opened.tokenize, "decode", lambda ids: [opened.decode(row) for row in ids])
 
 
 def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
@@ -307,7 +290,7 @@ def _open_vocab(files: dict[str, Any], threads: int) -> Contestant:
     opened.load_profile(files["dat"])
     return Contestant(
         Call("encode_ragged", "two arrays", opened.encode_ragged, _rows_of_ragged),
-        Call("tokenize", "lists", opened.tokenize, _rows_of_lists),
+        _lists("tokenize", opened.tokenize),
         opened.tokenize,
         "decode",
         lambda ids: [opened.decode(row) for row in ids],
@@ -322,9 +305,8 @@ def _open_tokenize(files: dict[str, Any], threads: int) -> Contestant:
 
 def _plain(encode: Any, name: str, threads: int) -> Contestant:
     """A substitute for a peer: a function from documents to lists of ids."""
-    call = Call(name, "lists", encode, _rows_of_lists)
     decode = getattr(encode, "decode", None) or (lambda ids: ["" for _ in ids])
-    return Contestant(call, call, lambda text: encode([text])[0], "decode", decode)
+    return _same(_lists(name, encode), lambda text: encode([text])[0], "decode", decode)
 
 
 # By name: the distribution to install, and the function that opens a vocabulary.

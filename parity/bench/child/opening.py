@@ -1,0 +1,34 @@
+"""The first opening of a directory in this process, with one text encoded. Importing the libraries is not measured."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from .measured import digest, timed, version_of
+
+
+def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """Open the directory of the engine with an empty cache, or with a cache that cannot be written (`no_cache`)."""
+    engine = job["engine"]
+    import_module("transformers")
+    load = import_module("transformers" if engine == "transformers" else "crayon_hf").AutoTokenizer.from_pretrained
+    directory, found = step["with_cartridge" if engine == "crayon" else "plain"], []
+
+    def work() -> None:
+        tokenizer = load(directory, local_files_only=True)
+        found.extend([tokenizer, tokenizer(step["text"])["input_ids"]])
+
+    with TemporaryDirectory() as cache:
+        Path(cache, "file").touch()
+        os.environ["CRAYON_CACHE_DIR"] = str(Path(cache, "file", "in")) if engine == "no_cache" else cache
+        seconds, cpu = timed(work, is_collected=False)  # as in a program, without a collection before
+    tokenizer, ids = found
+    if engine == "crayon" and (report := tokenizer.engine_report())["origin"] != "repository":
+        raise RuntimeError(f"the cartridge is not used: {report['refused']}")
+    version = version_of("transformers" if engine == "transformers" else "crayon-hf")
+    return {"version": version, "wall": seconds, "cpu": cpu, "digest": digest(array("I", ids).tobytes())}
