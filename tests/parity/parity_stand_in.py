@@ -242,6 +242,3 @@ def delegated(vocabulary: Any) -> Any:
 
 def cannot_open(vocabulary: Any) -> Any:
     raise ValueError("this vocabulary cannot be opened")
-
-
-# -- peers for the benchmark: from the path of a tokenizer.json to a function from texts to lists of ids
