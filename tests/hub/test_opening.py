@@ -62,9 +62,9 @@ said.append(facts(without_compiling(crayon_hf.CrayonTokenizerFast.from_pretraine
 crayon_hf.install()
 said.append(facts(without_compiling(transformers.AutoTokenizer.from_pretrained, "user/mine", token={hub.token!r})))
 crayon_hf.uninstall()
-said += [facts(load("user/mine", revision="bare", token={hub.token!r})) for _ in range(2)]
 by_revision = crayon_hf.Tokenizer.from_pretrained("user/mine", revision="bare", token={hub.token!r})
 assert by_revision.engine_report()["origin"] == "cache"
+said += [facts(load("user/mine", revision="bare", token={hub.token!r})) for _ in range(2)]
 stock = transformers.AutoTokenizer.from_pretrained("user/mine", token={hub.token!r})
 said.append([None, None, None, stock(TEXT)["input_ids"]])
 print(json.dumps(said))
