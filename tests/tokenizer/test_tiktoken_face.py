@@ -170,6 +170,10 @@ def test_odd_arguments(special_pair: Pair) -> None:
     assert said[0] == said[1] != []
 
 
+def test_unstable(plain_pair: Pair) -> None:
+    assert same(plain_pair, "encode_with_unstable", "x<|end|>") is ValueError  # test_api_fuzz compares results
+
+
 # -- decoding
 
 
