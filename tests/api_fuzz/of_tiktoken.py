@@ -137,6 +137,7 @@ class BothEncodings(RuleBasedStateMachine):
     @rule(way=st.sampled_from([copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]))
     def copied(self, way: Any) -> None:
         self.both = list(map(way, self.both))
-        for name in ("name", "n_vocab", "max_token_value", "special_tokens_set", "eot_token", "_pat_str"):
+        parts = ("name", "_pat_str", "_special_tokens", "special_tokens_set")
+        for name in (*parts, "n_vocab", "max_token_value", "eot_token"):
             said, expected = (outcome(lambda: getattr(one, name)) for one in self.both)  # noqa: B023
             assert said == expected

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from crayon_hf import InvalidUtf8Error, VocabularyError, _core
 from parity.components.cases import assemble, random_case, single_cases
+from parity.components.parts import charsmap
 from tests.support import encode_shapes, reference_impl
 from tests.support.streams import PIECES, assert_streams_alike, streamed, whole
 
@@ -39,6 +40,7 @@ BERT = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": Tr
 SPLIT_WORDS = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, METASPACE]}
 GEMMA = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+CHARSMAP = {"type": "Precompiled", "precompiled_charsmap": charsmap({"\u33c2": "h."})}
 OWN_PATTERN = {"type": "Split", "pattern": {"Regex": "[aeiou]+"}, "behavior": "Isolated", "invert": False}
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
@@ -60,6 +62,7 @@ TEXT_SHAPES: dict[str, dict[str, Any]] = {
         "wordpiece", normalizer={**BERT, "strip_accents": None}, pre_tokenizer={"type": "BertPreTokenizer"}
     ),
     "first": assemble("unigram, byte_fallback", pre_tokenizer=_first(METASPACE)),
+    "charsmap": assemble("unigram", normalizer=CHARSMAP, pre_tokenizer={"type": "BertPreTokenizer"}),
 }
 """Published types of vocabularies with text tables."""
 
@@ -188,6 +191,7 @@ def test_endless_pretokens_have_seams(family: str) -> None:
         ("bert", "one, two. \u4e2d\u6587\u4e2d"),
         ("bert", "\u4e2d\u6587\u3002"),
         ("first", "one two three "),
+        ("charsmap", "t\u33c2, a t\u33c2."),
         ("qwen", "one two\u3002\u4e2d\u6587"),
         ("roberta", "one two three "),
         ("prefixed", "one two three "),

@@ -15,9 +15,8 @@ import click
 import pytest
 
 from crayon_hf.cli.parser import COMMANDS, GROUPS, help_of, load
+from tests.cli.shell import COMMAND
 from tests.support.versions import before_1
-
-MAIN = "import sys; from crayon_hf.cli import main; sys.exit(main())"
 
 NETWORK = ("pull", "publish")
 """Commands whose examples need a repository: tests/hub runs them."""
@@ -35,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("examples")
     (here / "bin").mkdir()
     command = here / "bin" / "crayon-hf"
-    command.write_text(f"#!{sys.executable}\n{MAIN}\n")
+    command.write_text(f"#!{sys.executable}\n{COMMAND[-1]}\n")
     command.chmod(0o755)
     text = "It was a bright cold day in April, and the clocks were striking thirteen.\n"
     (here / "book.txt").write_text(text * 40)

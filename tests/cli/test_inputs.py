@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ import pytest
 from crayon_hf import Tokenizer
 from crayon_hf.cli.parser import COMMANDS as ALL
 from crayon_hf.cli.parser import load
+from tests.cli.shell import COMMAND
 from tests.support.command import call
 
 COMMANDS = {
@@ -122,9 +122,8 @@ def test_inspect_asks_for_quotes(place: Path) -> None:
 def test_waiting_for_a_terminal_is_said(arguments: list[str], tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    program = "import sys; from crayon_hf.cli import main; sys.exit(main())"
     process = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
+        [*COMMAND, *arguments],
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,12 +15,7 @@ from tests.support.versions import before_1
 CONFIG = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "unk_token": "[UNK]"}
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja")
 VOCABULARIES = (
-    "tokenizer.json",
-    "tokenizer.dat",
-    "vocab.txt",
-    "vocab.json",
-    "tokenizer.model",
-    "tekken.json",
+    *("tokenizer.json", "tokenizer.dat", "vocab.txt", "vocab.json", "tokenizer.model", "tekken.json"),
     "x.tiktoken",
 )
 MADE = ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]

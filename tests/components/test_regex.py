@@ -108,6 +108,7 @@ CASES: list[tuple[str, list[str]]] = [
     (r"((f)\2)*|(g)(h)\4*\4|(i)\5*+i|(j)\6{0}k", ["ffff", "fff", "ghhhgh", "iii", "jk"]),
     (r"(?=(a)\1)a|(?>(b)\2*)b|(?i:x)(y)\3", ["aaa", "bbb", "Xyyxyy"]),
     ("\U0001f600|é+|[日-本]|[^\x00-\uffff]", ["😀éé日本\U0001f601"]),
+    ("a\x7f|a\x80|a\u07ff|a\u0800|a\uffff|a\U00010000", ["a\x7fa\x80a\u07ffa\u0800a\uffffa\U00010000"]),
     # Literals that a match needs, of every kind: the search looks for them first.
     (r"a(?=b)", ["", "a", "ab", "ba", "aab b"]),
     (r"a(?!b)c?", ["", "a", "ab", "ac", "ba"]),

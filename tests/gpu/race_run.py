@@ -21,7 +21,7 @@ def main() -> None:
     simulator = load_extension(Path(module))
     texts = Path(text).read_text(encoding="utf-8").split("\n")
     for path in vocabularies:
-        engine = Tokenizer.from_file(path).__getattribute__("_engine")
+        engine = Tokenizer.from_file(path)._current_engine()
         engine = engine.greedy() if mode == "greedy" else engine
         warp = {"cuda": 32, "hip": 64}[runtime]
         encoder = _core.DeviceEncoder(engine, simulator.open(1 << 28, runtime=runtime, warp=warp), lanes=1)

@@ -20,12 +20,11 @@ from crayon_hf import (
     DeviceLostError,
     DeviceOutOfMemoryError,
     InvalidUtf8Error,
-    Tokenizer,
     UnsupportedError,
     _core,
 )
 from tests.support import reference_impl
-from tests.support.gpu_devices import HOST, GpuDevice
+from tests.support.gpu_devices import HOST, GpuDevice, engine_of
 
 TEXTS = [
     "The quick brown fox; it's what they've said, isn't it? 12345",
@@ -36,12 +35,6 @@ TEXTS = [
     "a" * 700,
     "latin-1: \xe9\xe8\xff" * 20,
 ]
-
-
-def engine_of(path: Any) -> _core.Engine:
-    engine = Tokenizer.from_file(path).__getattribute__("_engine")
-    assert isinstance(engine, _core.Engine)
-    return engine
 
 
 @pytest.fixture(scope="module")

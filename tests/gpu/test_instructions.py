@@ -11,7 +11,7 @@ import gpu_instructions
 import pytest
 from native_build import load_extension
 
-from crayon_hf import Tokenizer
+from tests.support.gpu_devices import engine_of
 
 needs_clang = pytest.mark.skipif(shutil.which("clang++") is None, reason="clang++ is not found")
 
@@ -24,7 +24,7 @@ def counter() -> ModuleType:
 @pytest.mark.slow
 @needs_clang
 def test_kernels(counter: ModuleType, llama3_like: Path, training_text: list[str]) -> None:
-    engine = Tokenizer.from_file(llama3_like).__getattribute__("_engine")
+    engine = engine_of(llama3_like)
     text = "".join(training_text).encode()[:100_000].decode(errors="ignore").encode()
     costs = {warp: gpu_instructions.measure(counter, engine, text, warp) for warp in (32, 64)}  # and ids are right
     ran = {name for name, cost in costs[32].instructions.items() if cost > 0}

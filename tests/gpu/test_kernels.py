@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crayon_hf import Tokenizer, _core
+from crayon_hf import _core
 from crayon_hf.parity.inputs.strings import generate
-from tests.support.gpu_devices import HOST, SIMULATORS, GpuDevice
+from tests.support.gpu_devices import HOST, SIMULATORS, GpuDevice, engine_of
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 PUBLISHED = ("gpt2", "llama3", "o200k_base")
@@ -88,9 +88,7 @@ def test_runs_of_tiles(engine: _core.Engine) -> None:
 def test_published_vocabularies(name: str, shared: Path, device: GpuDevice) -> None:
     directory = shared / "vocab" / name
     ranks = directory / f"{name}.tiktoken"
-    tokenizer = Tokenizer.from_file(ranks if name.endswith("_base") else directory / "tokenizer.json")
-    engine = tokenizer.__getattribute__("_engine")
-    assert isinstance(engine, _core.Engine)
+    engine = engine_of(ranks if name.endswith("_base") else directory / "tokenizer.json")
     texts = strings(device.some(200))
     for language in ("english", "code", "multi"):
         with lzma.open(shared / "corpus" / f"{language}.txt.xz", "rt", encoding="utf-8") as file:

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crayon_hf import DeviceError, Tokenizer, _core
-from tests.support.gpu_devices import GpuDevice
+from crayon_hf import DeviceError, _core
+from tests.support.gpu_devices import GpuDevice, engine_of
 
 
 @pytest.fixture(scope="module")
 def engine(llama3_like: Path) -> _core.Engine:
-    engine = Tokenizer.from_file(llama3_like).__getattribute__("_engine")
-    assert isinstance(engine, _core.Engine)
-    return engine
+    return engine_of(llama3_like)
 
 
 def encoder_of(engine: _core.Engine, device: GpuDevice, **capacity: Any) -> _core.DeviceEncoder:

@@ -6,24 +6,17 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from crayon_hf.cartridges.source_json import compile_json
+from tests.hub.hub_tokenizers import repository
 from tests.hub.local_hub import LocalHub
 
 REPO, OLD = "user/tok", "v1"
 
 
-def files_of(tokenizer_json: Path) -> dict[str, bytes]:
-    """The files of a published tokenizer."""
-    source = tokenizer_json.read_bytes()
-    config = b'{"tokenizer_class": "PreTrainedTokenizerFast"}'
-    return {"tokenizer.json": source, "tokenizer.dat": compile_json(source), "tokenizer_config.json": config}
-
-
 def two_versions(hub: LocalHub, old: Path, new: Path) -> None:
     """`user/tok` with the tokenizer `new`; its revision `v1` has the tokenizer `old`."""
-    hub.commit(REPO, files_of(old), title="The first version")
+    hub.commit(REPO, repository(old), title="The first version")
     hub.storage.repository(REPO).refs[f"refs/tags/{OLD}"] = hub.head(REPO).sha
-    hub.commit(REPO, files_of(new), title="The second version")
+    hub.commit(REPO, repository(new), title="The second version")
 
 
 def profile_directory(home: Path) -> Path:

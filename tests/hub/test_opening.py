@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
 
 from tests.hub.hub_client import run_client
 from tests.hub.hub_tokenizers import repository
@@ -16,10 +17,11 @@ pytest.importorskip("huggingface_hub")
 
 CONFIG = {"tokenizer_config.json": json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}).encode()}
 
-BEGIN = """
-import json, sys, crayon_hf
-from crayon_hf import _core
 TEXT = "The quick brown fox; it's what they've said. Größe, 敏捷的 🙂"
+BEGIN = f"""
+import json, sys, crayon_hf
+TEXT = {TEXT!r}
+from crayon_hf import _core
 
 def without_compiling(load, *arguments, **options):
     compile, _core.compile_tokenizer_json = _core.compile_tokenizer_json, None
@@ -38,14 +40,6 @@ def facts(tokenizer):
 def script(hub: LocalHub, home: Path, code: str, **options: Any) -> Any:
     """Run a program and return its output, parsed as JSON."""
     return json.loads(run_client(hub, BEGIN + code, home, check=True, **options).stdout)
-
-
-def ids_of(source: Path) -> list[int]:
-    import tokenizers
-
-    text = BEGIN.split('TEXT = "')[1].split('"\n')[0]
-    ids: list[int] = tokenizers.Tokenizer.from_file(str(source)).encode(text).ids
-    return ids
 
 
 @pytest.mark.slow
@@ -68,6 +62,8 @@ said.append(facts(without_compiling(crayon_hf.CrayonTokenizerFast.from_pretraine
 crayon_hf.install()
 said.append(facts(without_compiling(transformers.AutoTokenizer.from_pretrained, "user/mine", token={hub.token!r})))
 crayon_hf.uninstall()
+by_revision = crayon_hf.Tokenizer.from_pretrained("user/mine", revision="bare", token={hub.token!r})
+assert by_revision.engine_report()["origin"] == "cache"
 said += [facts(load("user/mine", revision="bare", token={hub.token!r})) for _ in range(2)]
 stock = transformers.AutoTokenizer.from_pretrained("user/mine", token={hub.token!r})
 said.append([None, None, None, stock(TEXT)["input_ids"]])
@@ -75,7 +71,7 @@ print(json.dumps(said))
 """,
         token=None,
     )
-    wanted = ids_of(gpt2_like)
+    wanted = tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
     assert [ids == wanted for *_, ids in online] == [True] * len(online)
     *by_cartridge, bare, bare_again, _ = online
     for origin, refused, cartridge, _ in by_cartridge:

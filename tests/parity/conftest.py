@@ -1,4 +1,4 @@
-"""Fixtures for faulty tokenizers, in this process and in its children."""
+"""A text, and faulty tokenizers, in this process and in its children."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """A file with 200 lines in four documents."""
+    path = tmp_path / "own.txt"
+    path.write_text("Some plain words, caf\u00e9s and 42 more.\n" * 200, encoding="utf-8")
+    return path
 
 
 @pytest.fixture

@@ -171,38 +171,6 @@ class Delegated(Agrees):
         return {"engine": "delegated", "cpu": "scalar", "reason": "a component is not native"}
 
 
-class OfTiktoken:
-    """A tiktoken.Encoding with our interface, for ``OurTiktokenSide``."""
-
-    encode_special_tokens = False
-
-    def __init__(self, encoding: Any) -> None:
-        self._encoding = encoding
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._encoding, name)
-
-    def encode(self, text: str) -> Any:
-        ordinary = self._encoding.encode_ordinary
-        ids = ordinary(text) if self.encode_special_tokens else self._encoding.encode(text, allowed_special="all")
-        starts = self._encoding.decode_with_offsets(ids)[1]
-        return Changed(None, ids=ids, offsets=[(start, start + 1) for start in starts])
-
-    def encode_batch(self, texts: list[str]) -> list[Any]:
-        return [self.encode(text) for text in texts]
-
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        return self._encoding.decode(ids)
-
-
-class WrongOfTiktoken(OfTiktoken):
-    """Other ids for a text with an e with an acute accent."""
-
-    def encode(self, text: str) -> Any:
-        encoding = super().encode(text)
-        return Changed(encoding, ids=[0, *encoding.ids[1:]]) if "\u00e9" in text else encoding
-
-
 class OfTransformers:
     """A tokenizer of transformers whose single calls give other ids for a text with an e with an acute accent."""
 
@@ -222,14 +190,17 @@ class OfTransformers:
 # -- functions for `--ours`: from a vocabulary to a tokenizer
 
 
+def opened(vocabulary: Any) -> Any:
+    """The reference, or ours if the reference has another interface."""
+    return vocabulary.open_ours() if vocabulary.kind == "tiktoken" else vocabulary.open_reference()
+
+
 def agrees(vocabulary: Any) -> Any:
-    kinds = {"tokenizers": Agrees, "tiktoken": OfTiktoken, "transformers": lambda opened: opened}
-    return kinds[vocabulary.kind](vocabulary.open_reference())
+    return vocabulary.open_reference() if vocabulary.kind == "transformers" else Agrees(opened(vocabulary))
 
 
 def wrong_ids(vocabulary: Any) -> Any:
-    wrong = {"tokenizers": WrongIds, "tiktoken": WrongOfTiktoken, "transformers": OfTransformers}
-    return wrong[vocabulary.kind](vocabulary.open_reference())
+    return (OfTransformers if vocabulary.kind == "transformers" else WrongIds)(opened(vocabulary))
 
 
 def crashes_on_cafe(vocabulary: Any) -> Any:
@@ -242,6 +213,3 @@ def delegated(vocabulary: Any) -> Any:
 
 def cannot_open(vocabulary: Any) -> Any:
     raise ValueError("this vocabulary cannot be opened")
-
-
-# -- peers for the benchmark: from the path of a tokenizer.json to a function from texts to lists of ids

@@ -24,28 +24,21 @@ from parity.bench.tables import best_peers, to_markdown
 TINY = Sizes(20_000, 5_000, 300, 200, 5, 5_000, 2_000, 1_000_000)
 
 
-@pytest.fixture
-def text_file(tmp_path: Path) -> Path:
-    path = tmp_path / "own.txt"
-    path.write_text("Some plain words, caf\u00e9s and 42 more of them.\n" * 400, encoding="utf-8")
-    return path
-
-
 def names(report: Report, scenario: str) -> list[str]:
     return [figure.engine for figure in report.figures if figure.scenario == scenario]
 
 
 @pytest.mark.slow
-def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> None:
+def test_every_scenario_of_the_real_thing(gpt2_like: Path, text: Path) -> None:
     engines = [Engine("crayon"), Engine("tokenizers"), Engine("tiktoken")]
-    options: dict[str, Any] = {"texts": [str(text_file)], "threads": [1], "rounds": 1, "sizes": TINY}
+    options: dict[str, Any] = {"texts": [str(text)], "threads": [1], "rounds": 1, "sizes": TINY}
     kept: list[Bench] = []
     bench = run_bench([find_any(str(gpt2_like), "")], engines, keep=kept.append, **options)
     assert kept == [bench]
     (report,) = bench.reports
     assert report.same_ids
     assert report.notes == []
-    assert report.texts["own.txt"] == {"bytes": 18400, "documents": 9, "tokens": report.texts["own.txt"]["tokens"]}
+    assert report.texts["own.txt"] == {"bytes": 7600, "documents": 4, "tokens": report.texts["own.txt"]["tokens"]}
     assert report.texts["lines"]["documents"] == 200
     for scenario in SCENARIOS:
         if scenario != "memory":
@@ -95,9 +88,9 @@ def test_texts_of_any_size(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_wrong_ids_of_ours_are_not_timed(
-    gpt2_like: Path, stand_in: ModuleType, text_file: Path, capsys: pytest.CaptureFixture[str]
+    gpt2_like: Path, stand_in: ModuleType, text: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1", "--threads", "1", "--scenario", "first"]
+    arguments = [str(gpt2_like), "--text", str(text), "--rounds", "1", "--threads", "1", "--scenario", "first"]
     before = signal.getsignal(signal.SIGTERM)
     assert main([*arguments, "--engines", "crayon", "--ours", "parity_stand_in:wrong_ids", "--silent"]) == 1
     assert signal.getsignal(signal.SIGTERM) is before  # forked children must end on SIGTERM

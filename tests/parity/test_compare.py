@@ -185,9 +185,6 @@ def test_kept_results_stand_in_for_the_reference(gpt2_like: Path, stand_in: Modu
     assert len(asked) > N / 2
 
 
-# -- tiktoken
-
-
 # -- small parts
 
 

@@ -51,9 +51,6 @@ def test_components_combined(seed: int) -> None:
     assert not failures, report(failures)
 
 
-# -- the catalogue
-
-
 # -- the harness
 
 

@@ -3,14 +3,14 @@ differences."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import gguf
 import pytest
 
 import parity.llama_cpp.__main__ as suite
 from crayon_hf import Tokenizer
+from crayon_hf.formats import convert
+from crayon_hf.formats.export import to_gguf
 from parity.llama_cpp.made import MODELS
 
 TEXTS = ["one", "", "two\nlines", "three more words"]
@@ -19,17 +19,8 @@ TEXTS = ["one", "", "two\nlines", "three more words"]
 @pytest.fixture
 def file(tmp_path: Path, gpt2_like: Path) -> Path:
     """A GGUF file with its vectors."""
-    model = json.loads(gpt2_like.read_bytes())["model"]
     path = tmp_path / "own.gguf"
-    writer = gguf.GGUFWriter(path, "gpt2")
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(sorted(model["vocab"], key=model["vocab"].__getitem__))
-    merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
-    writer.add_token_merges(merges)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    path.write_bytes(to_gguf(convert(gpt2_like)).data)
     write_vectors(path, Tokenizer.from_file(path))
     return path
 

@@ -28,13 +28,6 @@ SMALL: dict[str, Any] = {"strings": 120, "tokens": 20, "texts": (), "speed": Fal
 VARIANTS = ["pairs", "no special tokens", "words", "special tokens as text", "windows"]
 
 
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "own.txt"
-    path.write_text("Some plain words, cafés and 42 more.\n" * 200, encoding="utf-8")
-    return path
-
-
 def test_full_agreement(gpt2_like: Path, text: Path) -> None:
     said: list[str] = []
     report = make_report(str(gpt2_like), **{**SMALL, "texts": [text]}, progress=said.append)
@@ -98,12 +91,6 @@ def test_what_cannot_be_compared_fails_everywhere(
     assert not report.agreed
     assert report.suites
     assert all(suite.failure == says and not suite.inputs for suite in report.suites)
-
-
-# -- texts
-
-
-# -- speed
 
 
 # -- the command

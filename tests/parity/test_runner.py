@@ -15,16 +15,9 @@ from parity.runner import AGREED
 from parity.tokenizers.__main__ import main
 
 
-@pytest.fixture
-def text_file(tmp_path: Path) -> Path:
-    path = tmp_path / "own.txt"
-    path.write_text("Some plain words, and more of them.\n" * 200, encoding="utf-8")
-    return path
-
-
-def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text_file: Path, tmp_path: Path, capfd: Any) -> None:
+def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text: Path, tmp_path: Path, capfd: Any) -> None:
     out = tmp_path / "report.json"
-    arguments = ["--ours", "parity_stand_in:agrees", "--strings", "120", "--tokens", "0", "--text", str(text_file)]
+    arguments = ["--ours", "parity_stand_in:agrees", "--strings", "120", "--tokens", "0", "--text", str(text)]
     assert main([str(gpt2_like), *arguments, "--everything", "--json", str(out)]) == AGREED
     made = json.loads(out.read_text("utf-8"))
     assert made["agreed"]
@@ -42,7 +35,7 @@ def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text_file: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama3_like", "template_like"])
 def test_ours_agrees_on_every_instruction_set(
-    name: str, request: pytest.FixtureRequest, text_file: Path, capfd: Any
+    name: str, request: pytest.FixtureRequest, text: Path, capfd: Any
 ) -> None:
     """The real comparison: crayon_hf against tokenizers on small vocabularies.
 
@@ -50,7 +43,7 @@ def test_ours_agrees_on_every_instruction_set(
     inputs in all modes.
     """
     sizes = ["--strings", "410", "--tokens", "1000"]
-    arguments = [str(request.getfixturevalue(name)), *sizes, "--text", str(text_file)]
+    arguments = [str(request.getfixturevalue(name)), *sizes, "--text", str(text)]
     *others, best = _core.cpu_levels()
     assert main([*arguments, "--cpu", best, "--everything"]) == AGREED, capfd.readouterr().out
     suites = capfd.readouterr().out.count("no difference")

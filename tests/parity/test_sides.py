@@ -78,9 +78,3 @@ def test_a_stock_that_dies_says_so(directory: Path) -> None:
     with pytest.raises(ReferenceDiedError, match="ended with code -9"):
         side.outcomes([("a",)], Mode())
     side.close()
-
-
-# -- differences
-
-
-# -- SentencePiece

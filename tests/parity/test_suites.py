@@ -58,6 +58,3 @@ def test_a_planted_difference(
     difference = report["differences"][0]
     assert "\\xe9" in difference["smallest"][0]
     assert difference["smallest"][0] in printed
-
-
-# -- profiles

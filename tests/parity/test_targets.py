@@ -11,7 +11,9 @@ import pytest
 from crayon_hf import Tokenizer
 from crayon_hf.formats import convert, write
 from crayon_hf.formats.tiktoken import R50K_PATTERN
+from crayon_hf.parity.compare.references import find
 from crayon_hf.parity.compare.targets import Subject, TargetError, find_target
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 from tests.support.versions import before_1
 
 
@@ -97,3 +99,24 @@ def test_what_means_nothing_is_said(gpt2_like: Path, tmp_path: Path, against: st
 def test_what_is_not_there(tmp_path: Path, target: str) -> None:
     with pytest.raises(TargetError, match=r"no tokenizer|No such file"):
         found(target, "", tmp_path)
+
+
+# -- references
+
+
+def test_a_rank_file_that_is_not_the_published_one_is_refused(ranks: Path) -> None:
+    imposter = ranks.with_name("cl100k_base.tiktoken")
+    imposter.write_bytes(ranks.read_bytes())
+    with pytest.raises(UnknownVocabularyError, match="is not the published rank file of cl100k_base"):
+        find(str(imposter)).open_reference()
+
+
+def test_missing_vocabularies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CRAYON_SHARED", raising=False)
+    with pytest.raises(UnknownVocabularyError, match="set CRAYON_SHARED"):
+        find("llama3")
+    monkeypatch.setenv("CRAYON_SHARED", str(tmp_path))
+    with pytest.raises(UnknownVocabularyError, match=r"llama3.* is not a file"):
+        find("llama3")
+    with pytest.raises(UnknownVocabularyError, match="no vocabulary 'nonsense'"):
+        find("nonsense")

@@ -162,7 +162,10 @@ def merge_cases(cases: Cases) -> None:
         "another pair more": {257: words[257] | (words[257] + 1)},
     }.items():
         cases.add(f"char_pairs: {title}", "char_pairs", cases.array("char_pairs", "Q", changes))
-    cases.add("char_pairs: a larger table", "char_pairs", cases.contents["char_pairs"] + bytes(8 * (len(words) - 257)))
+    pairs, size = cases.contents["char_pairs"], 8 * (len(words) - 257)
+    cases.add("char_pairs: a larger table", "char_pairs", pairs + bytes(size))
+    if size > 8:
+        cases.add("char_pairs: a smaller table", "char_pairs", pairs[: -size // 2])
     cases.say("without pair_table", "pair_table", {"pair_table": b"", "pair_filter": b""})
     full = [i for i, slot in enumerate(table) if slot != plain.EMPTY_PAIR]
     if not full:

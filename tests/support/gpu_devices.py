@@ -20,7 +20,7 @@ import gpu_simulator
 import pytest
 from native_build import load_extension
 
-from crayon_hf import _core
+from crayon_hf import Tokenizer, _core
 
 
 @dataclass(frozen=True)
@@ -89,3 +89,10 @@ def simulator() -> ModuleType:
     if not sys.platform.startswith("linux") or shutil.which(gpu_simulator.compiler()[0]) is None:
         pytest.skip("the simulator is for Linux with a C++ compiler")
     return load_extension(gpu_simulator.build())
+
+
+def engine_of(path: Any) -> _core.Engine:
+    """The engine of a vocabulary."""
+    engine = Tokenizer.from_file(path)._current_engine()
+    assert isinstance(engine, _core.Engine)
+    return engine

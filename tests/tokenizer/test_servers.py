@@ -46,7 +46,7 @@ def test_libraries_by_name(monkeypatch: pytest.MonkeyPatch, value: str, librarie
 
 def test_an_unknown_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAYON_INSTALL", "transformers,vllm")
-    with pytest.raises(ValueError, match="CRAYON_INSTALL: 'vllm' is unknown, expected transformers, tokenizers"):
+    with pytest.raises(ValueError, match="CRAYON_INSTALL: 'vllm' is unknown"):
         register()
     assert crayon_hf.installed() == {}
 

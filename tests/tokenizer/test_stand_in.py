@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import sys
-import types
 import warnings
 from functools import partial
 from typing import Any
@@ -38,25 +36,6 @@ def pair(request: pytest.FixtureRequest) -> tuple[tokenizers.Tokenizer, Tokenize
 def test_names():
     missing = [name for name in dir(tokenizers.Tokenizer) if not hasattr(Tokenizer, name)]
     assert missing == []
-
-
-def test_from_pretrained(monkeypatch, tmp_path):
-    (tmp_path / "tokenizer.json").write_text(trained("unigram"), encoding="utf-8")
-    asked: list[dict[str, Any]] = []
-
-    def hf_hub_download(**arguments: Any) -> str:
-        if arguments["filename"] == "tokenizer.dat":
-            raise FileNotFoundError("no cartridge")
-        asked.append(arguments)
-        return str(tmp_path / "tokenizer.json")
-
-    client = types.SimpleNamespace(hf_hub_download=hf_hub_download, try_to_load_from_cache=lambda *_, **__: None)
-    monkeypatch.setitem(sys.modules, "huggingface_hub", client)
-    ours = Tokenizer.from_pretrained("someone/something", revision="v2", token="secret")
-    check(tokenizers.Tokenizer.from_str(trained("unigram")), ours)
-    Tokenizer.from_pretrained("someone/something")
-    request = {"repo_id": "someone/something", "filename": "tokenizer.json"}
-    assert asked == [request | {"revision": "v2", "token": "secret"}, request | {"revision": "main", "token": None}]
 
 
 def test_as_loaded(pair):

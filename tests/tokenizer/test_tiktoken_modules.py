@@ -19,19 +19,13 @@ import tiktoken.registry
 
 from crayon_hf import tiktoken as ours
 from crayon_hf.tiktoken import load
+from tests.tokenizer.test_tiktoken_face import outcome
 
 PARTS: dict[str, Any] = {
     "pat_str": r"\p{L}+|\p{N}{1,3}|[^\p{L}\p{N}]+",
     "mergeable_ranks": {**{bytes([b]): b for b in range(256)}, b"ab": 256, b"abab": 257, b"\xc3\xa9": 258, b"  ": 259},
     "special_tokens": {"<|end|>": 300},
 }
-
-
-def outcome(call: Any, *arguments: Any) -> Any:
-    try:
-        return call(*arguments)
-    except Exception as error:
-        return type(error)
 
 
 @pytest.mark.parametrize("name", ["core", "load", "model", "registry", "_educational"])

@@ -12,7 +12,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from crayon_hf import DecodeStream, Encoding, Tokenizer
 
 pytestmark = pytest.mark.concurrency
 
-HAS_LIBRARY = find_spec("tokenizers") is not None
 ROUNDS = 40
 TEXT = "The quick brown fox's 1234 jumps, über den faulen Hund — 敏捷的棕色狐狸 🙂🙂 isn't it? \n\n  def f(x):\n"
 WORDS = re.split(" ", TEXT)
