@@ -103,7 +103,7 @@ class Reading(NamedTuple):
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     """A longer text or JSON line is a bad record. The U+FFFD of ``replace`` may make a text longer than this."""
     threads: int = 0
-    """The number of threads that unpack and parse. 0 means one for each core."""
+    """The number of threads that parse. 0 means one for each core."""
 
     def check(self) -> None:
         """Raise ValueError, TypeError or OverflowError for an invalid setting."""

@@ -69,7 +69,7 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
 
 
 def _read(file: InputFile, reading: Reading, kind: str, packing: str) -> Iterator[Documents]:
-    with Stored(file, packing, reading.threads) as source:
+    with Stored(file, packing) as source:
         known = file.size if not packing else 8 * file.size
         block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
         if kind == "parquet":
