@@ -15,7 +15,7 @@ import numpy as np
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long
 from crayon_hf.text_readers.documents import Documents, Reading, columns_there
-from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.stored import Stored, Stream
 from crayon_hf.text_readers.template import Template
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -49,7 +49,7 @@ def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
     return names
 
 
-def csv_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
+def csv_documents(source: Stored | Stream, reading: Reading, kind: str) -> Iterator[Documents]:
     """Yield the documents of a CSV or TSV file."""
     address, limit = source.file.address, reading.max_document_bytes
     file = io.TextIOWrapper(io.BufferedReader(source, _READ), "utf-8", "surrogateescape", newline="")

@@ -13,14 +13,14 @@ from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, as
 from crayon_hf.text_readers.blocks import Block, blocks
 from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.records import check_text, is_blank, record_of
-from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.stored import Stored, Stream
 from crayon_hf.text_readers.template import Template
 
 _BLANK, _UNSURE = 1, 2
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
+def json_documents(source: Stored | Stream, reading: Reading, block_bytes: int) -> Iterator[Documents]:
     """Yield the documents of a file of JSON lines."""
     lines = _Lines(source, reading)
     for block in blocks(source, b"\n", _whole, block_bytes, reading.max_document_bytes):
@@ -39,7 +39,7 @@ def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
 class _Lines:
     """Makes batches of consecutive blocks of lines."""
 
-    def __init__(self, source: Stored, reading: Reading) -> None:
+    def __init__(self, source: Stored | Stream, reading: Reading) -> None:
         self._source, self._reading, self._number = source, reading, 0
         self._template = None if reading.template is None else Template(reading.template)
         self._columns = reading.columns

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import Remote, is_local, local_path, mark_of_status
@@ -78,6 +78,25 @@ class Stored(io.RawIOBase):
             raise CorpusError(f"{self.file.address} has changed {when}: it has {size} bytes, and had {self.file.size}")
         if self.file.mark and mark != self.file.mark:
             raise CorpusError(f"{self.file.address} has changed {when}: it was written to")
+
+
+class Stream(io.RawIOBase):
+    """An open stream, read like a `Stored` file whose size is not known."""
+
+    def __init__(self, raw: IO[bytes], name: str) -> None:
+        self.file, self.done = InputFile(name, -1), 0
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._raw.read(len(buffer))
+        if not isinstance(data, bytes):
+            raise TypeError(f"file gives {type(data).__name__}, expected bytes: open it in binary mode")
+        buffer[: len(data)] = data
+        self.done += len(data)
+        return len(data)
 
 
 @contextlib.contextmanager
