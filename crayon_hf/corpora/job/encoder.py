@@ -72,6 +72,8 @@ class Encoding(NamedTuple):
     """The settings of the format's writers."""
     pad_id: int | None
     """The id that pads sequences, if asked for."""
+    has_read: Callable[[], object] = bool
+    """Called when the task has read its input: the next task of this process may read while this one is synced."""
 
 
 def plan_encoding(work: Work, threads: int) -> Encoding:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[Counts], None]
 """Called after every batch with the counts so far."""
-InTurn = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 class ShardSummary(NamedTuple):
@@ -150,9 +149,8 @@ def run_shard(
     encoding: Encoding,
     overwrite: bool = False,
     progress: Progress | None = None,
-    in_turn: InTurn = iter,
 ) -> ShardSummary:
-    """`tokenize_shard` for checked arguments. It reads its batches through `in_turn`.
+    """`tokenize_shard` for checked arguments.
 
     With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call
     it again after `choose`.
@@ -161,7 +159,7 @@ def run_shard(
     if not name:
         raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
     storage.of(output).make(os.path.join(directory, PLACE))
-    return _Shard(files, output, encoding, progress, in_turn).run(overwrite)
+    return _Shard(files, output, encoding, progress).run(overwrite)
 
 
 class _Shard:
@@ -173,10 +171,8 @@ class _Shard:
         output: str,
         encoding: Encoding,
         progress: Progress | None,
-        in_turn: InTurn,
     ) -> None:
         self._files, self._output, self._encoding, self._progress = files, output, encoding, progress
-        self._in_turn = in_turn
         tokenizer, self._options, batch_bytes = encoding.work
         self._directory = os.path.dirname(output)
         self._storage = storage.of(output)
@@ -280,7 +276,7 @@ class _Shard:
             if self._progress is not None:
                 self._progress(done)
 
-        overlap(lambda: bundles(self._batches(), self._reading.batch_bytes), encode, write)
+        self._overlap(lambda: bundles(self._batches(), self._reading.batch_bytes), encode, write)
         return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
     def _hash(self) -> None:
@@ -292,11 +288,17 @@ class _Shard:
             return batch.file, choosing.hashes_of(*batch.documents[:3])
 
         with contextlib.closing(choosing.Hashes(self._beside, len(self._files))) as hashes:
-            overlap(self._batches, hashed, lambda each: hashes.add(*each))
+            self._overlap(self._batches, hashed, lambda each: hashes.add(*each))
             hashes.finish()
 
+    def _overlap(self, *steps: Any) -> None:
+        try:
+            overlap(*steps)
+        finally:
+            self._encoding.has_read()
+
     def _batches(self) -> Iterator[Batch]:
-        return self._in_turn(read_batches(self._files, self._reading))
+        return read_batches(self._files, self._reading)
 
 
 def state_path(output: str) -> str:
@@ -347,34 +349,15 @@ def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
     return all(size == file["bytes"] for size, file in zip(sizes, files, strict=False))
 
 
-def do_task(
-    task: Task, encoding: Encoding, progress: Progress | None = None, in_turn: InTurn = iter
-) -> ShardSummary | Failure:
+def do_task(task: Task, encoding: Encoding, progress: Progress | None = None) -> ShardSummary | Failure:
     """Run a task, in a thread or process of this machine, on Ray or on Spark.
 
     Errors become results, so that processes without the errors' classes can read them.
     """
     try:
         stopping.check()
-        return run_shard(task.files, task.output, encoding, False, progress, in_turn)
-    except stopping.Stopped:
-        return Failure("stopped", f"task {task.name} was stopped")
+        return run_shard(task.files, task.output, encoding, False, progress)
     except BaseException as error:  # some libraries raise errors outside `Exception`
         if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
             raise  # Ray and Spark end a worker by a signal
         return failure_of(error)
-
-
-def taking_turns(is_over: Callable[[], bool], has_read: Callable[[], object]) -> InTurn:
-    """Make an `InTurn` that ends once `is_over()` is true, and calls `has_read` when a task has read its input."""
-
-    def in_turn(batches: Iterator[Any]) -> Iterator[Any]:
-        try:
-            for batch in batches:
-                if is_over():
-                    raise stopping.Stopped
-                yield batch
-        finally:
-            has_read()
-
-    return in_turn
