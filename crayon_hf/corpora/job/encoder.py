@@ -15,7 +15,6 @@ from crayon_hf.corpora import distribute
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
 from crayon_hf.corpora.job.options import Options
-from crayon_hf.errors import JobError
 from crayon_hf.fingerprints import digest_of
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer.resolve import open_tokenizer
@@ -104,8 +103,7 @@ def plan_encoding(work: Work, threads: int) -> Encoding:
 class Sent(NamedTuple):
     """The settings that all tasks of a job share, in a form to send to other processes."""
 
-    label: distribute.Label | None
-    """None if the tokenizer is opened by its name."""
+    label: distribute.Label
     work: Work
     """The work without its tokenizer."""
 
@@ -115,19 +113,9 @@ class Sent(NamedTuple):
         label, parcel = distribute.pack(work.tokenizer.tokenizer)
         return cls(label, _with(work, None)), parcel
 
-    @classmethod
-    def here(cls, work: Work) -> tuple[Sent, distribute.Parcel | None]:
-        """The same for processes of this machine, which can open a tokenizer by its name."""
-        return (cls(None, _with(work, None)), None) if work.tokenizer.name else cls.of(work)
-
     def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
         """`plan_encoding`, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
-        if self.label is not None:
-            return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
-        tokenizer = job_tokenizer(self.work.tokenizer.name)
-        if tokenizer.digest != self.work.tokenizer.digest:
-            raise JobError(f"the tokenizer {tokenizer.name!r} changed while the job started: start it again")
-        return plan_encoding(self.work._replace(tokenizer=tokenizer), threads)
+        return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
 
 
 _planned = functools.lru_cache(maxsize=1)(plan_encoding)

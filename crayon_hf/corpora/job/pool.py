@@ -58,7 +58,7 @@ def run_here(
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
     pool = (
-        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.here(work), each))
+        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.of(work), each))
     )
     results: list[tuple[Task, ShardSummary | Failure]] = []
     try:
@@ -122,7 +122,7 @@ class _Threads:
 class _Processes:
     """Tasks in processes. A thread for each process sends it tasks, receives reports, and replaces it if it dies."""
 
-    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel | None, int]) -> None:
+    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
         self._setup = pickle.dumps(setup)
         self._waiting, self._tries = deque(tasks), Counter[str]()
