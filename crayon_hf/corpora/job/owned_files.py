@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.storage.local import taken_error
-from crayon_hf.errors import JobError
 
 
 def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
@@ -34,18 +33,6 @@ def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[
                 raise ValueError(f"{file['name']!r} is not a file of {name}")
         files += [file["name"] for file in reversed(shard["files"])]
     return files
-
-
-def remove_listed(directory: str, names: Sequence[str]) -> None:
-    """Remove files of a directory, durably, and subdirectories that become empty.
-
-    Raises:
-        JobError: A name is not plain, or its subdirectory is a link. Nothing was removed.
-    """
-    for name in names:
-        if not all(_is_plain(part) for part in name.split("/")) or name.count("/") > 1:
-            raise JobError(f"{directory}: {name!r} is not a file that a job writes; nothing was removed")
-    storage.of(directory).remove_listed(directory, names)
 
 
 def taken(directory: str, format: str, outputs: Collection[str], is_limited: bool) -> Iterator[str]:

@@ -20,7 +20,7 @@ from crayon_hf.corpora.job.encoder import Encoding, Work, job_tokenizer, plan_en
 from crayon_hf.corpora.job.failures import Failure, failure_of
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, ShardOptions, positive
-from crayon_hf.corpora.job.owned_files import listed, refuse_taken, remove_listed, taken
+from crayon_hf.corpora.job.owned_files import listed, refuse_taken, taken
 from crayon_hf.corpora.job.packing import packed
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.prefetch import overlap
@@ -324,9 +324,8 @@ def written(output: str, state: State) -> list[str]:
 
 def forget_shard(output: str, state: State) -> None:
     """Remove all files written for an output, the state last."""
-    directory = os.path.dirname(output)
-    remove_listed(directory, written(output, state))
-    place = storage.of(output)
+    directory, place = os.path.dirname(output), storage.of(output)
+    place.remove_listed(directory, written(output, state))
     place.remove_leftovers(directory)
     place.end_uploads(directory, _names(output, state))
     endings = ("hashes", "chosen", "bad-records.jsonl")
