@@ -28,7 +28,7 @@ def json_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
             yield lines.too_long(block)
         else:
             yield from lines.documents(block)
-        del block  # its memory is reused when no reference is left
+        del block  # frees its memory for the next one
 
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:

@@ -178,21 +178,14 @@ class DocumentEncoder:
     def _delegated(
         self, data: memoryview, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        suffix = np.array(self._suffix, self.dtype)
-        parts: list[npt.NDArray[Any]] = []
-        counts = np.zeros(len(begins) + 1, np.int64)
-        first = 0
+        parts, counts, first = [np.zeros(0, self.dtype)], [np.zeros(1, np.int64)], 0
         while first < len(begins):
             last = first + 1 + int(np.searchsorted(np.cumsum(ends[first:] - begins[first:]), _SLICE))
-            last = min(last, len(begins))
-            texts = [bytes(data[begins[i] : ends[i]]) for i in range(first, last)]
+            texts = [bytes(data[begins[i] : ends[i]]) for i in range(first, min(last, len(begins)))]
             ids, splits = self._engine.encode_ragged(texts, self._add_special_tokens, self._as_text, self._threads)
-            for row in range(last - first):
-                document = ids[splits[row] : splits[row + 1]].astype(self.dtype)
-                parts.append(document)
-                counts[first + row + 1] = len(document)
-                if len(suffix) and (len(document) or self._suffix_empty):
-                    parts.append(suffix)
-                    counts[first + row + 1] += len(suffix)
-            first = last
-        return np.concatenate(parts) if parts else np.zeros(0, self.dtype), np.cumsum(counts)
+            gets = np.ones(len(texts), bool) if self._suffix_empty else np.diff(splits) > 0
+            places = np.repeat(splits[1:][gets], len(self._suffix))
+            parts.append(np.insert(ids.astype(self.dtype), places, np.tile(self._suffix, int(gets.sum()))))
+            counts.append(np.diff(splits) + len(self._suffix) * gets)
+            first += len(texts)
+        return np.concatenate(parts), np.cumsum(np.concatenate(counts))
