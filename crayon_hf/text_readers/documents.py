@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from crayon_hf.errors import BadRecordError
+from crayon_hf.errors import BadRecordError, CorpusError
 from crayon_hf.text_readers.compression import PACKINGS
 from crayon_hf.util import validation
 
@@ -137,11 +137,15 @@ class Reading(NamedTuple):
         return Template(self.template).columns
 
 
-def columns_there(names: Sequence[str]) -> str:
-    """The end of a message about a missing column: the existing columns, and how to choose another one."""
-    known = ", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none"
-    more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
-    return f"; it has {known}{more} (--column (column=) says which is the text)"
+def check_columns(names: Sequence[str], wanted: Sequence[str], address: str) -> None:
+    """Raise CorpusError if one of the columns `wanted` is missing or repeated among the `names` of a file."""
+    for column in wanted:
+        if (count := list(names).count(column)) != 1:
+            there = "more than one column" if count else "no column"
+            known = ", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none"
+            more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
+            hint = "(--column (column=) says which is the text)"
+            raise CorpusError(f"{address} has {there} {column!r}; it has {known}{more} {hint}")
 
 
 def format_of(name: str) -> tuple[str | None, str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
 from crayon_hf.text_readers.arrow_spans import check_type
-from crayon_hf.text_readers.documents import columns_there
+from crayon_hf.text_readers.documents import check_columns
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.extras import needed
@@ -44,7 +44,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
             pre_buffer=False,
             page_checksum_verification=True,
         )
-        check_columns(file.schema_arrow, address, columns)
+        _check(file.schema_arrow, address, columns)
         metadata = file.metadata
     before = 0
     for group in range(metadata.num_row_groups):
@@ -81,7 +81,7 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
         open_it = arrow.ipc.open_file if random else arrow.ipc.open_stream
         file.seek(0)
         schema = open_it(file).schema
-        check_columns(schema, address, columns)
+        _check(schema, address, columns)
         file.seek(0)
         wanted = sorted(schema.get_field_index(name) for name in columns)  # other columns are not unpacked
         reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
@@ -142,13 +142,10 @@ def readable(address: str, kind: str) -> Iterator[None]:
         raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error
 
 
-def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:
+def _check(schema: Any, address: str, columns: Sequence[str]) -> None:
     """Raise CorpusError if a column is missing, occurs twice, or has no strings."""
+    check_columns(schema.names, columns, address)
     for column in columns:
-        if column not in schema.names:
-            raise CorpusError(f"{address} has no column {column!r}{columns_there(schema.names)}")
-        if schema.names.count(column) > 1:
-            raise CorpusError(f"{address} has more than one column {column!r}")
         try:
             check_type(schema.field(column).type)
         except CorpusError as error:
