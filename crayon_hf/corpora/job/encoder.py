@@ -27,7 +27,8 @@ _SLICE = 4 << 20
 class JobTokenizer(NamedTuple):
     """An open tokenizer and its identity."""
 
-    tokenizer: Tokenizer
+    tokenizer: Any
+    """The `Tokenizer`; on its way to another process its `distribute.Label`."""
     name: str
     """The name or path by which the tokenizer was opened; "" for an open tokenizer."""
     digest: str
@@ -59,6 +60,18 @@ class Work(NamedTuple):
     tokenizer: JobTokenizer
     options: Options
     batch_bytes: int
+
+    def sent(self) -> tuple[Work, distribute.Parcel]:
+        """The work in a form to send to other processes, and the tokenizer's parcel."""
+        label, parcel = distribute.pack(self.tokenizer.tokenizer)
+        return self._with(label), parcel
+
+    def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
+        """`plan_encoding` of sent work, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
+        return _planned(self._with(distribute.unpack(self.tokenizer.tokenizer, fetch)), threads)
+
+    def _with(self, tokenizer: Any) -> Work:
+        return self._replace(tokenizer=self.tokenizer._replace(tokenizer=tokenizer))
 
 
 class Encoding(NamedTuple):
@@ -100,31 +113,6 @@ def plan_encoding(work: Work, threads: int) -> Encoding:
     return Encoding(work, threads, encoder, ShardSettings(vocabulary, options.sequence_length), pad)
 
 
-class Sent(NamedTuple):
-    """The settings that all tasks of a job share, in a form to send to other processes."""
-
-    label: distribute.Label
-    work: Work
-    """The work without its tokenizer."""
-
-    @classmethod
-    def of(cls, work: Work) -> tuple[Sent, distribute.Parcel]:
-        """The settings, and the tokenizer's parcel."""
-        label, parcel = distribute.pack(work.tokenizer.tokenizer)
-        return cls(label, _with(work, None)), parcel
-
-    def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
-        """`plan_encoding`, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
-        return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
-
-
-_planned = functools.lru_cache(maxsize=1)(plan_encoding)
-
-
-def _with(work: Work, tokenizer: Any) -> Work:
-    return work._replace(tokenizer=work.tokenizer._replace(tokenizer=tokenizer))
-
-
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
     """Whether the special tokens that the tokenizer adds at the end of a text end with this id."""
     begins, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
@@ -133,6 +121,9 @@ def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
         for special in (False, True)
     )
     return special[-1:] == [id] and len(special) > len(plain) and plain[-1:] != [id]
+
+
+_planned = functools.lru_cache(maxsize=1)(plan_encoding)
 
 
 class DocumentEncoder:
@@ -178,7 +169,9 @@ class DocumentEncoder:
     def _delegated(
         self, data: memoryview, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        parts, counts, first = [np.zeros(0, self.dtype)], [np.zeros(1, np.int64)], 0
+        parts: list[Any] = [np.zeros(0, self.dtype)]
+        counts: list[Any] = [np.zeros(1, np.int64)]
+        first = 0
         while first < len(begins):
             last = first + 1 + int(np.searchsorted(np.cumsum(ends[first:] - begins[first:]), _SLICE))
             texts = [bytes(data[begins[i] : ends[i]]) for i in range(first, min(last, len(begins)))]

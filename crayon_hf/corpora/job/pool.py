@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from crayon_hf import _core
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.job.encoder import Encoding, Sent, Work, plan_encoding
+from crayon_hf.corpora.job.encoder import Encoding, Work, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, death, failure_of
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary, do_task
@@ -57,9 +57,7 @@ def run_here(
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
-    pool = (
-        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.of(work), each))
-    )
+    pool = _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*work.sent(), each))
     results: list[tuple[Task, ShardSummary | Failure]] = []
     try:
         while len(results) < len(tasks):
@@ -122,7 +120,7 @@ class _Threads:
 class _Processes:
     """Tasks in processes. A thread for each process sends it tasks, receives reports, and replaces it if it dies."""
 
-    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel, int]) -> None:
+    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Work, distribute.Parcel, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
         self._setup = pickle.dumps(setup)
         self._waiting, self._tries = deque(tasks), Counter[str]()
@@ -259,8 +257,8 @@ def main(messages: Any) -> NoReturn:
 
     plan = None
     try:
-        sent, parcel, count = pickle.load(messages)
-        plan = sent.plan(lambda: parcel, count)
+        work, parcel, count = pickle.load(messages)
+        plan = work.plan(lambda: parcel, count)
     except Exception as error:
         failure = failure_of(error)
     threads = ThreadPoolExecutor(AT_ONCE)

@@ -184,7 +184,7 @@ class _Shard:
 
     def run(self, overwrite: bool) -> ShardSummary:
         state = self._begin(overwrite)
-        if not state.done and self._options.deduplicate and not choosing.is_chosen(self._beside):
+        if not state.done and self._options.deduplicate and not self._storage.is_there(f"{self._beside}.chosen"):
             self._hash()
             return ShardSummary(self._output, (), state.counts, None, True)
         if not state.done:
@@ -281,7 +281,7 @@ class _Shard:
 
     def _hash(self) -> None:
         """Hash the documents, the first pass of deduplication. Bad records are listed in the second pass."""
-        if choosing.has_hashes(self._beside):
+        if self._storage.is_there(f"{self._beside}.hashes"):
             return
 
         def hashed(batch: Batch) -> tuple[int, npt.NDArray[np.uint64]]:
