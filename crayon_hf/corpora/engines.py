@@ -10,7 +10,7 @@ from crayon_hf.corpora.arguments import absolute, all_absolute
 from crayon_hf.corpora.job.corpus import Runner, tokenize_corpus
 from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure, failure_of
-from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.shard import ShardSummary, do_task
 from crayon_hf.corpora.job.summary import Summary
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf.corpora.engines import do_sent, tokenize_by
 from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.options import positive
-from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.pool import TRIES
 from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.corpora.ray_data import cpus, fetched

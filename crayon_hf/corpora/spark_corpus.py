@@ -14,8 +14,8 @@ from crayon_hf.corpora import distribute
 from crayon_hf.corpora.engines import do_sent, tokenize_by
 from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.options import positive
-from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need

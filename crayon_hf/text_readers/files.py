@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers.columns import column_documents
 from crayon_hf.text_readers.csv_rows import csv_documents
 from crayon_hf.text_readers.documents import DEFAULT_COLUMN, ENDINGS, Documents, InputFile, Reading, format_of
 from crayon_hf.text_readers.json_lines import json_documents
 from crayon_hf.text_readers.plain_text import text_documents
 from crayon_hf.text_readers.stored import Stored, Stream
-from crayon_hf.text_readers.tables import arrow_rows, parquet_rows, pyarrow_for
+from crayon_hf.text_readers.tables import column_documents, pyarrow_for
 from crayon_hf.util.wording import joined
 
 _SMALL = 1 << 16
@@ -76,11 +75,8 @@ def read_stream(source: Stream, reading: Reading) -> Iterator[Documents]:
 
 def _read(file: InputFile, reading: Reading, kind: str, packing: str) -> Iterator[Documents]:
     with Stored(file, packing) as source:
-        if kind == "parquet":
-            rows = parquet_rows(source, reading.columns, reading.batch_bytes)
-            yield from column_documents(source, reading, rows)
-        elif kind == "arrow":
-            yield from column_documents(source, reading, arrow_rows(source, reading.columns))
+        if kind in ("parquet", "arrow"):
+            yield from column_documents(source, reading, kind)
         else:
             known = file.size if not packing else 8 * file.size
             block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)

@@ -22,10 +22,9 @@ from typing import Any
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.formats.output import ENDING
-from crayon_hf.corpora.job.owned_files import listed
-from crayon_hf.corpora.job.plan import plan
+from crayon_hf.corpora.job.job_spec import plan
 from crayon_hf.corpora.job.shard import written
-from crayon_hf.corpora.job.state import PLACE, Counts, State, load
+from crayon_hf.corpora.job.state import PLACE, Counts, State, listed, load
 from crayon_hf.corpora.job.summary import SCHEMA
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.util.files import final_name

@@ -22,7 +22,7 @@ from crayon_hf import _core
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.job.encoder import Encoding, Work, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, death, failure_of
-from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.shard import ShardSummary, do_task
 from crayon_hf.corpora.job.state import Counts
 from crayon_hf.corpora.storage import stopping

@@ -18,14 +18,12 @@ from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.documents import Batch, Encoded, Shuffler, bundles, encoded, read_batches
 from crayon_hf.corpora.job.encoder import Encoding, Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
-from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.job_spec import Task, are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, ShardOptions, positive
-from crayon_hf.corpora.job.owned_files import listed, refuse_taken, taken
 from crayon_hf.corpora.job.packing import packed
-from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.prefetch import overlap
 from crayon_hf.corpora.job.shards import BadRecords, Shards, prefix_of
-from crayon_hf.corpora.job.state import PLACE, Counts, State, load
+from crayon_hf.corpora.job.state import PLACE, Counts, State, listed, load, refuse_taken, taken
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.text_readers.addresses import find_inputs
