@@ -163,9 +163,10 @@ def _check(schema: Any, address: str, columns: Sequence[str]) -> None:
 
 def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
     """Yield the documents of a file of the format `kind`, parquet or arrow."""
-    parquet = kind == "parquet"
-    columns = reading.columns
-    rows = _parquet_rows(source, columns, reading.batch_bytes) if parquet else _arrow_rows(source, columns)
+    if kind == "parquet":
+        rows = _parquet_rows(source, reading.columns, reading.batch_bytes)
+    else:
+        rows = _arrow_rows(source, reading.columns)
     template = None if reading.template is None else Template(reading.template)
     number = 0
     for arrays, done in rows:

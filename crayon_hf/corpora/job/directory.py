@@ -154,7 +154,7 @@ class Directory:
         self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
 
     def clear(self) -> None:
-        """Remove the files of the earlier job, those that list them last: the next process finishes a removal."""
+        """Remove the files of the earlier job. The states and the manifest come last, so another run can finish it."""
         names = self.belongings()
         self._storage.remove_listed(self.path, [name for name in names if name != MANIFEST])
         self.settle()
