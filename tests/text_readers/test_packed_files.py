@@ -86,7 +86,7 @@ GOOD = {
     "far more unpacked": (member(bytes(3 << 20)), bytes(3 << 20)),
     "members": (b"".join(member(TEXT[i : i + 77]) for i in range(0, 7700, 77)), TEXT[:7700]),
     "empty members": (member(b"") * 3 + WHOLE + member(b"") * 2, TEXT),
-    "zeros": (WHOLE + bytes(700) + WHOLE + bytes(3) + member(b"") + bytes(9), TEXT * 2),
+    "zeros between": (WHOLE + bytes(700) + WHOLE + bytes(3) + member(b"") + bytes(9), TEXT * 2),
     "long name": (member(TEXT, 8, b"n" * 70_000 + b"\0"), TEXT),
 } | {f"fields {flags}": (with_fields(flags), TEXT) for flags in range(32)}
 
