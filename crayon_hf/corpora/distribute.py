@@ -77,6 +77,12 @@ def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
     return _opened[label.key]
 
 
+def is_here(label: Label) -> bool:
+    """Whether processes of this machine can open the tokenizer of a label without its parcel."""
+    kind, arguments, *_ = pickle.loads(label.arguments)[1]
+    return kind != "Engine" or (_is_there(*arguments[:3]) and _is_source(label.source, arguments[1]))
+
+
 def _open(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
     kind, parts, settings = pickle.loads(label.arguments)
     if parts[0] != "Engine":

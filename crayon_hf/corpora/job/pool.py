@@ -57,7 +57,12 @@ def run_here(
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
-    pool = _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*work.sent(), each))
+    if count == 1:
+        pool = _Threads(tasks, plan_encoding(work, each))
+    else:
+        sent, parcel = work.sent()
+        needed = None if distribute.is_here(sent.tokenizer.tokenizer) else parcel
+        pool = _Processes(count, tasks, (sent, needed, each))
     results: list[tuple[Task, ShardSummary | Failure]] = []
     try:
         while len(results) < len(tasks):
@@ -120,7 +125,7 @@ class _Threads:
 class _Processes:
     """Tasks in processes. A thread for each process sends it tasks, receives reports, and replaces it if it dies."""
 
-    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Work, distribute.Parcel, int]) -> None:
+    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Work, distribute.Parcel | None, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
         self._setup = pickle.dumps(setup)
         self._waiting, self._tries = deque(tasks), Counter[str]()
