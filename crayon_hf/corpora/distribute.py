@@ -1,17 +1,15 @@
 """Send a tokenizer to other machines: a label that identifies it, and a parcel with its cartridge.
 
-A process that receives the label opens the cartridge at its original path, if the same one is there. Otherwise the
-first such process of a machine fetches the parcel and writes it into the cache, under its digest; the others map that
-file. The parcel includes the tokenizer.json, which is needed to change some tokenizers.
+A process that receives the label opens the cartridge at its original path, if the same one is there. Otherwise it
+fetches the parcel and writes it into the cache, under its digest; later processes of the machine map that file. The
+parcel includes the tokenizer.json, which is needed to change some tokenizers.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -70,27 +68,19 @@ def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
 
 
 _opened: dict[str, Tokenizer] = {}
-_lock = threading.RLock()
-"""Held while a tokenizer is opened. A fork waits for it, so that a child never inherits it locked."""
-
-
-def _release_in_child() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):  # registered after `state`, so a fork takes this lock first, as `_open` does
-    os.register_at_fork(
-        before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_release_in_child
-    )
 
 
 def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
     """Open the tokenizer of a label, once in a process. `fetch` gets the parcel if this machine lacks the files."""
-    with _lock:
-        if label.key not in _opened:
-            _opened[label.key] = _open(label, fetch)
-        return _opened[label.key]
+    if label.key not in _opened:
+        _opened.setdefault(label.key, _open(label, fetch))
+    return _opened[label.key]
+
+
+def is_here(label: Label) -> bool:
+    """Whether processes of this machine can open the tokenizer of a label without its parcel."""
+    kind, arguments, *_ = pickle.loads(label.arguments)[1]
+    return kind != "Engine" or (_is_there(*arguments[:3]) and _is_source(label.source, arguments[1]))
 
 
 def _open(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
@@ -147,31 +137,14 @@ def _delivered(
     kept = os.path.join(directory, f"{label.parcel}.dat")
     source = None if label.source is None else f"{kept.removesuffix('.dat')}.json"
     cache.make_ours(cache.cache_directory(), directory)
-    with _one_at_a_time(os.path.join(directory, f"{label.parcel}.lock")):
-        writes_cartridge = path is None and not _is_there(kept, digest, metadata)
-        writes_source = not _is_source(source, digest)
-        if writes_cartridge or writes_source:
-            parcel = fetch()
-            if sha256(parcel.cartridge).hexdigest() != label.parcel:
-                raise CartridgeError("payload digest mismatch: the parcel's cartridge is not the one of its label")
-            if source is not None and writes_source and parcel.source is not None:
-                write_atomic(source, parcel.source, private=True)
-            if writes_cartridge:
-                write_atomic(kept, parcel.cartridge, private=True)
+    writes_cartridge = path is None and not _is_there(kept, digest, metadata)
+    writes_source = not _is_source(source, digest)
+    if writes_cartridge or writes_source:
+        parcel = fetch()
+        if sha256(parcel.cartridge).hexdigest() != label.parcel:
+            raise CartridgeError("payload digest mismatch: the parcel's cartridge is not the one of its label")
+        if source is not None and writes_source and parcel.source is not None:
+            write_atomic(source, parcel.source, private=True)
+        if writes_cartridge:
+            write_atomic(kept, parcel.cartridge, private=True)
     return path or kept, source
-
-
-@contextlib.contextmanager
-def _one_at_a_time(path: str) -> Iterator[None]:
-    """Hold a lock among the processes of this machine, so that only the first one fetches the parcel."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: several processes may fetch and write the files, each atomically
-        yield
-        return
-    # O_NOFOLLOW: in a directory shared by several users the name may be a link to any file.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

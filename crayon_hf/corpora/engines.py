@@ -8,9 +8,9 @@ from typing import Any
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.arguments import absolute, all_absolute
 from crayon_hf.corpora.job.corpus import Runner, tokenize_corpus
-from crayon_hf.corpora.job.encoder import Sent
+from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure, failure_of
-from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.shard import ShardSummary, do_task
 from crayon_hf.corpora.job.summary import Summary
 
@@ -30,10 +30,10 @@ def tokenize_by(
     return tokenize_corpus(all_absolute(inputs), absolute(output), format, runner=runner, **settings)
 
 
-def do_sent(task: Task, sent: Sent, fetch: Callable[[], distribute.Parcel], threads: int) -> ShardSummary | Failure:
+def do_sent(task: Task, work: Work, fetch: Callable[[], distribute.Parcel], threads: int) -> ShardSummary | Failure:
     """Call `do_task` in a worker. If the worker lacks the cartridge, `fetch` gets the tokenizer's parcel."""
     try:
-        encoding = sent.plan(fetch, threads)
+        encoding = work.plan(fetch, threads)
     except Exception as error:
         return failure_of(error)
     return do_task(task, encoding)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.engines import do_sent, tokenize_by
-from crayon_hf.corpora.job.encoder import Sent, Work
+from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.options import positive
-from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.pool import TRIES
 from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.corpora.ray_data import cpus, fetched
@@ -83,7 +83,7 @@ def _on_ray(
     import ray
     from ray.exceptions import RayError, RayTaskError
 
-    sent, parcel = Sent.of(work)
+    sent, parcel = work.sent()
     # Without Ray's own retries, which would give no warning.
     remote = ray.remote(num_cpus=cpus_per_task, max_retries=0, scheduling_strategy="SPREAD")(_run)
     parcels = [ray.put(parcel)]  # Ray passes an object in a list without fetching it: few workers need this one
@@ -117,9 +117,9 @@ def _on_ray(
             ray.cancel(left, force=True)
 
 
-def _run(task: Task, sent: Sent, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
+def _run(task: Task, work: Work, parcels: list[ray.ObjectRef]) -> ShardSummary | Failure:
     """Run one task. This is the function that Ray calls in a worker."""
-    return do_sent(task, sent, fetched(parcels), cpus())
+    return do_sent(task, work, fetched(parcels), cpus())
 
 
 def _first_line(error: Exception) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.engines import do_sent, tokenize_by
-from crayon_hf.corpora.job.encoder import Sent, Work
+from crayon_hf.corpora.job.encoder import Work
 from crayon_hf.corpora.job.failures import Failure
+from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.options import positive
-from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary
 from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need
@@ -68,7 +68,7 @@ def tokenize_corpus_on_spark(
     def on_spark(
         tasks: Sequence[Task], work: Work, progress: Callable[[Task, Counts], None]
     ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
-        sent, parcel = Sent.of(work)
+        sent, parcel = work.sent()
         parcels = spark.sparkContext.broadcast(tuple(parcel))
 
         def run(task: Task) -> ShardSummary | Failure:

@@ -1,11 +1,9 @@
-"""Read a stream of bytes as blocks of whole units: lines, or documents with their separators. Memory is reused."""
+"""Read a stream of bytes as blocks of whole units: lines, or documents with their separators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
-
-_MOST_KEPT = 4
 
 
 class Source(Protocol):
@@ -24,35 +22,6 @@ class Block(NamedTuple):
     """The size in bytes of a unit that was left out, without its separator, or 0. If not 0, `view` is empty."""
 
 
-class Memory:
-    """Buffers to read into. A buffer is reused only when no view refers to it."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._kept: list[bytearray] = []
-
-    def take(self) -> bytearray:
-        """Return a free buffer of `size` bytes."""
-        for buffer in self._kept:
-            if _is_alone(buffer):
-                self._kept.remove(buffer)
-                return buffer
-        return bytearray(self.size)
-
-    def keep(self, buffer: bytearray) -> None:
-        """Make a buffer available again, once no view refers to it."""
-        if len(buffer) == self.size and len(self._kept) < _MOST_KEPT:
-            self._kept.append(buffer)
-
-
-def _is_alone(buffer: bytearray) -> bool:
-    try:
-        buffer.append(buffer.pop())  # the only way to find out whether a view exports the buffer
-    except BufferError:
-        return False
-    return True
-
-
 def blocks(
     source: Source,
     separator: bytes,
@@ -67,8 +36,8 @@ def blocks(
     Without a `separator` the stream is one unit. A unit of more than `limit` bytes without its separator may be left
     out: an empty block then reports its size.
     """
-    memory, most = Memory(max(batch_bytes, len(separator))), limit + max(len(separator), 1)
-    buffer, size, known, at_end = memory.take(), 0, 0, False
+    usual, most = max(batch_bytes, len(separator)), limit + max(len(separator), 1)
+    buffer, size, known, at_end = bytearray(usual), 0, 0, False
     while True:
         if not at_end and size < len(buffer):
             with memoryview(buffer) as view, view[size:] as free:
@@ -79,9 +48,8 @@ def blocks(
         cut = whole(buffer, known, size, at_end) if size else 0
         if cut:
             rest = size - cut
-            following = memory.take() if rest <= memory.size else bytearray(rest)
+            following = bytearray(max(usual, rest))
             following[:rest] = memoryview(buffer)[cut:size]
-            memory.keep(buffer)
             yield Block(memoryview(buffer)[:cut], 0)
             buffer, size, known = following, rest, 0  # whole units may follow, if a limit ended the block
         elif at_end:
@@ -90,13 +58,8 @@ def blocks(
             (length, size), known = _skip(source, buffer, size, separator), 0
             yield Block(memoryview(b""), length)
         else:
-            known, buffer = size, _larger(buffer, min(2 * size, most))
-
-
-def _larger(buffer: bytearray, size: int) -> bytearray:
-    larger = bytearray(size)
-    larger[: len(buffer)] = buffer
-    return larger
+            known = size
+            buffer.extend(bytes(min(2 * size, most) - size))
 
 
 def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tuple[int, int]:

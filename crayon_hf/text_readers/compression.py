@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import io
+import zlib
+from functools import cache
 from typing import IO, Any
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers import gzip_members
-from crayon_hf.text_readers.packed_parts import InParts
-from crayon_hf.text_readers.zstandard_frames import Frames
 from crayon_hf.util.extras import needed
 
 PACKINGS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 _READ = 1 << 17
 _MOST = 1 << 20
 """The most bytes unpacked at once: a few packed bytes may expand to gigabytes."""
-_MANY = 4
-"""The fewest threads that unpack .zst ahead. Unpacking ahead takes more processor time than streaming."""
+_HEADER = 4
+"""The bytes at the start of a gzip member by which `_decompressor` chooses a library."""
 
 
-def unpacking(raw: IO[bytes], packing: str, address: str, threads: int = 1) -> io.RawIOBase:
+def unpacking(raw: IO[bytes], packing: str, address: str) -> io.RawIOBase:
     """Return a stream of the unpacked content of `raw`: all members or frames. `packing` is one of PACKINGS.
 
     Reading raises CorpusError, which names `address`, if the file is damaged, truncated, or has other data after its
     end. Python's own readers of bz2 and xz files stop at such data without an error.
-
-    Up to `threads` threads unpack blocks of BGZF and frames of .zst ahead. The stream's `close` ends the threads.
     """
     if packing == ".zst":
         with needed(f"{address}: reading .zst", "corpora"):
             import pyarrow  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        if threads < _MANY:
-            return _Zstandard(raw, address, pyarrow)
-        return InParts(raw, Frames(pyarrow, lambda rest: _Zstandard(rest, address, pyarrow)), threads)
-    if packing == ".gz" and threads > 1:
-        blocks = gzip_members.Blocks(lambda rest, is_begun: _Unpacked(rest, packing, address, is_begun))
-        return InParts(raw, blocks, threads)
+        return _Zstandard(raw, address, pyarrow)
     return _Unpacked(raw, packing, address)
 
 
@@ -46,11 +38,10 @@ def _damaged(address: str, packing: str, error: object) -> CorpusError:
 class _Unpacked(io.RawIOBase):
     """Concatenated members, unpacked by decompressors with the standard library's interface."""
 
-    def __init__(self, raw: IO[bytes], packing: str, address: str, is_begun: bool = False) -> None:
-        """`is_begun` says that earlier members were unpacked already. In this case `raw` may be empty."""
+    def __init__(self, raw: IO[bytes], packing: str, address: str) -> None:
         self._raw, self._packing, self._address = raw, packing, address
         self._member: Any = None
-        self._is_begun = is_begun
+        self._is_begun = False
         self._input = b""
 
     def readable(self) -> bool:
@@ -77,7 +68,7 @@ class _Unpacked(io.RawIOBase):
                 raise _damaged(self._address, self._packing, "it is empty")
             if self._is_begun and self._packing != ".bz2":  # zeros may follow a member, to fill a block
                 self._input = self._input.lstrip(b"\0")
-        while len(self._input) < gzip_members.HEADER and (more := self._raw.read(_READ)):
+        while len(self._input) < _HEADER and (more := self._raw.read(_READ)):
             self._input += more
         self._member, self._is_begun = _decompressor(self._packing, self._input), True
         return True
@@ -93,7 +84,7 @@ class _Unpacked(io.RawIOBase):
         except OSError as error:  # bz2
             raise _damaged(self._address, self._packing, error) from error
         except Exception as error:
-            if gzip_members.is_damage(error) or type(error).__name__ == "LZMAError":
+            if isinstance(error, zlib.error) or type(error).__name__ in ("IsalError", "LZMAError"):
                 raise _damaged(self._address, self._packing, error) from error
             raise
         if member.eof:
@@ -105,9 +96,25 @@ class _Unpacked(io.RawIOBase):
         return data
 
 
+@cache
+def _isal() -> Any:
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return None
+    return isal_zlib
+
+
 def _decompressor(packing: str, header: bytes) -> Any:
+    """Return a decompressor for a member that begins with `header`. It verifies checksums.
+
+    ISA-L is more than twice as fast as zlib. But ISA-L accepts reserved flags, and fails if a header with several
+    fields or a checksum arrives in two pieces. So zlib unpacks members with such headers, and reports data that is not
+    gzip.
+    """
     if packing == ".gz":
-        return gzip_members.decompressor(header)
+        is_usual = header[:3] == b"\x1f\x8b\x08" and header[3:4] in (b"\x00", b"\x04", b"\x08")  # at most one field
+        return ((is_usual and _isal()) or zlib).decompressobj(wbits=31)  # with header and checksum
     if packing == ".bz2":
         import bz2
 

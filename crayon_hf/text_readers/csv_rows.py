@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long
-from crayon_hf.text_readers.documents import Documents, Reading, columns_there
-from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.documents import Documents, Reading, check_columns
+from crayon_hf.text_readers.stored import Stored, Stream
 from crayon_hf.text_readers.template import Template
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -25,36 +25,18 @@ _ROW = 16
 """The overhead of a row, in bytes, besides its text."""
 
 
-def reader_of(lines: Iterable[str], kind: str, limit: int) -> Any:
-    """Return a reader of the rows of some lines, as lists of str. It raises csv.Error for a malformed row.
-
-    `limit` is the most characters of a field. Python has one such limit for the process; this function raises but never
-    lowers it.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), limit))
-    return csv.reader(lines, delimiter=DELIMITERS[kind])
-
-
-def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
-    """Read the names of the columns. Raise CorpusError if one of `columns` is missing or repeated."""
-    try:
-        names: list[str] = next(rows, [])
-    except csv.Error as error:
-        raise CorpusError(f"{address}: invalid CSV header: {error}") from None
-    names[:1] = [name.removeprefix("\ufeff") for name in names[:1]]
-    for column in columns:
-        if names.count(column) != 1:
-            count = "more than one column" if column in names else "no column"
-            raise CorpusError(f"{address} has {count} {column!r}{columns_there(names)}")
-    return names
-
-
-def csv_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
+def csv_documents(source: Stored | Stream, reading: Reading, kind: str) -> Iterator[Documents]:
     """Yield the documents of a CSV or TSV file."""
     address, limit = source.file.address, reading.max_document_bytes
     file = io.TextIOWrapper(io.BufferedReader(source, _READ), "utf-8", "surrogateescape", newline="")
-    reader = reader_of(_lines(file, address, limit), kind, limit)
-    names = header_of(reader, address, reading.columns)
+    csv.field_size_limit(max(csv.field_size_limit(), limit))  # of the process: it is never lowered
+    reader = csv.reader(_lines(file, address, limit), delimiter=DELIMITERS[kind])
+    try:
+        names: list[str] = next(reader, [])
+    except csv.Error as error:
+        raise CorpusError(f"{address}: invalid CSV header: {error}") from None
+    names[:1] = [name.removeprefix("\ufeff") for name in names[:1]]
+    check_columns(names, reading.columns, address)
     judge = _Judge(reading, names)
     rows, number, count = _rows(reader), 0, -1
     while count:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from crayon_hf.errors import BadRecordError
+from crayon_hf.errors import BadRecordError, CorpusError
 from crayon_hf.text_readers.compression import PACKINGS
 from crayon_hf.util import validation
 
@@ -103,7 +103,7 @@ class Reading(NamedTuple):
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     """A longer text or JSON line is a bad record. The U+FFFD of ``replace`` may make a text longer than this."""
     threads: int = 0
-    """The number of threads that unpack and parse. 0 means one for each core."""
+    """The number of threads that parse. 0 means one for each core."""
 
     def check(self) -> None:
         """Raise ValueError, TypeError or OverflowError for an invalid setting."""
@@ -137,11 +137,15 @@ class Reading(NamedTuple):
         return Template(self.template).columns
 
 
-def columns_there(names: Sequence[str]) -> str:
-    """The end of a message about a missing column: the existing columns, and how to choose another one."""
-    known = ", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none"
-    more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
-    return f"; it has {known}{more} (--column (column=) says which is the text)"
+def check_columns(names: Sequence[str], wanted: Sequence[str], address: str) -> None:
+    """Raise CorpusError if one of the columns `wanted` is missing or repeated among the `names` of a file."""
+    for column in wanted:
+        if (count := list(names).count(column)) != 1:
+            there = "more than one column" if count else "no column"
+            known = ", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none"
+            more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
+            hint = "(--column (column=) says which is the text)"
+            raise CorpusError(f"{address} has {there} {column!r}; it has {known}{more} {hint}")
 
 
 def format_of(name: str) -> tuple[str | None, str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.text_readers.columns import column_documents
 from crayon_hf.text_readers.csv_rows import csv_documents
 from crayon_hf.text_readers.documents import DEFAULT_COLUMN, ENDINGS, Documents, InputFile, Reading, format_of
 from crayon_hf.text_readers.json_lines import json_documents
 from crayon_hf.text_readers.plain_text import text_documents
-from crayon_hf.text_readers.stored import Stored
-from crayon_hf.text_readers.tables import arrow_rows, parquet_rows, pyarrow_for
+from crayon_hf.text_readers.stored import Stored, Stream
+from crayon_hf.text_readers.tables import column_documents, pyarrow_for
 from crayon_hf.util.wording import joined
 
 _SMALL = 1 << 16
@@ -68,18 +67,26 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
     return kind, packing
 
 
+def read_stream(source: Stream, reading: Reading) -> Iterator[Documents]:
+    """`read_documents` for an open stream of the format `reading.format`: JSON lines, CSV or TSV."""
+    reading.check()
+    return _rows(source, reading, str(reading.format))
+
+
 def _read(file: InputFile, reading: Reading, kind: str, packing: str) -> Iterator[Documents]:
-    with Stored(file, packing, reading.threads) as source:
-        known = file.size if not packing else 8 * file.size
-        block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
-        if kind == "parquet":
-            rows = parquet_rows(source, reading.columns, reading.batch_bytes)
-            yield from column_documents(source, reading, rows)
-        elif kind == "arrow":
-            yield from column_documents(source, reading, arrow_rows(source, reading.columns))
-        elif kind == "jsonl":
-            yield from json_documents(source, reading, block_bytes)
-        elif kind == "text":
-            yield from text_documents(source, reading, block_bytes)
+    with Stored(file, packing) as source:
+        if kind in ("parquet", "arrow"):
+            yield from column_documents(source, reading, kind)
         else:
-            yield from csv_documents(source, reading, kind)
+            known = file.size if not packing else 8 * file.size
+            block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
+            yield from _rows(source, reading, kind, block_bytes)
+
+
+def _rows(source: Stored | Stream, reading: Reading, kind: str, block_bytes: int = 0) -> Iterator[Documents]:
+    block_bytes = block_bytes or reading.batch_bytes
+    if kind == "jsonl":
+        return json_documents(source, reading, block_bytes)
+    if kind == "text":
+        return text_documents(source, reading, block_bytes)
+    return csv_documents(source, reading, kind)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from crayon_hf._core import read_json_lines, whole_lines
-from crayon_hf.errors import CorpusError, InvalidUtf8Error
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, assembled, too_long
 from crayon_hf.text_readers.blocks import Block, blocks
 from crayon_hf.text_readers.documents import Documents, Reading
-from crayon_hf.text_readers.records import check_text, is_blank, record_of
-from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.stored import Stored, Stream
 from crayon_hf.text_readers.template import Template
+from crayon_hf.util.validation import kind
 
 _BLANK, _UNSURE = 1, 2
+_MARK = b"\xef\xbb\xbf"
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_JSON = {list: "list", str: "string", bool: "boolean", type(None): "null"}
+"""JSON's names for the types of Python."""
 
 
-def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
+def json_documents(source: Stored | Stream, reading: Reading, block_bytes: int) -> Iterator[Documents]:
     """Yield the documents of a file of JSON lines."""
     lines = _Lines(source, reading)
     for block in blocks(source, b"\n", _whole, block_bytes, reading.max_document_bytes):
@@ -28,7 +32,7 @@ def json_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterat
             yield lines.too_long(block)
         else:
             yield from lines.documents(block)
-        del block  # its memory is reused when no reference is left
+        del block  # frees its memory for the next one
 
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
@@ -39,7 +43,7 @@ def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
 class _Lines:
     """Makes batches of consecutive blocks of lines."""
 
-    def __init__(self, source: Stored, reading: Reading) -> None:
+    def __init__(self, source: Stored | Stream, reading: Reading) -> None:
         self._source, self._reading, self._number = source, reading, 0
         self._template = None if reading.template is None else Template(reading.template)
         self._columns = reading.columns
@@ -93,7 +97,7 @@ class _Lines:
             first = last
 
     def _decide(self, batch: Batch, i: int, line: bytes) -> None:
-        """Add line `i` to the batch, parsed by Python's ``json`` (`record_of`)."""
+        """Add line `i` to the batch, parsed by Python's ``json``."""
         reason, text = _judged(line, self._reading, self._template)
         if reason is not None:
             batch.bad(i, reason, text or b"")
@@ -110,30 +114,39 @@ class _Lines:
 
 def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
     """Return (the reason why a line is bad or None, its text or replacement), or (None, None) for a blank line."""
-    if is_blank(line):
+    rest = line
+    while rest.startswith(_MARK):
+        rest = rest.removeprefix(_MARK)
+    if not rest or rest.isspace():
         return None, None
-    columns, reason = reading.columns, None
+    reason: str | None = None
     try:
-        record = record_of(line, columns)
-    except InvalidUtf8Error as error:
-        reason = str(error)
-        try:
-            record = record_of(line, columns, "replace")
-        except CorpusError:
-            return reason, None
-    except CorpusError as error:
-        return str(error), None
+        content = line.decode()
+    except UnicodeDecodeError as error:
+        reason, content = (
+            f"is not UTF-8: invalid byte at offset {error.start} of the line",
+            line.decode("utf-8", "replace"),
+        )
+    try:
+        record: Any = json.loads(content.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        return reason or f"is not JSON: {error} (a file of plain text is read with format='text')", None
+    columns = reading.columns
+    if not isinstance(record, dict):
+        wanted = ", ".join(map(repr, columns))
+        return reason or f"is a JSON {_JSON.get(type(record), 'number')}, expected an object with {wanted}", None
+    if missing := [column for column in columns if column not in record]:
+        known = ", ".join(map(repr, list(record)[:20])) or "nothing"
+        return reason or f"has no {missing[0]!r}; it has {known}", None
     values = []
     for column in columns:
         text = record[column]
-        try:
-            check_text(text, column)
-        except CorpusError as error:
-            reason = reason or str(error)
-            if not isinstance(text, str):
-                return reason, None
-            text = _SURROGATES.sub("\ufffd", text)
-        values.append(text.encode())
+        if not isinstance(text, str):
+            return reason or f"{column!r} is {kind(text)}, expected str", None
+        clean = _SURROGATES.sub("\ufffd", text)
+        if clean != text:
+            reason = reason or f"{column!r} has a lone surrogate, which is not valid text"
+        values.append(clean.encode())
     text = values[0] if template is None else template.text(values)
     if reason is None and len(text) > reading.max_document_bytes:
         return too_long(len(text), reading), None

@@ -11,7 +11,7 @@ from crayon_hf._core import split_spans
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long, wrong_texts
 from crayon_hf.text_readers.blocks import blocks
 from crayon_hf.text_readers.documents import Documents, Reading
-from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.stored import Stored, Stream
 
 Spans = npt.NDArray[np.int64]
 
@@ -19,7 +19,7 @@ _WINDOW = MOST_RECORDS
 """The number of bytes that are split at a time: in the worst case each byte is a document."""
 
 
-def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterator[Documents]:
+def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) -> Iterator[Documents]:
     """Yield the documents of a text file."""
     splitter = _Splitter(reading.separator or b"", reading.threads)
     number = 0
@@ -39,7 +39,7 @@ def text_documents(source: Stored, reading: Reading, block_bytes: int) -> Iterat
 
 
 def _parts(
-    source: Stored, reading: Reading, view: memoryview, begins: Spans, ends: Spans, number: int
+    source: Stored | Stream, reading: Reading, view: memoryview, begins: Spans, ends: Spans, number: int
 ) -> Iterator[Documents]:
     """Yield the documents of a block in batches that each have few bad ones. `number` documents came before."""
     wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)

@@ -6,9 +6,8 @@ import contextlib
 import io
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
-from crayon_hf._core import usable_cores
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import Remote, is_local, local_path, mark_of_status
 from crayon_hf.text_readers.compression import unpacking
@@ -19,8 +18,8 @@ from crayon_hf.util.damage import damage_in, is_pointer
 class Stored(io.RawIOBase):
     """An open input file. Reading unpacks a compressed file; `done` counts bytes as they are stored."""
 
-    def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
-        """Open a file, unpacked by `threads` threads (0: one per core). Raise CorpusError if it fails or has
+    def __init__(self, file: InputFile, packing: str) -> None:
+        """Open a file, which is unpacked if `packing` names a compression. Raise CorpusError if it fails or has
         changed."""
         self.file = file
         self.raw: Any = None
@@ -36,7 +35,7 @@ class Stored(io.RawIOBase):
             raise CorpusError(f"{file.address} {damage_in(local_path(file.address))}")
         self._content = self.raw
         if packing:
-            self._content = unpacking(self.raw, packing, file.address, threads or usable_cores())
+            self._content = unpacking(self.raw, packing, file.address)
         self.check("since it was found")
 
     def close(self) -> None:
@@ -53,7 +52,7 @@ class Stored(io.RawIOBase):
     def done(self) -> int:
         """The number of stored bytes read so far."""
         with translated(self.file.address):
-            return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
+            return int(self.raw.tell())
 
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer`; return the number of bytes, 0 at the end. There, raise CorpusError if the file has changed."""
@@ -79,6 +78,25 @@ class Stored(io.RawIOBase):
             raise CorpusError(f"{self.file.address} has changed {when}: it has {size} bytes, and had {self.file.size}")
         if self.file.mark and mark != self.file.mark:
             raise CorpusError(f"{self.file.address} has changed {when}: it was written to")
+
+
+class Stream(io.RawIOBase):
+    """An open stream, read like a `Stored` file whose size is not known."""
+
+    def __init__(self, raw: IO[bytes], name: str) -> None:
+        self.file, self.done = InputFile(name, -1), 0
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._raw.read(len(buffer))
+        if not isinstance(data, bytes):
+            raise TypeError(f"file gives {type(data).__name__}, expected bytes: open it in binary mode")
+        buffer[: len(data)] = data
+        self.done += len(data)
+        return len(data)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Read selected columns of Parquet and Arrow files, in parts of bounded size."""
+"""Columns of Parquet and Arrow files as documents. Reading them needs ``pyarrow``, from the extra ``corpora``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import mmap
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
-from crayon_hf.text_readers.arrow_spans import check_type
-from crayon_hf.text_readers.documents import columns_there
+from crayon_hf.text_readers.arrow_spans import check_type, spans_of
+from crayon_hf.text_readers.batches import Batch, Spans, assembled, wrong_texts
+from crayon_hf.text_readers.documents import Documents, Reading, check_columns
 from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.template import Template
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.extras import needed
 
@@ -19,9 +23,14 @@ _ROWS = 4096
 _READ = 1 << 20
 _FORGET = 1 << 25
 """After this number of bytes, the pages of a map are released: they count as the process's memory."""
+_COST = 16
+"""The overhead of a row, in bytes, besides its text."""
+
+Column = tuple[str, memoryview, Spans, Spans]
+"""A column's name, view, begins and ends: its text i is ``view[begins[i]:ends[i]]``."""
 
 
-class Rows(NamedTuple):
+class _Rows(NamedTuple):
     """Consecutive rows."""
 
     arrays: list[Any]
@@ -30,11 +39,11 @@ class Rows(NamedTuple):
     """The approximate number of bytes of the file read up to the end of these rows."""
 
 
-def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[Rows]:
+def _parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> Iterator[_Rows]:
     """Yield the rows of a parquet file."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "parquet")
-    with readable(address, "parquet"):
+    with _readable(address, "parquet"):
         from pyarrow import parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
         # Read page by page: row groups can have any size.
@@ -44,7 +53,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
             pre_buffer=False,
             page_checksum_verification=True,
         )
-        check_columns(file.schema_arrow, address, columns)
+        _check(file.schema_arrow, address, columns)
         metadata = file.metadata
     before = 0
     for group in range(metadata.num_row_groups):
@@ -53,25 +62,25 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int) -> It
         at = 0
         batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
         while True:
-            with readable(address, "parquet"):
+            with _readable(address, "parquet"):
                 batch = next(batches, None)
             if batch is None:
                 break
             at += len(batch)
             done = max(size, 0) * (before + at) // metadata.num_rows
-            yield Rows([batch.column(name) for name in columns], done)
+            yield _Rows([batch.column(name) for name in columns], done)
         if at != count:
             raise CorpusError(f"{address}: not a readable parquet file: {at} rows, but its metadata says {count}")
         before += count
     source.check("while it was read")
 
 
-def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
+def _arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[_Rows]:
     """Yield the rows of an Arrow file, or of a file with an Arrow stream, which ``datasets`` writes."""
     address, size = source.file.address, source.file.size
     arrow = pyarrow_for(address, "arrow")
     mapped: mmap.mmap | None = None
-    with readable(address, "Arrow"):
+    with _readable(address, "Arrow"):
         if is_local(address) and size > 0:
             mapped = mmap.mmap(source.raw.fileno(), 0, access=mmap.ACCESS_READ)
             file: Any = arrow.BufferReader(arrow.py_buffer(mapped))
@@ -81,14 +90,14 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
         open_it = arrow.ipc.open_file if random else arrow.ipc.open_stream
         file.seek(0)
         schema = open_it(file).schema
-        check_columns(schema, address, columns)
+        _check(schema, address, columns)
         file.seek(0)
         wanted = sorted(schema.get_field_index(name) for name in columns)  # other columns are not unpacked
         reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
     batches = map(reader.get_batch, range(reader.num_record_batches)) if random else iter(reader)
     number = shown = 0
     while True:
-        with readable(address, "Arrow"):
+        with _readable(address, "Arrow"):
             if mapped is not None:
                 source.check("while it was read")  # reading a truncated map raises SIGBUS
             if (batch := next(batches, None)) is None:
@@ -100,7 +109,7 @@ def arrow_rows(source: Stored, columns: Sequence[str]) -> Iterator[Rows]:
             if mapped is not None:
                 source.check("while it was read")
             part = batch.slice(row, _ROWS)
-            yield Rows([part.column(name) for name in columns], done)
+            yield _Rows([part.column(name) for name in columns], done)
             shown += part.nbytes
             if mapped is not None and shown > _FORGET:
                 _forget(mapped)
@@ -124,7 +133,7 @@ def pyarrow_for(address: str, kind: str) -> Any:
 
 
 @contextlib.contextmanager
-def readable(address: str, kind: str) -> Iterator[None]:
+def _readable(address: str, kind: str) -> Iterator[None]:
     """Turn pyarrow's errors about a damaged file into CorpusError."""
     import pyarrow
 
@@ -142,14 +151,61 @@ def readable(address: str, kind: str) -> Iterator[None]:
         raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error
 
 
-def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:
+def _check(schema: Any, address: str, columns: Sequence[str]) -> None:
     """Raise CorpusError if a column is missing, occurs twice, or has no strings."""
+    check_columns(schema.names, columns, address)
     for column in columns:
-        if column not in schema.names:
-            raise CorpusError(f"{address} has no column {column!r}{columns_there(schema.names)}")
-        if schema.names.count(column) > 1:
-            raise CorpusError(f"{address} has more than one column {column!r}")
         try:
             check_type(schema.field(column).type)
         except CorpusError as error:
             raise CorpusError(f"{address}: column {column!r} {error}") from None
+
+
+def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Documents]:
+    """Yield the documents of a file of the format `kind`, parquet or arrow."""
+    if kind == "parquet":
+        rows = _parquet_rows(source, reading.columns, reading.batch_bytes)
+    else:
+        rows = _arrow_rows(source, reading.columns)
+    template = None if reading.template is None else Template(reading.template)
+    number = 0
+    for arrays, done in rows:
+        columns, sizes, null = _spans(arrays, source.file.address, reading, template)
+        costs = np.cumsum(sizes + _COST)
+        begin = 0
+        while begin < len(costs):  # as many rows as fit the batch, but at least one
+            before = int(costs[begin - 1]) if begin else 0
+            end = max(int(np.searchsorted(costs, before + reading.batch_bytes, "right")), begin + 1)
+            batch = Batch(reading, source.file.address, "row", number + begin + 1)
+            part = [(name, view, begins[begin:end], ends[begin:end]) for name, view, begins, ends in columns]
+            for i, reason, text in wrong_texts(part, sizes[begin:end], null[begin:end], reading, template):
+                batch.bad(i, reason, text)
+            _, views, begins, ends = zip(*part, strict=True)
+            view, first, last = views[0], begins[0], ends[0]
+            if template is not None:
+                view, first, last = assembled(template, views, begins, ends)
+            yield batch.documents(view, first, last, done)
+            begin = end
+        number += len(costs)
+
+
+def _spans(
+    arrays: list[Any], address: str, reading: Reading, template: Template | None
+) -> tuple[list[Column], Spans, Spans]:
+    """Return the columns, each row's size of text in bytes, and each row's first null column (its index, or -1).
+
+    UTF-8 is not checked yet.
+    """
+    columns: list[Column] = []
+    null = np.full(len(arrays[0]), -1, np.int64)
+    for i, (name, array) in enumerate(zip(reading.columns, arrays, strict=True)):
+        try:
+            view, begins, ends, valid = spans_of(array)
+        except CorpusError as error:
+            raise CorpusError(f"{address}: column {name!r} {error}") from error
+        if valid is not None:
+            null[~valid & (null < 0)] = i
+            ends = np.where(valid, ends, begins)
+        columns.append((name, view, begins, ends))
+    sizes = [ends - begins for *_, begins, ends in columns]
+    return columns, sizes[0] if template is None else template.sizes(sizes), null

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -12,8 +11,10 @@ from typing import IO, Any
 from crayon_hf.errors import CorpusError
 from crayon_hf.text_readers.addresses import find_inputs
 from crayon_hf.text_readers.compression import unpacking
-from crayon_hf.text_readers.documents import format_of
-from crayon_hf.training_data.batches import BATCH, Batch, Corpus, Lines
+from crayon_hf.text_readers.documents import Documents, Reading, format_of
+from crayon_hf.text_readers.files import read_documents, read_stream
+from crayon_hf.text_readers.stored import Stored, Stream
+from crayon_hf.training_data.batches import BATCH, Batch, Corpus, Lines, Texts
 from crayon_hf.util.damage import damage_in, is_pointer
 
 __all__ = ["corpus_of_files", "corpus_of_stream"]
@@ -43,7 +44,7 @@ def corpus_of_stream(file: IO[bytes], column: str = "text", format: str | None =
     name = str(getattr(file, "name", "the stream"))
     if format not in (None, "text", "jsonl", "csv", "tsv"):
         raise ValueError(f"format is {format!r}: expected text, jsonl, csv or tsv for a stream")
-    return Corpus(_stream(file, name, column, format or "text", None))
+    return Corpus(_stream(file, name, column, format or "text"))
 
 
 def _all_batches(files: list[tuple[str, int]], column: str, format: str | None) -> Iterator[Batch]:
@@ -57,54 +58,48 @@ def _all_batches(files: list[tuple[str, int]], column: str, format: str | None) 
 def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[Batch]:
     if is_pointer(path, size):
         raise CorpusError(f"{path} {damage_in(path)}")
-    said, packed = format_of(path)
+    said, packing = format_of(path)
     kind = format or said or "text"
-    if kind in ("parquet", "arrow"):
-        if packed:
-            raise CorpusError(f"{path} is a compressed {kind} file: unpack it first")
-        from crayon_hf.training_data.columns import column_batches
-
-        yield from column_batches(path, column, kind)
-    elif packed:
-        yield from _unpacked(path, packed, column, kind)
-    elif kind == "text" and size:
+    if kind == "text" and size and not packing:
         with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
             yield Lines(data, path, 1, size)
-    else:
-        with open(path, "rb") as file:
-            yield from _stream(file, path, column, kind, file if size else None)
+    elif size or kind in ("parquet", "arrow"):
+        found = find_inputs([path], kind)[0]
+        if kind == "text":
+            with Stored(found, packing) as source:
+                yield from _lines(source)
+        else:
+            yield from _texts(read_documents(found, Reading(kind, column, batch_bytes=BATCH)), path)
+    else:  # a pipe, which has no size
+        with open(path, "rb") as pipe:
+            content: Any = unpacking(pipe, packing, path) if packing else pipe
+            yield from _stream(content, path, column, kind)
 
 
-def _unpacked(path: str, packed: str, column: str, kind: str) -> Iterator[Batch]:
-    with open(path, "rb") as raw, io.BufferedReader(unpacking(raw, packed, path), 1 << 20) as file:
-        yield from _stream(file, path, column, kind, raw)
+def _stream(file: IO[bytes], name: str, column: str, kind: str) -> Iterator[Batch]:
+    source = Stream(file, name)
+    if kind == "text":
+        return _lines(source)
+    return _texts(read_stream(source, Reading(kind, column, batch_bytes=BATCH)), name)
 
 
-def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Batch]:
-    """Read a stream. Progress is the position of `raw`, or the number of bytes read if `raw` is None."""
-    if kind in ("csv", "tsv"):
-        from crayon_hf.training_data.records import csv_batches
-
-        yield from csv_batches(file, path, column, kind, raw)
-        return
-    if kind == "jsonl":
-        from crayon_hf.training_data.records import json_batches
-
-        yield from json_batches(file, path, column, raw)
-        return
+def _lines(source: Stored | Stream) -> Iterator[Lines]:
     rest: list[bytes] = []  # the beginning of an unfinished line
-    number, read = 1, 0
-    while block := file.read(BATCH):
-        if not isinstance(block, bytes):
-            raise TypeError(f"file gives {type(block).__name__}, expected bytes: open it in binary mode")
+    number = 1
+    while block := source.read(BATCH):
         cut = block.rfind(b"\n") + 1
-        read += len(block)
         if not cut:
             rest.append(block)
             continue
         data = b"".join((*rest, block[:cut]))
         rest = [block[cut:]]
-        yield Lines(data, path, number, read if raw is None else raw.tell())
+        yield Lines(data, source.file.address, number, source.done)
         number += data.count(b"\n")
     if data := b"".join(rest):
-        yield Lines(data, path, number, read if raw is None else raw.tell())
+        yield Lines(data, source.file.address, number, source.done)
+
+
+def _texts(batches: Iterable[Documents], path: str) -> Iterator[Texts]:
+    for data, begins, ends, _, done in batches:
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
+        yield Texts([str(data[begin:end], "utf-8") for begin, end in spans], lambda i: f"{path}, text {i}", done)

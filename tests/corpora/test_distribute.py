@@ -142,7 +142,8 @@ print(distribute.unpack(label, fetch).encode("Some text").ids)
 """
 
 
-def test_processes_of_one_machine_fetch_it_once(gpt2_like: Path, tmp_path: Path) -> None:
+def test_processes_of_one_machine_at_once(gpt2_like: Path, tmp_path: Path) -> None:
+    """They may all fetch the parcel, and write the same file. A later process fetches nothing."""
     tokenizer = Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
     label, parcel = distribute.pack(tokenizer)
     kind, parts, settings = pickle.loads(label.arguments)
@@ -161,4 +162,7 @@ def test_processes_of_one_machine_fetch_it_once(gpt2_like: Path, tmp_path: Path)
         child.stdin.flush()
     answers = {child.communicate()[0].decode().strip() for child in children}
     assert answers == {str(tokenizer.encode("Some text").ids)}
-    assert (tmp_path / "log").read_text() == "fetched\n"
+    fetched = (tmp_path / "log").read_text()
+    assert subprocess.run(command, input=b"\n", env=environment, cwd=tmp_path, stdout=subprocess.PIPE).returncode == 0
+    assert (tmp_path / "log").read_text() == fetched
+    assert [path.suffix for path in (tmp_path / "there" / "shipped").glob("*.dat*")] == [".dat"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from crayon_hf.corpora import Documents, InputFile, Reading, read_documents
-from crayon_hf.text_readers import columns, json_lines, plain_text
+from crayon_hf.text_readers import json_lines, plain_text
 
 
 class Contents(NamedTuple):
@@ -110,7 +110,7 @@ def at_most(records: int | None) -> Iterator[None]:
     """Limit batches to `records` records, as many unusual ones, and windows of as many bytes. None keeps the
     defaults."""
     with contextlib.ExitStack() as stack:
-        for module in () if records is None else (columns, json_lines, plain_text):
+        for module in () if records is None else (json_lines, plain_text):
             for name in ("MOST_RECORDS", "MOST_UNUSUAL", "_COUNTED", "_WINDOW"):
                 if hasattr(module, name):
                     stack.enter_context(mock.patch.object(module, name, records))

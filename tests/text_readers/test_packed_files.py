@@ -1,28 +1,72 @@
-"""Compressed files: ISA-L and zlib, one thread and several, give the same contents, and find the same files damaged."""
+"""Compressed files: ISA-L and zlib give the same contents, and find the same files damaged."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import random
 import struct
 import sys
-import threading
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
 from crayon_hf import CorpusError
-from crayon_hf.corpora import Reading, find_inputs, read_documents
-from crayon_hf.text_readers import gzip_members, packed_parts, zstandard_frames
+from crayon_hf.text_readers import compression
+from crayon_hf.text_readers.compression import unpacking
 from tests.support.sampling import sampled
-from tests.text_readers.packed_files import BLOCK, Pipe, block, frame, member, outcome, raw_frame, skippable, trailer
 
 TEXT = b"".join(b'{"text": "%d"}\n' % (i * i * i) for i in range(3000))
 NOISE = random.Random(5).randbytes(5000)
+
+
+def member(data: bytes, flags: int = 0, fields: bytes = b"", level: int = 6) -> bytes:
+    """A member of .gz; `fields` follow the first ten bytes."""
+    packer = zlib.compressobj(level, wbits=-15)
+    packed = packer.compress(data) + packer.flush()
+    return b"\x1f\x8b\x08" + bytes([flags]) + b"\0\0\0\0\0\xff" + fields + packed + trailer(data)
+
+
+def trailer(data: bytes) -> bytes:
+    """Checksum and size."""
+    return struct.pack("<II", zlib.crc32(data), len(data))
+
+
+class Pipe(io.RawIOBase):
+    """Bytes in pieces of up to `most`, as from a network, without seeking."""
+
+    def __init__(self, data: bytes, most: int = 1 << 20) -> None:
+        self._data, self._at, self._most = data, 0, most
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._data[self._at : self._at + (min(self._most, size) if size >= 0 else self._most)]
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._at
+
+
+def outcome(raw: Pipe, packing: str, reads: int = 1 << 18) -> tuple[bytes, str]:
+    """The contents of `raw`, read in pieces of this size, and the error that ends it."""
+    content: Any = unpacking(raw, packing, "x")  # type: ignore[arg-type]
+    found, buffer = bytearray(), bytearray(reads)
+    try:
+        while size := content.readinto(buffer):
+            found += memoryview(buffer)[:size]
+        assert not raw.read(1)
+    except CorpusError as error:
+        return bytes(found), str(error)
+    finally:
+        content.close()
+    return bytes(found), ""
+
+
 WHOLE = member(TEXT)
 FIELDS = {4: b"\4\0x\0yz", 8: b"name\0", 16: b"\xff comment\0"}
 
@@ -42,7 +86,7 @@ GOOD = {
     "far more unpacked": (member(bytes(3 << 20)), bytes(3 << 20)),
     "members": (b"".join(member(TEXT[i : i + 77]) for i in range(0, 7700, 77)), TEXT[:7700]),
     "empty members": (member(b"") * 3 + WHOLE + member(b"") * 2, TEXT),
-    "zeros": (WHOLE + bytes(700) + WHOLE + bytes(3) + member(b"") + bytes(9), TEXT * 2),
+    "zeros between": (WHOLE + bytes(700) + WHOLE + bytes(3) + member(b"") + bytes(9), TEXT * 2),
     "long name": (member(TEXT, 8, b"n" * 70_000 + b"\0"), TEXT),
 } | {f"fields {flags}": (with_fields(flags), TEXT) for flags in range(32)}
 
@@ -69,9 +113,9 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         pytest.importorskip("isal")
     else:
         monkeypatch.setitem(sys.modules, "isal", None)
-    gzip_members._isal.cache_clear()
+    compression._isal.cache_clear()
     yield request.param
-    gzip_members._isal.cache_clear()
+    compression._isal.cache_clear()
 
 
 @pytest.mark.usefixtures("library")
@@ -80,7 +124,7 @@ def test_members(name: str) -> None:
     """In pieces of any size."""
     data, expected = {**GOOD, **BAD}[name]
     for most, reads in ((1, 100_000), (7, 1000), (1000, 50), (1 << 20, 1 << 20)):
-        found, error = outcome(Pipe(data, most), ".gz", 1, reads)
+        found, error = outcome(Pipe(data, most), ".gz", reads)
         if isinstance(expected, bytes):
             assert (found, error) == (expected, "")
         else:
@@ -101,116 +145,21 @@ def test_flipped_bits() -> None:
         is_good = False
         with contextlib.suppress(zlib.error):
             is_good = judge.decompress(data) == TEXT and judge.eof and not judge.unused_data
-        found, error = outcome(Pipe(data), ".gz", 1)
+        found, error = outcome(Pipe(data), ".gz")
         assert (error == "") == is_good, (place, bit)
         assert found == TEXT or error.startswith("x: damaged .gz file: ")
 
 
-# -- parts in several threads
-
-
-@contextlib.contextmanager
-def small_parts(packed: int = 1, unpacked: int = 1, too_much: int = 1 << 20, read: int = 1 << 17) -> Iterator[None]:
-    """Parts of at least `packed` and `unpacked` bytes, and of at most `too_much`, found by reads of `read` bytes."""
-    enough = {"ENOUGH_PACKED": packed, "ENOUGH_UNPACKED": unpacked}
-    with (
-        mock.patch.multiple(gzip_members, **enough),
-        mock.patch.multiple(zstandard_frames, TOO_MUCH=too_much, **enough),
-        mock.patch.multiple(packed_parts, _READ=read),
-    ):
-        yield
-
-
-def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon-unpacking")]
-
-
-def piece(packing: str, chance: random.Random) -> tuple[bytes, bytes]:
-    """A member or a frame, and its content."""
-    data = (TEXT * 3)[: chance.choice((0, 1, 10, 200, 3000, 60_000, 140_000))]
-    kind = chance.randrange(10)
-    if packing == ".gz":
-        data = data[:60_000]
-        if kind < 7:
-            return block(data, chance.choice((0, 1, 6))), data
-        if kind < 9:
-            return block(data, 1, chance.choice((-3, 5, 400))), data  # zlib ignores the wrong size
-        return member(data), data
-    if kind < 7:
-        return frame(data, kind < 4, chance.choice((1, 3, 19))), data
-    if kind < 9:
-        return raw_frame(data[:7], b"", data[7:100]), data[:100]
-    return skippable(data[:3000], chance.randrange(16)), b""
-
-
-def damaged(pieces: list[bytes], chance: random.Random) -> bytes:
-    """Damage near a border is more frequent."""
-    data = b"".join(pieces)
-    border = len(b"".join(pieces[: chance.randrange(len(pieces) + 1)]))
-    place = chance.choice((border + chance.randint(-12, 24), chance.randrange(len(data) + 1)))
-    place = max(0, min(place, len(data)))
-    kind = chance.randrange(5)
-    if kind == 0:
-        return data[:place]
-    if kind == 1 and place < len(data):
-        return data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
-    if kind == 2:
-        return data[:place] + data[place + chance.randint(1, 8) :]
-    more = (b"m", b"more", b"\0", bytes(600), chance.randbytes(40), b"\x28\xb5\x2f\xfd", BLOCK)[chance.randrange(7)]
-    return data + more if kind == 3 else data[:place] + more + data[place:]
-
-
 @pytest.mark.slow
-@pytest.mark.concurrency
-@pytest.mark.parametrize("packing", [".gz", ".zst"])
-@pytest.mark.parametrize("is_damaged", [False, True])
-def test_as_one_thread(packing: str, is_damaged: bool) -> None:
-    """Any pieces with any damage, in reads and parts of any size."""
-    pytest.importorskip("pyarrow")
-    for turn in range(80):
-        chance = random.Random(f"{packing} {is_damaged} {turn}")
-        pieces = [piece(packing, chance) for _ in range(chance.randrange(1, 9))]
-        data = b"".join(each for each, _ in pieces)
-        if is_damaged:
-            data = damaged([each for each, _ in pieces], chance)
-        most = chance.choice((3, 100, 1 << 20) if len(data) < 20_000 else (1000, 1 << 20))
-        reads = chance.choice((100, 5000, 1 << 18))
-        expected, error = outcome(Pipe(data, most), packing, 1, reads)
-        if not is_damaged:
-            assert (expected, error) == (b"".join(content for _, content in pieces), "")
-        packed, unpacked = chance.choice((1, 1000, 1 << 20)), chance.choice((1, 1000, 4 << 20))
-        too_much = chance.choice((50, 4000, 150_000, 40 << 20))
-        read = chance.choice((10, 1 << 17) if len(data) < 20_000 else (5000, 1 << 17))
-        with small_parts(packed, unpacked, too_much, read):
-            content, error_now = outcome(Pipe(data, most, chance), packing, chance.choice((4, 5, 9)), reads)
-        assert bool(error_now) == bool(error)
-        assert error_now.startswith(f"x: damaged {packing} file: ") or content == expected
-    assert not threads()
-
-
-@pytest.mark.slow
-@pytest.mark.concurrency
-@pytest.mark.parametrize("name", ["a.jsonl.zst", "a.jsonl.gz"])
-@pytest.mark.parametrize("end", ["closed", "dropped", "error", "all read"])
-def test_no_thread_is_left(name: str, end: str, tmp_path: Path) -> None:
-    """However reading ends. Several threads read ahead, which does not count as read."""
-    pytest.importorskip("pyarrow")
-    pieces = [TEXT[i : i + 500] for i in range(0, len(TEXT), 500)]
-    data = b"".join(map(frame if name.endswith("zst") else block, pieces))
-    (tmp_path / name).write_bytes(data[:-9] if end == "error" else data)
-    (found,) = find_inputs([tmp_path / name])
-    with small_parts():
-        batches: Any = read_documents(found, Reading(batch_bytes=2000, threads=4))
-        first = next(batches)
-        assert len(threads()) > 1
-        assert first.size < found.size / 9
-        if end == "closed":
-            batches.close()
-        elif end == "error":
-            with pytest.raises(CorpusError, match="damaged"):
-                list(batches)
-        elif end == "all read":
-            assert sum(len(batch.begins) for batch in [first, *batches]) == 3000
-        else:
-            del batches
-        assert not threads()
+def test_frames_of_zstandard() -> None:
+    """All frames of a file are read, of any size, empty and skippable ones too. A truncated one is an error."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parts = [TEXT, b"", NOISE, TEXT * 9, b"a"]
+    frames = [bytes(pyarrow.compress(part, "zstd", asbytes=True)) for part in parts]
+    skippable = struct.pack("<II", 0x184D2A53, 5) + b"other"
+    data = skippable + frames[0] + skippable.join(frames)
+    for most, reads in ((1, 100_000), (50, 300), (1 << 20, 1 << 20)):
+        assert outcome(Pipe(data, most), ".zst", reads) == (b"".join((TEXT, *parts)), "")
+        found, error = outcome(Pipe(data[:-3], most), ".zst", reads)
+        assert error.startswith("x: damaged .zst file: ")
+        assert b"".join((TEXT, *parts)).startswith(found)

@@ -14,7 +14,15 @@ from typing import Any
 
 import pytest
 
-from crayon_hf import CorpusError, InvalidUtf8Error, train_bpe, train_unigram, train_wordlevel, train_wordpiece
+from crayon_hf import (
+    BadRecordError,
+    CorpusError,
+    InvalidUtf8Error,
+    train_bpe,
+    train_unigram,
+    train_wordlevel,
+    train_wordpiece,
+)
 from crayon_hf.training_data import batches as batching
 from crayon_hf.training_data import corpus as corpora
 from crayon_hf.training_data import files
@@ -86,7 +94,7 @@ def test_lines_of_a_text_file(packing: str, batches: int, tmp_path: Path) -> Non
 )
 def test_json_lines(packing: str, ending: str, tmp_path: Path, batches: int) -> None:
     path = tmp_path / f"corpus{ending}{packing}"
-    path.write_bytes(PACKERS[packing](b"\xef\xbb\xbf" + json_lines([*ROWS, None]) + b"\n  \n" + json_lines(["end"])))
+    path.write_bytes(PACKERS[packing](b"\xef\xbb\xbf" + json_lines(ROWS) + b"\n  \n" + json_lines(["end"])))
     assert texts(path) == [*ROWS, "end"]
     path.write_bytes(PACKERS[packing](json_lines(ROWS, "content")))
     assert texts(path, column="content") == ROWS
@@ -99,7 +107,7 @@ def test_columns(kind: str, tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     types = {"string": arrow.string(), "large_string": arrow.large_string()}
-    column = arrow.array([*ROWS, None], types.get(kind, arrow.string()))
+    column = arrow.array(ROWS, types.get(kind, arrow.string()))
     if kind == "dictionary":
         column = column.dictionary_encode()
     table = arrow.table({"id": range(len(column)), "text": column})
@@ -125,18 +133,18 @@ def test_columns(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("packing", PACKERS)
 def test_records_that_are_wrong(packing: str, tmp_path: Path) -> None:
     path = tmp_path / f"bad.jsonl{packing}"
-    cases: list[tuple[bytes, type[Exception]]] = [
-        (b"{", CorpusError),
-        (b"[1]", CorpusError),
-        (b'{"a": 1}', CorpusError),
-        (b'{"text": 5}', CorpusError),
-        (b'{"text": "\xff"}', InvalidUtf8Error),
-        (b"[" * 100_000, CorpusError),
-        (b'{"text": "\\ud800"}', CorpusError),
-    ]
-    for line, error in cases:
+    for line in (
+        b"{",
+        b"[1]",
+        b'{"a": 1}',
+        b'{"text": 5}',
+        b'{"text": null}',
+        b'{"text": "\xff"}',
+        b"[" * 100_000,
+        b'{"text": "\\ud800"}',
+    ):
         path.write_bytes(PACKERS[packing](json_lines(["ok", "ok"]) + b"\n" + line + b"\n"))
-        with pytest.raises(error, match=r"bad\.jsonl.*, line 4"):
+        with pytest.raises(BadRecordError, match=r"bad\.jsonl.*, line 4"):
             train_bpe(path)
 
 
@@ -176,6 +184,8 @@ def test_streams(tmp_path: Path, batches: int) -> None:
     data = "a\nlonger than a batch\n漢字".encode()
     assert texts(io.BytesIO(data)) == ["a\n", "longer than a batch\n", "漢字"]
     assert texts(io.BytesIO(json_lines(ROWS)), format="jsonl") == ROWS
+    for stream, how in ((data, {}), (json_lines(ROWS), {"format": "jsonl"})):
+        assert [batch.done for batch in corpus_of(io.BytesIO(stream), **how).batches][-1] == len(stream)
     with pytest.raises(ValueError, match="parquet"):
         texts(io.BytesIO(b""), format="parquet")
     with pytest.raises(InvalidUtf8Error, match="line 2"):

@@ -79,16 +79,6 @@ def _chosen(path: str) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
 
 
-def has_hashes(path: str) -> bool:
-    """Whether the first pass over a task is finished."""
-    return storage.of(path).is_there(f"{path}.hashes")
-
-
-def is_chosen(path: str) -> bool:
-    """Whether the documents of a task are chosen already."""
-    return storage.of(path).is_there(f"{path}.chosen")
-
-
 class Hashes:
     """The hashes of a task's documents, file by file. The file appears when it is complete."""
 
@@ -166,18 +156,13 @@ def _compare(read: list[Any], part: int, parts: int) -> None:
 
 def _read(path: str, files: int) -> tuple[Any, npt.NDArray[np.int64]]:
     """The hashes, and the number of documents of each file."""
-    place = storage.of(path)
-    size = place.size(path)
-    if size < 0:
+    place, tail = storage.of(path), 8 * (files + 1)
+    if (size := place.size(path)) < 0:
         raise gone(path)
-    documents, odd = divmod(size - 8 * (files + 1), 16)
-    if documents < 0 or odd:
+    counts = np.zeros(1, np.uint64)
+    if size >= tail and size % 8 == 0:
+        data: Any = np.memmap(path, "u1", "r") if is_local(path) else np.frombuffer(place.read(path) or b"", "u1")
+        counts = data[-tail:].view("<u8")
+    if counts[-1] != files or size != len(data) or size != tail + 16 * int(counts[:-1].sum()):
         raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
-    data: Any = np.memmap(path, "u1", "r") if is_local(path) else np.frombuffer(place.read(path) or b"", "u1")
-    if len(data) != size:
-        raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
-    counts = data[16 * documents :].view("<u8")
-    if len(counts) != files + 1 or counts[-1] != files or counts[:-1].sum() != documents:
-        raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
-    hashes = data[: 16 * documents].view("<u8").reshape(-1, 2)
-    return hashes, counts[:-1].astype(np.int64)
+    return data[:-tail].view("<u8").reshape(-1, 2), counts[:-1].astype(np.int64)

@@ -15,15 +15,23 @@ from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
 from crayon_hf.corpora.job.encoder import Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of, raise_for
-from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, gone, refuse, request_of
+from crayon_hf.corpora.job.job_spec import (
+    GROUP_BYTES,
+    Task,
+    are_same_files,
+    continued,
+    differences,
+    gone,
+    plan,
+    refuse,
+    request_of,
+)
 from crayon_hf.corpora.job.mixture import sources_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, CorpusOptions, Options, positive
-from crayon_hf.corpora.job.owned_files import refuse_taken, taken
-from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.pool import run_here
 from crayon_hf.corpora.job.progress import JobProgress, Report
 from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, inputs_of, is_whole, state_path
-from crayon_hf.corpora.job.state import Counts, State, load
+from crayon_hf.corpora.job.state import Counts, State, load, refuse_taken, taken
 from crayon_hf.corpora.job.summary import SCHEMA, Summary, sequences_of
 from crayon_hf.errors import CorpusError, CrayonError, JobError
 from crayon_hf.text_readers.documents import InputFile

@@ -7,7 +7,6 @@ Layout:
 - ``OUT/held-out/``: a directory of the same layout for held-out documents
 - ``OUT/bad-records.jsonl``: bad records, if any
 - ``OUT/_crayon/job.json``: the request, while the job is not finished
-- ``OUT/_crayon/removing.json``: the files of a removal that is not finished
 - ``OUT/_crayon/00000.json`` ...: states of tasks (`crayon_hf.corpora.job.state`)
 """
 
@@ -23,10 +22,9 @@ from typing import Any
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.formats.output import ENDING
-from crayon_hf.corpora.job.owned_files import listed, remove_listed
-from crayon_hf.corpora.job.plan import plan
+from crayon_hf.corpora.job.job_spec import plan
 from crayon_hf.corpora.job.shard import written
-from crayon_hf.corpora.job.state import PLACE, Counts, State, load
+from crayon_hf.corpora.job.state import PLACE, Counts, State, listed, load
 from crayon_hf.corpora.job.summary import SCHEMA
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.util.files import final_name
@@ -34,7 +32,7 @@ from crayon_hf.util.files import final_name
 _OURS = re.compile(r"\d{5,}\.(json|hashes|chosen|bad-records\.jsonl)")
 
 _PLANNED = ("group_bytes", "shuffle", "seed")
-_JOB, _REMOVING = "job.json", "removing.json"
+_JOB = "job.json"
 HELD_OUT = "held-out"
 MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
 
@@ -55,7 +53,7 @@ class Directory:
 
     def check(self) -> None:
         """Raise JobError if the directory has files of other programs."""
-        if self._has(_JOB) or self._has(_REMOVING) or self.manifest() is not None:
+        if self._has(_JOB) or self.manifest() is not None:
             return
         try:
             there = set(self._storage.names(self.path))
@@ -139,10 +137,8 @@ class Directory:
     # -- changes
 
     def tidy_up(self) -> None:
-        """Finish an interrupted removal, and remove the leftovers of killed processes."""
+        """Remove the leftovers of killed processes."""
         self.check()
-        if self._has(_REMOVING):
-            self._remove()
         self._storage.remove_leftovers(self.path)
 
     def begin(self, request: dict[str, Any]) -> bool:
@@ -158,12 +154,11 @@ class Directory:
         self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
 
     def clear(self) -> None:
-        """Remove the files of the earlier job. If the process is killed, the next one finishes the removal."""
+        """Remove the files of the earlier job. The states and the manifest come last, so another run can finish it."""
         names = self.belongings()
-        if names or self._has(_JOB):
-            self._storage.make(self.place)
-            self._storage.write(os.path.join(self.place, _REMOVING), json.dumps({"names": names}).encode())
-            self._remove()
+        self._storage.remove_listed(self.path, [name for name in names if name != MANIFEST])
+        self.settle()
+        self._storage.remove([os.path.join(self.path, MANIFEST)])
 
     def clear_held_out(self) -> None:
         """Remove the held-out files of an earlier job."""
@@ -180,26 +175,11 @@ class Directory:
         self._storage.place(os.path.join(self.path, name), parts)
 
     def settle(self) -> None:
-        """Remove the state of a finished job, `job.json` last. The manifest exists already."""
+        """Remove the state of a job, `job.json` last. If it is finished, the manifest exists already."""
         self._storage.remove_leftovers(self.path)
         self._storage.end_uploads(self.path)
-        self._tidy()
-
-    def _remove(self) -> None:
-        path = os.path.join(self.place, _REMOVING)
-        removing = self._read(path)
-        names = removing.get("names") if isinstance(removing, dict) else None
-        if not isinstance(names, list):
-            raise JobError(f"{path} is damaged: remove {self.path} yourself")
-        remove_listed(self.path, names)
-        self._storage.remove_leftovers(self.path)
-        self._storage.end_uploads(self.path)
-        self._tidy(path)
-
-    def _tidy(self, *last: str) -> None:
         self._storage.remove(os.path.join(self.place, name) for name in self._inside() if _is_left(name))
         self._storage.remove([os.path.join(self.place, _JOB)])
-        self._storage.remove(last)
         with contextlib.suppress(OSError):  # it has files of other programs, or of another process of this job
             self._storage.drop(self.place)
 
@@ -235,7 +215,7 @@ def _is_left(name: str) -> bool:
 
 def _is_ours(name: str) -> bool:
     """Whether a file in ``_crayon`` may exist before the job file does."""
-    return name in (_JOB, _REMOVING) or final_name(name, ENDING) in (_JOB, _REMOVING)
+    return _JOB in (name, final_name(name, ENDING))
 
 
 def _is_job(found: Any) -> bool:

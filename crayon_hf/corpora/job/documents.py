@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ class Batch(NamedTuple):
     """The documents. Their `size` includes the earlier files."""
 
 
-def read_batches(files: Sequence[InputFile], reading: Reading) -> Iterator[Batch]:
+def read_batches(files: Sequence[InputFile], reading: Reading) -> Generator[Batch, None, None]:
     """Read all documents and bad records."""
     before = 0
     for number, file in enumerate(files):
@@ -43,7 +43,7 @@ def read_batches(files: Sequence[InputFile], reading: Reading) -> Iterator[Batch
         before += max(file.size, 0)
 
 
-def bundles(batches: Iterable[Batch], batch_bytes: int) -> Iterator[list[Batch]]:
+def bundles(batches: Iterable[Batch], batch_bytes: int) -> Generator[list[Batch], None, None]:
     """Gather small batches, as of many small files, into lists. Batches read before an error are yielded first."""
     gathered: list[Batch] = []
     size, enough = 0, min(batch_bytes, _BUNDLE_BYTES)

@@ -15,7 +15,6 @@ from crayon_hf.corpora import distribute
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
 from crayon_hf.corpora.job.options import Options
-from crayon_hf.errors import JobError
 from crayon_hf.fingerprints import digest_of
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer.resolve import open_tokenizer
@@ -28,7 +27,8 @@ _SLICE = 4 << 20
 class JobTokenizer(NamedTuple):
     """An open tokenizer and its identity."""
 
-    tokenizer: Tokenizer
+    tokenizer: Any
+    """The `Tokenizer`; on its way to another process its `distribute.Label`."""
     name: str
     """The name or path by which the tokenizer was opened; "" for an open tokenizer."""
     digest: str
@@ -61,6 +61,18 @@ class Work(NamedTuple):
     options: Options
     batch_bytes: int
 
+    def sent(self) -> tuple[Work, distribute.Parcel]:
+        """The work in a form to send to other processes, and the tokenizer's parcel."""
+        label, parcel = distribute.pack(self.tokenizer.tokenizer)
+        return self._with(label), parcel
+
+    def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
+        """`plan_encoding` of sent work, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
+        return _planned(self._with(distribute.unpack(self.tokenizer.tokenizer, fetch)), threads)
+
+    def _with(self, tokenizer: Any) -> Work:
+        return self._replace(tokenizer=self.tokenizer._replace(tokenizer=tokenizer))
+
 
 class Encoding(NamedTuple):
     """The prepared encoder of a job, for any number of tasks."""
@@ -72,6 +84,8 @@ class Encoding(NamedTuple):
     """The settings of the format's writers."""
     pad_id: int | None
     """The id that pads sequences, if asked for."""
+    has_read: Callable[[], object] = bool
+    """Called when the task has read its input: the next task of this process may read while this one is synced."""
 
 
 def plan_encoding(work: Work, threads: int) -> Encoding:
@@ -99,42 +113,6 @@ def plan_encoding(work: Work, threads: int) -> Encoding:
     return Encoding(work, threads, encoder, ShardSettings(vocabulary, options.sequence_length), pad)
 
 
-class Sent(NamedTuple):
-    """The settings that all tasks of a job share, in a form to send to other processes."""
-
-    label: distribute.Label | None
-    """None if the tokenizer is opened by its name."""
-    work: Work
-    """The work without its tokenizer."""
-
-    @classmethod
-    def of(cls, work: Work) -> tuple[Sent, distribute.Parcel]:
-        """The settings, and the tokenizer's parcel."""
-        label, parcel = distribute.pack(work.tokenizer.tokenizer)
-        return cls(label, _with(work, None)), parcel
-
-    @classmethod
-    def here(cls, work: Work) -> tuple[Sent, distribute.Parcel | None]:
-        """The same for processes of this machine, which can open a tokenizer by its name."""
-        return (cls(None, _with(work, None)), None) if work.tokenizer.name else cls.of(work)
-
-    def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
-        """`plan_encoding`, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
-        if self.label is not None:
-            return _planned(_with(self.work, distribute.unpack(self.label, fetch)), threads)
-        tokenizer = job_tokenizer(self.work.tokenizer.name)
-        if tokenizer.digest != self.work.tokenizer.digest:
-            raise JobError(f"the tokenizer {tokenizer.name!r} changed while the job started: start it again")
-        return plan_encoding(self.work._replace(tokenizer=tokenizer), threads)
-
-
-_planned = functools.lru_cache(maxsize=1)(plan_encoding)
-
-
-def _with(work: Work, tokenizer: Any) -> Work:
-    return work._replace(tokenizer=work.tokenizer._replace(tokenizer=tokenizer))
-
-
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
     """Whether the special tokens that the tokenizer adds at the end of a text end with this id."""
     begins, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
@@ -143,6 +121,9 @@ def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
         for special in (False, True)
     )
     return special[-1:] == [id] and len(special) > len(plain) and plain[-1:] != [id]
+
+
+_planned = functools.lru_cache(maxsize=1)(plan_encoding)
 
 
 class DocumentEncoder:
@@ -188,21 +169,16 @@ class DocumentEncoder:
     def _delegated(
         self, data: memoryview, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        suffix = np.array(self._suffix, self.dtype)
-        parts: list[npt.NDArray[Any]] = []
-        counts = np.zeros(len(begins) + 1, np.int64)
+        parts: list[Any] = [np.zeros(0, self.dtype)]
+        counts: list[Any] = [np.zeros(1, np.int64)]
         first = 0
         while first < len(begins):
             last = first + 1 + int(np.searchsorted(np.cumsum(ends[first:] - begins[first:]), _SLICE))
-            last = min(last, len(begins))
-            texts = [bytes(data[begins[i] : ends[i]]) for i in range(first, last)]
+            texts = [bytes(data[begins[i] : ends[i]]) for i in range(first, min(last, len(begins)))]
             ids, splits = self._engine.encode_ragged(texts, self._add_special_tokens, self._as_text, self._threads)
-            for row in range(last - first):
-                document = ids[splits[row] : splits[row + 1]].astype(self.dtype)
-                parts.append(document)
-                counts[first + row + 1] = len(document)
-                if len(suffix) and (len(document) or self._suffix_empty):
-                    parts.append(suffix)
-                    counts[first + row + 1] += len(suffix)
-            first = last
-        return np.concatenate(parts) if parts else np.zeros(0, self.dtype), np.cumsum(counts)
+            gets = np.ones(len(texts), bool) if self._suffix_empty else np.diff(splits) > 0
+            places = np.repeat(splits[1:][gets], len(self._suffix))
+            parts.append(np.insert(ids.astype(self.dtype), places, np.tile(self._suffix, int(gets.sum()))))
+            counts.append(np.diff(splits) + len(self._suffix) * gets)
+            first += len(texts)
+        return np.concatenate(parts), np.cumsum(np.concatenate(counts))

@@ -27,7 +27,7 @@ class Failure(NamedTuple):
     """The failure of one task."""
 
     kind: str
-    """``bad-record``, ``full``, ``format``, ``credentials``, ``input``, ``died``, ``stopped`` or ``error``."""
+    """``bad-record``, ``full``, ``format``, ``credentials``, ``input``, ``died`` or ``error``."""
     message: str
 
     @property

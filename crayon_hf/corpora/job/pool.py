@@ -14,16 +14,16 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
 from crayon_hf import _core
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.job.encoder import Encoding, Sent, Work, plan_encoding
+from crayon_hf.corpora.job.encoder import Encoding, Work, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, death, failure_of
-from crayon_hf.corpora.job.plan import Task
-from crayon_hf.corpora.job.shard import ShardSummary, do_task, taking_turns
+from crayon_hf.corpora.job.job_spec import Task
+from crayon_hf.corpora.job.shard import ShardSummary, do_task
 from crayon_hf.corpora.job.state import Counts
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning
@@ -50,38 +50,34 @@ def run_here(
     workers: int | None,
     threads: int | None,
 ) -> list[tuple[Task, ShardSummary | Failure]]:
-    """Run the tasks and return their results.
-
-    After a failure that stops the job, tasks that have read all their input finish and the others are dropped. After
-    an error in this process, all tasks are stopped.
-    """
+    """Run the tasks and return their results. A failure that stops the job, or an error, ends all tasks."""
     available = _core.usable_cores()
     addresses = (address for task in tasks for address in (task.output, *(file.address for file in task.files)))
     in_memory = any(address.startswith("memory:") for address in addresses)  # which other processes cannot see
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
     pool: _Threads | _Processes
-    pool = (
-        _Threads(tasks, plan_encoding(work, each)) if count == 1 else _Processes(count, tasks, (*Sent.here(work), each))
-    )
+    if count == 1:
+        pool = _Threads(tasks, plan_encoding(work, each))
+    else:
+        sent, parcel = work.sent()
+        needed = None if distribute.is_here(sent.tokenizer.tokenizer) else parcel
+        pool = _Processes(count, tasks, (sent, needed, each))
     results: list[tuple[Task, ShardSummary | Failure]] = []
-    left, is_over = len(tasks), False
     try:
-        while len(results) < left:
+        while len(results) < len(tasks):
             task, what = pool.told.get()
-            if isinstance(what, Failure):
-                results.append((task, what))
-                if what.stops_all and not is_over:
-                    is_over = True
-                    left -= pool.give_up()
-            elif isinstance(what, Counts):
+            if isinstance(what, Counts):
                 progress(task, what)
-            else:
-                results.append((task, what))
+                continue
+            results.append((task, what))
+            if isinstance(what, Failure) and what.stops_all:
+                break
+            if isinstance(what, ShardSummary):
                 progress(task, what.counts)
     finally:
         pool.end()
-    return [each for each in results if not (isinstance(each[1], Failure) and each[1].kind == "stopped")]
+    return results
 
 
 def _workers(tasks: Sequence[Task], cores: int) -> int:
@@ -98,23 +94,16 @@ class _Threads:
 
     def __init__(self, tasks: Sequence[Task], encoding: Encoding) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
-        self._encoding, self._stop = encoding, threading.Event()
-        self._gate, self._is_over = threading.Lock(), threading.Event()
+        self._encoding, self._stop, self._gate = encoding, threading.Event(), threading.Lock()
         self._pool = ThreadPoolExecutor(AT_ONCE, "crayon-task", stopping.stop_at, (self._stop,))
-        self._futures: list[Future[None]] = [self._pool.submit(self._do, task) for task in tasks]
+        self._futures = [self._pool.submit(self._do, task) for task in tasks]
 
     def _do(self, task: Task) -> None:
         self._gate.acquire()  # tasks share the cores: the next begins when this one has read its input
         has_read = functools.cache(self._gate.release)
-        in_turn = taking_turns(self._is_over.is_set, has_read)
-        what = do_task(task, self._encoding, lambda counts: self.told.put((task, counts)), in_turn)
+        what = do_task(task, self._encoding._replace(has_read=has_read), lambda counts: self.told.put((task, counts)))
         has_read()
         self.told.put((task, what))
-
-    def give_up(self) -> int:
-        """Stop the tasks that are still reading. Returns how many tasks will never report."""
-        self._is_over.set()
-        return sum(future.cancel() for future in self._futures)
 
     def end(self) -> None:
         """Stop the tasks and wait for their end, even after an interrupt: no thread may write once the call returns."""
@@ -136,26 +125,15 @@ class _Threads:
 class _Processes:
     """Tasks in processes. A thread for each process sends it tasks, receives reports, and replaces it if it dies."""
 
-    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Sent, distribute.Parcel | None, int]) -> None:
+    def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Work, distribute.Parcel | None, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
         self._setup = pickle.dumps(setup)
         self._waiting, self._tries = deque(tasks), Counter[str]()
         self._processes: set[subprocess.Popen[bytes]] = set()
-        self._is_over = self._given_up = False
-        self._lock = threading.Lock()
+        self._is_over, self._lock = False, threading.Lock()
         self._pool = ThreadPoolExecutor(count, "crayon-worker", _shield)
         for _ in range(count):
             self._pool.submit(self._serve)
-
-    def give_up(self) -> int:
-        """Stop the tasks that are still reading. Returns how many tasks will never report."""
-        with self._lock:
-            dropped = len(self._waiting)
-            self._waiting.clear()
-            self._given_up = True
-            for process in self._processes:
-                self._write(process, pickle.dumps(None))
-        return dropped
 
     def end(self) -> None:
         """Kill the processes. Their files stay valid: writes are ordered so that a kill at any time is safe."""
@@ -171,20 +149,16 @@ class _Processes:
         try:
             while (process := self._begin()) is not None:
                 with contextlib.suppress(BrokenPipeError), process:
-                    has_read: set[str] = set()
-                    self._give(process, in_hand)
+                    reading = self._give(process, in_hand)
                     while in_hand and (event := self._hear(process)) is not None:
                         name, what = event
-                        if what is None:
-                            has_read.add(name)
-                        else:
+                        if what is not None:
                             self.told.put((in_hand[name], what))
                         if isinstance(what, (ShardSummary, Failure)):
                             del in_hand[name]
-                        if len(in_hand) < AT_ONCE and in_hand.keys() <= has_read:
-                            self._give(process, in_hand)
-                    if not in_hand:
-                        process.kill()
+                        if what is None or reading not in in_hand:  # the last task has read its input
+                            reading = self._give(process, in_hand)
+                    process.kill()
                 with self._lock:
                     self._processes.discard(process)
                     self._died(in_hand, process.returncode)
@@ -202,23 +176,24 @@ class _Processes:
                 return None
             command = [sys.executable, "-I", "-c", START, *sys.path]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._write(process, self._setup)
-        with self._lock:  # only now, so that `give_up` writes nothing to it before its setup
             self._processes.add(process)
+        self._write(process, self._setup)
         return process
 
-    def _give(self, process: subprocess.Popen[bytes], in_hand: dict[str, Task]) -> None:
-        """Send a task. A task during which a process died runs alone, so that it cannot end another task, too."""
+    def _give(self, process: subprocess.Popen[bytes], in_hand: dict[str, Task]) -> str | None:
+        """Send a task, and return its name. A task during which a process died runs alone, so that it cannot end
+        another task, too."""
         with self._lock:
-            if not self._waiting or self._is_over:
-                return
+            if not self._waiting or self._is_over or len(in_hand) == AT_ONCE:
+                return None
             task = self._waiting[0]
             if in_hand and (self._tries[task.name] or any(self._tries[name] > 1 for name in in_hand)):
-                return
+                return None
             self._waiting.popleft()
             self._tries[task.name] += 1
         in_hand[task.name] = task
         self._write(process, pickle.dumps(task))
+        return task.name
 
     def _died(self, in_hand: dict[str, Task], code: int) -> None:
         """Retry the tasks of a dead process, or report their failure."""
@@ -226,7 +201,7 @@ class _Processes:
             failure = death(task.name, code)
             if self._is_over:
                 continue
-            if self._tries[task.name] < TRIES and not self._given_up:
+            if self._tries[task.name] < TRIES:
                 print(f"crayon-hf: warning: {failure.message}; trying again", file=sys.stderr)
                 self._waiting.appendleft(task)
             else:
@@ -256,15 +231,15 @@ def _shield() -> None:
 def main(messages: Any) -> NoReturn:
     """Run a worker process: it receives tasks as pickles on standard input and reports on standard output.
 
-    `messages` begins with the encoder and the number of threads; tasks follow. A None among them stops tasks that are
-    still reading. The process exits when its input ends, which happens however its parent ends.
+    `messages` begins with the encoder and the number of threads; tasks follow. The process exits when its input ends,
+    which happens however its parent ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block it
     events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the prints of libraries must not mix with reports
     for category in (AmbiguousNameWarning, DelegatedWarning):
         warnings.simplefilter("ignore", category)  # the parent has shown it
-    telling, is_over = threading.Lock(), threading.Event()
+    telling = threading.Lock()
 
     def tell(name: str, what: Any) -> None:
         with telling:
@@ -283,22 +258,17 @@ def main(messages: Any) -> NoReturn:
         if plan is None:
             tell(task.name, failure)
         else:
-            in_turn = taking_turns(is_over.is_set, lambda: tell(task.name, None))
-            tell(task.name, do_task(task, plan, progress, in_turn))
+            tell(task.name, do_task(task, plan._replace(has_read=lambda: tell(task.name, None)), progress))
 
     plan = None
     try:
-        sent, parcel, count = pickle.load(messages)
-        plan = sent.plan(lambda: parcel, count)
+        work, parcel, count = pickle.load(messages)
+        plan = work.plan(lambda: parcel, count)
     except Exception as error:
         failure = failure_of(error)
     threads = ThreadPoolExecutor(AT_ONCE)
     try:
         while True:
-            task = pickle.load(messages)
-            if task is None:
-                is_over.set()
-            else:
-                threads.submit(do, task)
+            threads.submit(do, pickle.load(messages))
     finally:
         os._exit(0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -20,7 +21,7 @@ _LOOKED = 0.2
 
 
 def overlap(
-    read: Callable[[], Iterator[Read]],
+    read: Callable[[], Generator[Read, None, None]],
     encode: Callable[[Read], Encoded],
     write: Callable[[Encoded], None],
 ) -> None:
@@ -38,18 +39,13 @@ def overlap(
 
     def reading() -> None:
         try:
-            read_batches = read()
-            try:
+            with contextlib.closing(read()) as read_batches:
                 for batch in read_batches:
                     may_wait.acquire()
                     if is_over:
                         return
                     batches.put((batch,))
                     del batch  # frees its memory for the next batch
-            finally:
-                close = getattr(read_batches, "close", None)
-                if close is not None:
-                    close()
             batches.put(None)
         except BaseException as error:
             batches.put(error)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,12 @@ from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.documents import Batch, Encoded, Shuffler, bundles, encoded, read_batches
 from crayon_hf.corpora.job.encoder import Encoding, Work, job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
-from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.job_spec import Task, are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, ShardOptions, positive
-from crayon_hf.corpora.job.owned_files import listed, refuse_taken, remove_listed, taken
 from crayon_hf.corpora.job.packing import packed
-from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.prefetch import overlap
 from crayon_hf.corpora.job.shards import BadRecords, Shards, prefix_of
-from crayon_hf.corpora.job.state import PLACE, Counts, State, load
+from crayon_hf.corpora.job.state import PLACE, Counts, State, listed, load, refuse_taken, taken
 from crayon_hf.corpora.storage import stopping
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.text_readers.addresses import find_inputs
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[Counts], None]
 """Called after every batch with the counts so far."""
-InTurn = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 class ShardSummary(NamedTuple):
@@ -150,9 +147,8 @@ def run_shard(
     encoding: Encoding,
     overwrite: bool = False,
     progress: Progress | None = None,
-    in_turn: InTurn = iter,
 ) -> ShardSummary:
-    """`tokenize_shard` for checked arguments. It reads its batches through `in_turn`.
+    """`tokenize_shard` for checked arguments.
 
     With deduplication, and before `choosing.choose` has run, this call only hashes the documents. Call
     it again after `choose`.
@@ -161,7 +157,7 @@ def run_shard(
     if not name:
         raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
     storage.of(output).make(os.path.join(directory, PLACE))
-    return _Shard(files, output, encoding, progress, in_turn).run(overwrite)
+    return _Shard(files, output, encoding, progress).run(overwrite)
 
 
 class _Shard:
@@ -173,10 +169,8 @@ class _Shard:
         output: str,
         encoding: Encoding,
         progress: Progress | None,
-        in_turn: InTurn,
     ) -> None:
         self._files, self._output, self._encoding, self._progress = files, output, encoding, progress
-        self._in_turn = in_turn
         tokenizer, self._options, batch_bytes = encoding.work
         self._directory = os.path.dirname(output)
         self._storage = storage.of(output)
@@ -188,7 +182,7 @@ class _Shard:
 
     def run(self, overwrite: bool) -> ShardSummary:
         state = self._begin(overwrite)
-        if not state.done and self._options.deduplicate and not choosing.is_chosen(self._beside):
+        if not state.done and self._options.deduplicate and not self._storage.is_there(f"{self._beside}.chosen"):
             self._hash()
             return ShardSummary(self._output, (), state.counts, None, True)
         if not state.done:
@@ -280,23 +274,29 @@ class _Shard:
             if self._progress is not None:
                 self._progress(done)
 
-        overlap(lambda: bundles(self._batches(), self._reading.batch_bytes), encode, write)
+        self._overlap(lambda: bundles(self._batches(), self._reading.batch_bytes), encode, write)
         return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
     def _hash(self) -> None:
         """Hash the documents, the first pass of deduplication. Bad records are listed in the second pass."""
-        if choosing.has_hashes(self._beside):
+        if self._storage.is_there(f"{self._beside}.hashes"):
             return
 
         def hashed(batch: Batch) -> tuple[int, npt.NDArray[np.uint64]]:
             return batch.file, choosing.hashes_of(*batch.documents[:3])
 
         with contextlib.closing(choosing.Hashes(self._beside, len(self._files))) as hashes:
-            overlap(self._batches, hashed, lambda each: hashes.add(*each))
+            self._overlap(self._batches, hashed, lambda each: hashes.add(*each))
             hashes.finish()
 
-    def _batches(self) -> Iterator[Batch]:
-        return self._in_turn(read_batches(self._files, self._reading))
+    def _overlap(self, *steps: Any) -> None:
+        try:
+            overlap(*steps)
+        finally:
+            self._encoding.has_read()
+
+    def _batches(self) -> Generator[Batch, None, None]:
+        return read_batches(self._files, self._reading)
 
 
 def state_path(output: str) -> str:
@@ -322,9 +322,8 @@ def written(output: str, state: State) -> list[str]:
 
 def forget_shard(output: str, state: State) -> None:
     """Remove all files written for an output, the state last."""
-    directory = os.path.dirname(output)
-    remove_listed(directory, written(output, state))
-    place = storage.of(output)
+    directory, place = os.path.dirname(output), storage.of(output)
+    place.remove_listed(directory, written(output, state))
     place.remove_leftovers(directory)
     place.end_uploads(directory, _names(output, state))
     endings = ("hashes", "chosen", "bad-records.jsonl")
@@ -347,34 +346,15 @@ def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
     return all(size == file["bytes"] for size, file in zip(sizes, files, strict=False))
 
 
-def do_task(
-    task: Task, encoding: Encoding, progress: Progress | None = None, in_turn: InTurn = iter
-) -> ShardSummary | Failure:
+def do_task(task: Task, encoding: Encoding, progress: Progress | None = None) -> ShardSummary | Failure:
     """Run a task, in a thread or process of this machine, on Ray or on Spark.
 
     Errors become results, so that processes without the errors' classes can read them.
     """
     try:
         stopping.check()
-        return run_shard(task.files, task.output, encoding, False, progress, in_turn)
-    except stopping.Stopped:
-        return Failure("stopped", f"task {task.name} was stopped")
+        return run_shard(task.files, task.output, encoding, False, progress)
     except BaseException as error:  # some libraries raise errors outside `Exception`
         if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
             raise  # Ray and Spark end a worker by a signal
         return failure_of(error)
-
-
-def taking_turns(is_over: Callable[[], bool], has_read: Callable[[], object]) -> InTurn:
-    """Make an `InTurn` that ends once `is_over()` is true, and calls `has_read` when a task has read its input."""
-
-    def in_turn(batches: Iterator[Any]) -> Iterator[Any]:
-        try:
-            for batch in batches:
-                if is_over():
-                    raise stopping.Stopped
-                yield batch
-        finally:
-            has_read()
-
-    return in_turn

@@ -1,1 +1,1 @@
-"""Reports of finished token files as text, JSON and HTML: counts, lengths, scripts, frequent and unused tokens."""
+"""Reports of finished token files as text and JSON: counts, lengths, scripts, frequent and unused tokens."""

@@ -38,7 +38,7 @@ def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | 
             the report has no scripts and no texts of tokens.
 
     Returns:
-        The report. Its `to_json` and `lines` format it; `crayon_hf.corpora.report.html.to_html` makes a page.
+        The report. Its `to_json` and `lines` format it.
 
     Raises:
         JobError: The manifest or a file is missing or damaged, or `tokenizer` did not make the files.

@@ -89,27 +89,6 @@ class CorpusReport:
         """Bytes of text a token of the documents."""
         return self.counts["text_bytes"] / self.counts["tokens"] if self.counts["tokens"] else None
 
-    @property
-    def command(self) -> str:
-        """The command that makes this report."""
-        import shlex
-
-        return shlex.join(["crayon-hf", "corpus-report", self.directory])
-
-    def left_out(self) -> list[tuple[str, int]]:
-        """Descriptions and counts of the records, documents and tokens that the files lack."""
-        dropped = 0 if self.sequences is None else self.sequences["dropped"]
-        counted = [(said, self.counts.get(name, 0)) for name, said in _LEFT_OUT.items()]
-        return [each for each in (*counted, ("tokens in no sequence", dropped)) if each[1]]
-
-    def script_rows(self, most: int) -> list[tuple[str, int, str]]:
-        """Return rows of a script, its characters and its share. Scripts beyond the first `most` share a row."""
-        scripts = list((self.scripts or {}).items())
-        total, rest = sum(number for _, number in scripts), sum(number for _, number in scripts[most:])
-        rows = [(script(name), number) for name, number in scripts[:most]]
-        rows += [(plural(len(scripts) - most, "other script"), rest)] if rest else []
-        return [(name, number, share(number, total)) for name, number in rows]
-
     def to_json(self) -> str:
         """The report as one JSON object, with a newline at the end."""
         ratio = self.bytes_per_token
@@ -146,8 +125,12 @@ class CorpusReport:
                 bar = "#" * round(40 * each.count / top)
                 lines.append(f"  {span(each):>21} {count(each.count):>13}  {bar}".rstrip())
         if self.scripts:
-            lines += ["", f"characters by script: {count(sum(self.scripts.values()))}"]
-            lines += [f"  {part:>7}  {name}" for name, _, part in self.script_rows(most)]
+            total = sum(self.scripts.values())
+            lines += ["", f"characters by script: {count(total)}"]
+            ordered = list(self.scripts.items())
+            lines += [f"  {share(number, total):>7}  {script(name)}" for name, number in ordered[:most]]
+            if rest := sum(number for _, number in ordered[most:]):
+                lines.append(f"  {share(rest, total):>7}  {plural(len(ordered) - most, 'other script')}")
         if self.frequent:
             lines += ["", "most frequent tokens:"]
             lines += [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crayon_hf.corpora import InputFile
-from crayon_hf.corpora.job.plan import plan
+from crayon_hf.corpora.job.job_spec import plan
 
 
 def groups(sizes: list[int], most: int, shuffle: bool = False, seed: int = 0) -> list[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 import crayon_hf
-from crayon_hf import JobError
+from crayon_hf import DelegatedWarning, JobError
 from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job.state import Counts
 from tests.corpora.job.job_cases import (
     FORMAT_CASES,
@@ -80,6 +82,28 @@ def test_other_tokenizers(
         opened = crayon_hf.Tokenizer.from_file(path)
         crayon_hf.tokenize_shard(inputs, tmp_path / f"o{special}", "bin", tokenizer=opened, add_special_tokens=special)
         assert rows_of(tmp_path / f"o{special}") == rows
+
+
+@pytest.mark.parametrize("suffix", [(), (7,), (7, 300)])
+@pytest.mark.parametrize("of_empty", [True, False])
+def test_a_delegated_tokenizer(
+    texts: list[str], gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, suffix: tuple[int, ...], of_empty: bool
+) -> None:
+    """Its documents are encoded in several calls. Those without tokens get the suffix only if the format wants it."""
+    document = json.loads(gpt2_like.read_bytes())
+    document["model"]["vocab"]["<far>"] = 1 << 24
+    with pytest.warns(DelegatedWarning):
+        tokenizer = crayon_hf.Tokenizer.from_str(json.dumps(document))
+    monkeypatch.setattr(encoder, "_SLICE", 300)
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    begins = np.concatenate([[0], ends[:-1]])
+    writer = encoder.DocumentEncoder(tokenizer, np.dtype("<u4"), suffix, of_empty, False, 1)
+    ids, splits = writer.encode(b"".join(encoded), begins, ends)
+    rows = [[*row, *suffix] if row or of_empty else row for row in reference_ids(gpt2_like, texts)]
+    assert [ids[begin:end].tolist() for begin, end in pairwise(splits)] == rows
+    assert ids.dtype == np.dtype("<u4")
+    assert "" in texts
 
 
 @pytest.mark.concurrency

@@ -17,7 +17,6 @@ from crayon_hf import JobError
 from crayon_hf.cli import main
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.report import shards as reading
-from crayon_hf.corpora.report.html import to_html
 from crayon_hf.corpora.report.measuring import make_report
 from crayon_hf.util.scripts import COMMON, INHERITED, SCRIPTS, UNKNOWN, shares
 from tests.corpora.job.job_cases import ALL_FORMATS, FORMAT_CASES, documents_of, reference_ids, write_jsonl
@@ -137,7 +136,6 @@ def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path,
     assert bare.scripts is None
     assert bare.vocabulary <= whole.vocabulary
     assert bare.lines()
-    assert to_html(bare)
     opened = crayon_hf.Tokenizer.from_file(gpt2_like)
     assert make_report(out, opened) == make_report(out, str(gpt2_like)) == whole
     with pytest.raises(JobError, match="was made with another tokenizer"):
@@ -172,12 +170,12 @@ def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: 
 @pytest.mark.slow
 def test_command(inputs: Path, gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = job(inputs, tmp_path / "out", gpt2_like, "parquet")
-    page = tmp_path / "a.html"
-    assert main(["corpus-report", str(out), "--json", "-", "--html", str(page), "-t", str(gpt2_like)]) == 0
-    printed = json.loads(capfd.readouterr().out)
-    assert (printed["schema"], printed["counts"]["bad_records"]) == ("crayon-hf/corpus-report/1", 3)
-    assert page.read_text("utf-8") == to_html(make_report(out))
-    assert main(["corpus-report", str(out)]) == 0
+    assert main(["corpus-report", str(out), "--json", "-", "-t", str(gpt2_like)]) == 0
+    printed = capfd.readouterr().out
+    found = json.loads(printed)
+    assert (found["schema"], found["counts"]["bad_records"]) == ("crayon-hf/corpus-report/1", 3)
+    assert main(["corpus-report", str(out), "--json", str(tmp_path / "a.json")]) == 0
     assert "documents: 125" in capfd.readouterr().out
-    assert main(["corpus-report", str(out), "--html", str(tmp_path / "nowhere" / "a.html")]) == 2
+    assert (tmp_path / "a.json").read_text("utf-8") == printed
+    assert main(["corpus-report", str(out), "--json", str(tmp_path / "nowhere" / "a.json")]) == 2
     assert main(["corpus-report", str(tmp_path / "nothing")]) == 1
