@@ -234,7 +234,8 @@ EncodingPart Engine::encode_part(Bytes text, const EncodeOptions& options, bool 
     part.encoding = encoder.sequence({{text}, false}, 0, continues);
     part.words = encoder.words();
     if (options.offsets)  // otherwise all offsets are (0, 0)
-        for (const uint8_t byte : text) part.characters += (byte & 0xC0) != 0x80;
+        part.characters =
+            uint32_t(std::count_if(text.begin(), text.end(), [](uint8_t byte) { return (byte & 0xC0) != 0x80; }));
     return part;
 }
 
