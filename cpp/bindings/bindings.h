@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "crayon/batch/text_view.h"
 #include "crayon/engine/engine.h"
 #include "crayon/post/encoding.h"
 #include "crayon/post/truncate_pad.h"
 #include "crayon/support/bytes.h"
+#include "crayon/unicode/text_view.h"
 
 namespace crayon::python {
 

@@ -92,11 +92,11 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
 
     frame_on_host_.clear();
     if (options.add_special_tokens) {
-        const SingleFrame& frame = *engine_.single_frame();
-        for (const SpecialId& special : frame.before) frame_on_host_.push_back(special.id);
-        for (const SpecialId& special : frame.after) frame_on_host_.push_back(special.id);
-        work_.n_before = uint32_t(frame.before.size());
-        work_.n_after = uint32_t(frame.after.size());
+        const Surround& around = *engine_.surround(false, true);
+        for (const SpecialId& special : around.before) frame_on_host_.push_back(special.id);
+        for (const SpecialId& special : around.after) frame_on_host_.push_back(special.id);
+        work_.n_before = uint32_t(around.before.size());
+        work_.n_after = uint32_t(around.after.size());
     }
     if (!frame_on_host_.empty()) {
         int32_t* const ids = frame_.make_room(frame_on_host_.size());

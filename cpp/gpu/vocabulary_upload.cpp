@@ -88,7 +88,7 @@ std::string why_unsupported(const Engine& engine) {
     if (!engine.family()) return "its pre-tokenizer is not a published pattern";
     if (p.pipeline.add_prefix_space) return "its pre-tokenizer puts a space in front of texts";
     if (p.pipeline.normalizer != nullptr && !is_nfc(engine)) return "its normalizer is not NFC";
-    if (!p.single) return "its post-processor does more than put special ids around a text";
+    if (!p.surrounds[0]) return "its post-processor does more than put special ids around a text";
     return "";
 }
 

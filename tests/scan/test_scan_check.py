@@ -34,7 +34,7 @@ PROGRAMS = {
     "scan_check": ("cpp/src/scan/", "cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp"),
     "utf8_check": (
         *("cpp/src/unicode/utf8_writer", "cpp/src/unicode/unit_writers"),
-        *("cpp/src/support/cpu.cpp", "cpp/src/batch/text_view.cpp"),
+        *("cpp/src/support/cpu.cpp", "cpp/src/unicode/text_view.cpp"),
     ),
 }
 """The sources of each program."""

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "checks.h"
-#include "crayon/batch/text_view.h"
 #include "crayon/support/cpu.h"
+#include "crayon/unicode/text_view.h"
 #include "unicode/unit_writers.h"
 #include "unicode/utf8_chars.h"
 

@@ -4,7 +4,6 @@
 #include "bindings/arrays.h"
 #include "bindings/inputs.h"
 #include "crayon/batch/batch.h"
-#include "crayon/budgets/truncated_head.h"
 
 namespace crayon::python {
 namespace {
@@ -72,10 +71,10 @@ py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const 
     return out;
 }
 
-PyEncoding encoding_of(TruncatedHead&& front, const py::object& text, const EncodeOptions& options,
+PyEncoding encoding_of(Encoding&& encoding, const py::object& text, const EncodeOptions& options,
                        const EnginePtr& engine) {
-    if (front.is_whole) return PyEncoding(std::move(front.encoding), engine);
-    return PyEncoding(std::move(front.encoding), text, options, engine);
+    if (encoding.is_cut) return PyEncoding(std::move(encoding), text, options, engine);
+    return PyEncoding(std::move(encoding), engine);
 }
 
 }  // namespace
@@ -90,14 +89,15 @@ void bind_encode(EngineClass& c) {
             input.first = sequence_of(sequence, is_pretokenized, "sequence", &texts);
             input.is_pair = !pair.is_none();
             if (input.is_pair) input.second = sequence_of(pair, is_pretokenized, "pair", &texts);
-            const EncodeOptions options = options_of(special, as_text, truncation, padding);
-            TruncatedHead front;
+            EncodeOptions options = options_of(special, as_text, truncation, padding);
+            options.overflow = false;
+            Encoding encoding;
             {
                 const MaybeRelease release(bytes_of(input.first) + bytes_of(input.second));
                 const Engine::Lease lease(*self);
-                front = encode_truncated_head(*self, input, options, *lease);
+                encoding = self->encode(input.first, input.is_pair ? &input.second : nullptr, options, *lease);
             }
-            return encoding_of(std::move(front), sequence, options, self);
+            return encoding_of(std::move(encoding), sequence, options, self);
         },
         py::arg("sequence"), py::arg("pair") = py::none(), py::arg("is_pretokenized") = false,
         py::arg("add_special_tokens") = true, py::arg("special_as_text") = false, py::arg("truncation") = py::none(),
@@ -109,6 +109,7 @@ void bind_encode(EngineClass& c) {
             const py::tuple items = items_of(inputs, "input");
             EncodeOptions options = options_of(special, as_text, truncation, padding);
             options.offsets = offsets;
+            options.overflow = false;
             if (!offsets && !is_pretokenized && are_texts(items) && can_wait(*self, options))
                 return waiting_encodings(self, items, options, threads);
             Texts texts(replaces_surrogates(*self));
@@ -119,12 +120,12 @@ void bind_encode(EngineClass& c) {
                     input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
                 handle_signals(i);
             }
-            std::vector<TruncatedHead> encodings;
+            std::vector<Encoding> encodings;
             size_t bytes = 0;
             for (const Input& input : batch) bytes += bytes_of(input.first) + bytes_of(input.second);
             {
                 const MaybeRelease release(bytes);
-                encodings = encode_truncated_heads(*self, batch, options, threads);
+                encodings = encode_batch(*self, batch, options, threads);
             }
             py::list out;
             GilYield turns;

@@ -384,12 +384,16 @@ void bind_steps(py::module_& m) {
             };
             const PostProcessor processor = component == "null" ? PostProcessor() : read(component);
             py::object one = py::none(), two = py::none();
-            if (const auto f = single_frame_of(processor))
-                one = py::make_tuple(list(f->before), list(f->after), f->type_id, f->bare_type_id);
-            if (const auto f = pair_frame_of(processor))
-                two = py::make_tuple(list(f->before), list(f->between), list(f->after),
-                                     py::make_tuple(f->type_ids[0], f->type_ids[1]),
-                                     py::make_tuple(f->bare_type_ids[0], f->bare_type_ids[1]));
+            if (const auto all = surrounds_of(processor, false)) {
+                const auto& [bare, special] = *all;
+                one = py::make_tuple(list(special.before), list(special.after), special.type_ids[0], bare.type_ids[0]);
+            }
+            if (const auto all = surrounds_of(processor, true)) {
+                const auto& [bare, special] = *all;
+                two = py::make_tuple(list(special.before), list(special.between), list(special.after),
+                                     py::make_tuple(special.type_ids[0], special.type_ids[1]),
+                                     py::make_tuple(bare.type_ids[0], bare.type_ids[1]));
+            }
             return py::make_tuple(one, two);
         },
         py::arg("component"),
@@ -399,7 +403,8 @@ void bind_steps(py::module_& m) {
         [](PyEncoding& first, PyEncoding* pair, size_t max_length, size_t stride, const std::string& strategy,
            const std::string& direction, size_t added) {
             const Truncation truncation{max_length, stride, truncation_strategy(strategy), truncation_side(direction)};
-            truncate(&first.encoding(), pair != nullptr ? &pair->encoding() : nullptr, truncation, added);
+            truncate(&first.encoding(), pair != nullptr ? &pair->encoding() : nullptr, truncation,
+                     truncation.max_length - added);
         },
         py::arg("encoding"), py::arg("pair") = py::none(), py::arg("max_length") = 512, py::arg("stride") = 0,
         py::arg("strategy") = "longest_first", py::arg("direction") = "right", py::arg("added") = 0);

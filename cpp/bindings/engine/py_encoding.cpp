@@ -4,7 +4,7 @@
 namespace crayon::python {
 
 bool can_wait(const Engine& engine, const EncodeOptions& options) {
-    return engine.single_frame() != nullptr && !engine.is_random() && !options.truncation && !options.padding;
+    return engine.surround(false, true) != nullptr && !engine.is_random() && !options.truncation && !options.padding;
 }
 
 // Several threads encode a text of at least this many bytes together.

@@ -4,11 +4,11 @@
 #include <cctype>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "batch/text_tasks.h"
 #include "crayon/support/cores.h"
 #include "crayon/support/error.h"
-#include "engine/seams.h"
 
 namespace crayon {
 namespace {
@@ -31,7 +31,7 @@ void give_back_rest(IdBuffer* ids) {
     if (ids->capacity() > kLarge && ids->capacity() / 2 > ids->size()) ids->shrink_to_fit();
 }
 
-size_t bytes_of(const std::vector<TextView>& texts, const TextTask& task) {
+size_t bytes_of(const std::vector<TextView>& texts, const Task& task) {
     size_t bytes = 0;
     for (size_t i = task.begin; i < task.end; ++i) bytes += texts[i].bytes();
     if (task.is_part) bytes = size_t(double(bytes) * double(task.to - task.from) / double(texts[task.begin].size));
@@ -93,7 +93,7 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
         return out;
     }
     size_t done = 0;
-    encode_texts(engine, texts, options, threads, 1, [&](const TextTask* tasks, const auto* parts, size_t n) {
+    encode_texts(engine, texts, options, threads, 1, [&](const Task* tasks, const auto* parts, size_t n) {
         const size_t before_all = done;
         for (size_t t = 0; t < n; ++t) {
             const TextIds& part = *parts[t];
@@ -112,7 +112,7 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
 std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextView>& texts,
                                   const EncodeOptions& options, size_t threads) {
     std::vector<int64_t> counts(texts.size());
-    const auto count = [&](const TextTask* tasks, const auto* parts, size_t n) {
+    const auto count = [&](const Task* tasks, const auto* parts, size_t n) {
         for_each_text(tasks, parts, n,
                       [&](size_t i, const int32_t*, size_t size, bool) { counts[i] += int64_t(size); });
     };
@@ -127,7 +127,7 @@ void encode_each(const Engine& engine, const std::vector<TextView>& texts, const
     constexpr size_t kTogether = 8, kSeldom = 256;
     size_t together = kTogether;
     std::vector<ReadyIds> ready;
-    const auto list = [&](const TextTask* tasks, const auto* parts, size_t n) {
+    const auto list = [&](const Task* tasks, const auto* parts, size_t n) {
         ready.clear();
         for_each_text(tasks, parts, n, [&](size_t i, const int32_t* ids, size_t size, bool is_last) {
             ready.push_back({i, ids, size, is_last});
@@ -139,19 +139,6 @@ void encode_each(const Engine& engine, const std::vector<TextView>& texts, const
 
 namespace {
 
-// A text that several tasks encode in parts.
-struct CutText {
-    size_t input;
-    std::vector<EncodingPart> parts;
-};
-
-struct EncodingTask {
-    size_t begin, end;          // inputs
-    size_t text = 0, part = 0;  // or a part of a CutText,
-    size_t from = 0, to = 0;    // and its bytes
-    bool is_part = false;
-};
-
 size_t size_of(const Input& input) {
     size_t size = 0;
     for (const Bytes& part : input.first.parts) size += part.size;
@@ -159,40 +146,8 @@ size_t size_of(const Input& input) {
     return size;
 }
 
-// Tasks in input order: several small inputs per task, and a large text cut at its seams.
-std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::vector<Input>& inputs,
-                                              const EncodeOptions& options, size_t threads, std::vector<CutText>* cut) {
-    std::vector<EncodingTask> tasks;
-    size_t begin = 0, bytes = 0;
-    const auto close = [&](size_t end) {
-        if (begin < end) tasks.push_back({begin, end});
-        begin = end;
-        bytes = 0;
-    };
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        const Input& input = inputs[i];
-        const size_t size = size_of(input);
-        bytes += size + 16;
-        const bool is_large = size >= 2 * kPartUnits && size < UINT32_MAX - 2;
-        if (is_large && threads > 1 && !input.is_pair && !input.first.is_pretokenized && !engine.is_random()) {
-            const Seams& seams = engine.impl().seams.of_encodings(engine, options.special_as_text);
-            const Bytes text = input.first.parts[0];
-            if (seams.exist()) {
-                close(i);
-                size_t parts = 0;
-                const auto before = [&](size_t from, size_t to) { return seams.before(text, from, to); };
-                cut_into_parts(text.size, kPartUnits, before, [&](size_t from, size_t to) {
-                    tasks.push_back({i, i + 1, cut->size(), parts++, from, to, true});
-                });
-                cut->push_back({i, std::vector<EncodingPart>(parts)});
-                begin = i + 1;
-                continue;
-            }
-        }
-        if (bytes >= kTaskBytes) close(i + 1);
-    }
-    close(inputs.size());
-    return tasks;
+const Sequence* pair_of(const Input& input) {
+    return input.is_pair ? &input.second : nullptr;
 }
 
 }  // namespace
@@ -200,26 +155,44 @@ std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::v
 std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
                                    size_t threads) {
     std::vector<Encoding> out(inputs.size());
+    const auto needed = [&](size_t i) {
+        const size_t part = engine.first_part(inputs[i].first, pair_of(inputs[i]), options);
+        return part > 0 ? part : size_of(inputs[i]);
+    };
     size_t bytes = 0;
-    for (const Input& input : inputs) bytes += size_of(input);
+    for (size_t i = 0; i < inputs.size(); ++i) bytes += needed(i);
     threads = thread_count(threads, bytes);
-    std::vector<CutText> cut;
-    const auto tasks = make_encoding_tasks(engine, inputs, options, threads, &cut);
-    run_tasks(engine, tasks.size(), threads, [&](size_t t, Scratch& scratch) {
-        const EncodingTask& task = tasks[t];
-        if (task.is_part) {
-            const Bytes text = inputs[task.begin].first.parts[0].slice(task.from, task.to);
-            EncodingPart& part = cut[task.text].parts[task.part];
-            part.encoding = engine.encode_part(text, options, task.from > 0, scratch, &part.words);
-            if (options.offsets)  // otherwise all offsets are (0, 0)
-                for (const uint8_t byte : text) part.characters += (byte & 0xC0) != 0x80;
-            return;
-        }
-        for (size_t i = task.begin; i < task.end; ++i)
-            out[i] = engine.encode(inputs[i].first, inputs[i].is_pair ? &inputs[i].second : nullptr, options, scratch);
+    const auto tasks = make_tasks(inputs.size(), needed, [&](size_t i) -> std::optional<SeamFinder> {
+        const Input& input = inputs[i];
+        const size_t size = size_of(input);
+        if (threads == 1 || size < 2 * kPartUnits || size >= UINT32_MAX - 2 || needed(i) < size) return std::nullopt;
+        if (input.is_pair || input.first.is_pretokenized || engine.is_random()) return std::nullopt;
+        const Seams& seams = engine.impl().seams.of_encodings(engine, options.special_as_text);
+        if (!seams.exist()) return std::nullopt;
+        return SeamFinder(seams, input.first.parts[0]);
     });
-    run_tasks(engine, cut.size(), threads,
-              [&](size_t t) { out[cut[t].input] = engine.post_process(join(&cut[t].parts), nullptr, options); });
+    std::vector<EncodingPart> parts(tasks.size());
+    run_tasks(engine, tasks.size(), threads, [&](size_t t, Scratch& scratch) {
+        const Task& task = tasks[t];
+        for (size_t i = task.begin; i < task.end; ++i) {
+            const Input& input = inputs[i];
+            if (task.is_part)
+                parts[t] =
+                    engine.encode_part(input.first.parts[0].slice(task.from, task.to), options, task.from > 0, scratch);
+            else
+                out[i] = engine.encode(input.first, pair_of(input), options, scratch);
+        }
+    });
+    std::vector<std::pair<size_t, size_t>> cut;  // the tasks of each text in parts
+    for (size_t t = 0; t < tasks.size(); ++t) {
+        if (!tasks[t].is_part) continue;
+        if (tasks[t].from == 0) cut.emplace_back(t, 0);
+        ++cut.back().second;
+    }
+    run_tasks(engine, cut.size(), threads, [&](size_t c) {
+        const auto [first, n] = cut[c];
+        out[tasks[first].begin] = engine.post_process(join(&parts[first], n), nullptr, options);
+    });
     if (options.padding) pad(&out, *options.padding);
     return out;
 }
@@ -230,16 +203,15 @@ void decode_each(const Engine& engine, const std::vector<IdView>& sequences, boo
     std::vector<DecodedText> out(sequences.size());
     size_t n_ids = 0;
     for (const IdView& ids : sequences) n_ids += ids.size;
-    run_tasks_in_order(
-        engine, tasks.size(), thread_count(threads, 4 * n_ids), 8,
-        [&](size_t t) {
-            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
-                engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
-        },
-        [&](size_t from, size_t to) {
-            on_decoded(tasks[from].begin, &out[tasks[from].begin], tasks[to - 1].end - tasks[from].begin);
-            for (size_t i = tasks[from].begin; i < tasks[to - 1].end; ++i) out[i] = DecodedText();
-        });
+    const auto decode = [&](size_t t) {
+        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
+            engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
+    };
+    const auto take = [&](size_t from, size_t to) {
+        on_decoded(tasks[from].begin, &out[tasks[from].begin], tasks[to - 1].end - tasks[from].begin);
+        for (size_t i = tasks[from].begin; i < tasks[to - 1].end; ++i) out[i] = DecodedText();
+    };
+    run_tasks(engine, tasks.size(), thread_count(threads, 4 * n_ids), decode, 8, take);
 }
 
 }  // namespace crayon

@@ -6,45 +6,9 @@
 
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
-#include "engine/seams.h"
 
 namespace crayon {
 namespace {
-
-// Shortens the lengths of both sequences as tokenizers' truncate_encodings does. Returns false where that
-// function fails. `second` is null for a single sequence.
-bool truncate_sizes(const Truncation& truncation, size_t added, size_t* first, size_t* second) {
-    if (added > truncation.max_length) return false;
-    const size_t most = truncation.max_length - added;
-    const size_t total = *first + (second ? *second : 0);
-    if (most == 0) {
-        *first = 0;
-        if (second) *second = 0;
-        return true;
-    }
-    if (total <= most) return true;
-    const size_t excess = total - most;
-    if (truncation.strategy != Truncation::Strategy::longest_first) {
-        size_t* target = truncation.strategy == Truncation::Strategy::only_first ? first : second;
-        if (target == nullptr || *target <= excess) return false;
-        *target -= excess;
-        return true;
-    }
-    if (second == nullptr) {
-        *first = most;
-        return true;
-    }
-    size_t shorter = std::min(*first, *second), longer;
-    longer = shorter > most ? shorter : std::max(shorter, most - shorter);
-    if (shorter + longer > most) {
-        shorter = most / 2;
-        longer = shorter + most % 2;
-    }
-    const bool first_is_longer = *first > *second;
-    *first = first_is_longer ? longer : shorter;
-    *second = first_is_longer ? shorter : longer;
-    return true;
-}
 
 // Keeps `kept` of the last `size` ids.
 void keep(IdBuffer* ids, size_t size, size_t kept, Side side) {
@@ -57,39 +21,35 @@ void keep(IdBuffer* ids, size_t size, size_t kept, Side side) {
 // Encodes the rows of one task, one after the other.
 class RowEncoder {
   public:
-    RowEncoder(const Engine& engine, const PairFrame& frame, const EncodeOptions& options, bool is_pair)
-        : engine_(engine), frame_(frame), options_(options), is_pair_(is_pair) {
-        added_ = frame.before.size() + frame.after.size() + (is_pair ? frame.between.size() : 0);
-    }
+    RowEncoder(const Engine& engine, const Surround& around, const EncodeOptions& options, bool is_pair)
+        : engine_(engine),
+          around_(around),
+          options_(options),
+          most_(options.truncation ? engine.tokens_left(is_pair, options) : SIZE_MAX) {}
 
     // Returns false if truncation fails. `first_size` gets the number of tokens of the first sequence.
     bool encode(Bytes first, const Bytes* second, Scratch& scratch, IdBuffer* out, uint32_t* first_size) {
-        append_ids(frame_.before, out);
+        append_ids(around_.before, out);
         is_cut_ = false;
         size_t n_first = encode_kept(first, scratch, out), n_second = 0;
         if (second != nullptr) {
             pair_ids_.clear();
             n_second = encode_kept(*second, scratch, &pair_ids_);
             // The longer sequence gets an odd token, so both must be encoded whole.
-            if (is_cut_ && options_.truncation->strategy == Truncation::Strategy::longest_first && n_first > most() &&
-                n_second > most() && most() % 2 != 0) {
+            if (is_cut_ && options_.truncation->strategy == Truncation::Strategy::longest_first && n_first > most_ &&
+                n_second > most_ && most_ % 2 != 0) {
                 out->shrink_by(n_first);
                 pair_ids_.clear();
                 n_first = encode_all(first, scratch, out);
                 n_second = encode_all(*second, scratch, &pair_ids_);
             }
         }
-        const size_t all_first = n_first, all_second = n_second;
-        if (options_.truncation) {
-            if (!truncate_sizes(*options_.truncation, added_, &n_first, is_pair_ ? &n_second : nullptr)) return false;
-            keep(out, all_first, n_first, options_.truncation->side);
-        }
+        if (!truncate(&n_first, second != nullptr ? &n_second : nullptr, out)) return false;
         if (second != nullptr) {
-            append_ids(frame_.between, out);
-            if (options_.truncation) keep(&pair_ids_, all_second, n_second, options_.truncation->side);
+            append_ids(around_.between, out);
             out->append(pair_ids_.data(), pair_ids_.size());
         }
-        append_ids(frame_.after, out);
+        append_ids(around_.after, out);
         *first_size = uint32_t(n_first);
         return true;
     }
@@ -97,10 +57,13 @@ class RowEncoder {
     size_t encoded_bytes() const { return encoded_bytes_; }
 
   private:
-    // The most ids that truncation leaves of all sequences together.
-    size_t most() const {
-        const size_t length = options_.truncation->max_length;
-        return length > added_ ? length - added_ : 0;
+    bool truncate(size_t* n_first, size_t* n_second, IdBuffer* out) {
+        if (!options_.truncation) return true;
+        const size_t all_first = *n_first;
+        if (!truncate_sizes(*options_.truncation, most_, n_first, n_second)) return false;
+        keep(out, all_first, *n_first, options_.truncation->side);
+        if (n_second != nullptr) keep(&pair_ids_, pair_ids_.size(), *n_second, options_.truncation->side);
+        return true;
     }
 
     size_t encode_all(Bytes text, Scratch& scratch, IdBuffer* out) {
@@ -117,70 +80,63 @@ class RowEncoder {
     // does, and has more ids than truncation leaves. Truncation then gives the same result, because the length of the
     // remaining text does not matter to truncation, except in the case of longest_first above.
     size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
-        if (!options_.truncation) return encode_all(text, scratch, out);
-        size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));
-        if (text.size / 4 < step || !engine_.impl().takes_any_text) return encode_all(text, scratch, out);
-        const Seams& seams = engine_.seams(options_.special_as_text);
-        if (!seams.exist()) return encode_all(text, scratch, out);
+        size_t size = options_.truncation ? engine_.impl().first_part(text, most_) : 0;
+        if (size == 0) return encode_all(text, scratch, out);
+        SeamFinder seams(engine_.seams(options_.special_as_text), text);
         const size_t before = out->size();
-        const auto is_enough = [&] {
-            is_cut_ |= out->size() - before > most();
-            return out->size() - before > most();
-        };
-        if (options_.truncation->side == Side::left) {
-            for (; step < text.size / 2; step *= 4) {
-                const size_t from = seams.before(text, 0, text.size - step);
-                if (from == 0) continue;
-                encode_part(text, from, text.size, scratch, out);
-                if (is_enough()) return out->size() - before;
-                out->shrink_by(out->size() - before);
+        const auto n = [&] { return out->size() - before; };
+        if (options_.truncation->side == Side::right) {
+            for (; n() <= most_ && !seams.is_done(); size *= 2) {
+                const size_t from = seams.done();
+                encode_part(text, from, seams.next(size), scratch, out);
             }
-            return encode_all(text, scratch, out);
+            is_cut_ |= !seams.is_done();
+            return n();
         }
-        size_t from = 0;
-        while (text.size - from > 2 * step) {
-            const size_t to = seams.before(text, from, from + step);
-            step *= 2;
-            if (to == from) continue;
-            encode_part(text, from, to, scratch, out);
-            if (is_enough()) return out->size() - before;
-            from = to;
+        for (; size <= text.size / 2; size *= 4) {
+            const size_t from = seams.previous(0, text.size - size);
+            if (from == 0) continue;
+            encode_part(text, from, text.size, scratch, out);
+            is_cut_ |= n() > most_;
+            if (n() > most_) return n();
+            out->shrink_by(n());
         }
-        encode_part(text, from, text.size, scratch, out);
-        return out->size() - before;
+        return encode_all(text, scratch, out);
     }
 
     const Engine& engine_;
-    const PairFrame& frame_;
+    const Surround& around_;
     const EncodeOptions& options_;
-    bool is_pair_;
-    size_t added_;
+    const size_t most_;  // the most ids that truncation leaves of all sequences together
     IdBuffer pair_ids_;
     bool is_cut_ = false;  // only a part of a text was encoded
     size_t encoded_bytes_ = 0;
 };
 
-// Returns the frame that the options ask for, or nothing if the post-processor is not a frame.
-std::optional<PairFrame> choose_frame(const Engine& engine, bool is_pair, bool add_special_tokens) {
-    PairFrame out;
-    if (is_pair) {
-        if (engine.pair_frame() == nullptr) return std::nullopt;
-        out = *engine.pair_frame();
-    } else {
-        const SingleFrame* single = engine.single_frame();
-        if (single == nullptr) return std::nullopt;
-        out.before = single->before;
-        out.after = single->after;
-        out.type_ids[0] = single->type_id;
-        out.bare_type_ids[0] = single->bare_type_id;
+// Writes a row without padding.
+template <typename T>
+void write_row(const Surround& around, Column column, const IdBuffer& ids, size_t start, size_t n, size_t n_first,
+               T* out) {
+    if (column == Column::input_ids) {
+        std::copy_n(ids.data() + start, n, out);
+        return;
     }
-    if (!add_special_tokens) {
-        out.before.clear();
-        out.between.clear();
-        out.after.clear();
-        std::copy(std::begin(out.bare_type_ids), std::end(out.bare_type_ids), std::begin(out.type_ids));
+    if (column == Column::attention_mask) {
+        std::fill_n(out, n, T(1));
+        return;
     }
-    return out;
+    const bool types = column == Column::token_type_ids;
+    const auto specials = [&](const std::vector<SpecialId>& list) {
+        for (const SpecialId& special : list) *out++ = types ? T(special.type_id) : T(1);
+    };
+    const auto sequence = [&](size_t size, int index) {
+        out = std::fill_n(out, size, types ? T(around.type_ids[index]) : T(0));
+    };
+    specials(around.before);
+    sequence(n_first, 0);
+    specials(around.between);
+    sequence(n - around.size() - n_first, 1);
+    specials(around.after);
 }
 
 }  // namespace
@@ -189,12 +145,11 @@ std::optional<Columns> encode_columns(const Engine& engine, const std::vector<By
                                       const std::vector<Bytes>* second, const EncodeOptions& options, size_t threads) {
     if (options.truncation && options.truncation->stride != 0) return std::nullopt;
     const bool is_pair = second != nullptr;
-    const std::optional<PairFrame> frame = choose_frame(engine, is_pair, options.add_special_tokens);
-    if (!frame) return std::nullopt;
+    const Surround* const around = engine.surround(is_pair, options.add_special_tokens);
+    if (around == nullptr) return std::nullopt;
     const size_t n = first.size();
     Columns out;
-    out.frame_ = *frame;
-    out.is_pair_ = is_pair;
+    out.around_ = around;
     out.splits_.assign(n + 1, 0);
     out.first_sizes_.assign(n, 0);
     const auto tasks = make_tasks(n, [&](size_t i) { return first[i].size + (is_pair ? (*second)[i].size : 0); });
@@ -204,7 +159,7 @@ std::optional<Columns> encode_columns(const Engine& engine, const std::vector<By
     size_t bytes = 0;
     for (size_t i = 0; i < n; ++i) bytes += first[i].size + (is_pair ? (*second)[i].size : 0);
     run_tasks(engine, tasks.size(), thread_count(threads, bytes), [&](size_t t, Scratch& scratch) {
-        RowEncoder encoder(engine, *frame, options, is_pair);
+        RowEncoder encoder(engine, *around, options, is_pair);
         for (size_t i = tasks[t].begin; i < tasks[t].end && !failed; ++i) {
             if (!encoder.encode(first[i], is_pair ? &(*second)[i] : nullptr, scratch, &parts[t], &out.first_sizes_[i]))
                 failed = true;
@@ -242,29 +197,8 @@ void Columns::write(Column column, size_t row, T* out) const {
                   : column == Column::token_type_ids      ? T(pad_type_id_)
                   : column == Column::special_tokens_mask ? T(1)
                                                           : T(0);
-    T* const tokens = pads_left_ ? out + pads : out;
     std::fill_n(pads_left_ ? out : out + n, pads, pad);
-    if (column == Column::input_ids) {
-        std::copy_n(ids_.data() + splits_[row], n, tokens);
-    } else if (column == Column::attention_mask) {
-        std::fill_n(tokens, n, T(1));
-    } else {
-        const bool types = column == Column::token_type_ids;
-        T* at = tokens;
-        const auto specials = [&](const std::vector<SpecialId>& list) {
-            for (const SpecialId& special : list) *at++ = types ? T(special.type_id) : T(1);
-        };
-        const auto sequence = [&](size_t size, int index) {
-            at = std::fill_n(at, size, types ? T(frame_.type_ids[index]) : T(0));
-        };
-        specials(frame_.before);
-        sequence(first_sizes_[row], 0);
-        if (is_pair_) {
-            specials(frame_.between);
-            sequence(n - frame_.before.size() - frame_.between.size() - frame_.after.size() - first_sizes_[row], 1);
-        }
-        specials(frame_.after);
-    }
+    write_row(*around_, column, ids_, size_t(splits_[row]), n, first_sizes_[row], pads_left_ ? out + pads : out);
 }
 
 template void Columns::write(Column column, size_t row, int32_t* out) const;
@@ -272,30 +206,15 @@ template void Columns::write(Column column, size_t row, int64_t* out) const;
 
 std::optional<Row> encode_row(const Engine& engine, Bytes text, const EncodeOptions& options) {
     Row row;
-    row.frame_ = engine.single_frame();
-    row.is_framed_ = options.add_special_tokens;
-    if (row.frame_ == nullptr) return std::nullopt;
+    row.around_ = engine.surround(false, options.add_special_tokens);
+    if (row.around_ == nullptr) return std::nullopt;
     const Engine::Lease lease(engine);
     engine.encode_ids(text, options, *lease, &row.ids_);
     return row;
 }
 
 void Row::write(Column column, int32_t* out) const {
-    if (column == Column::input_ids) {
-        std::copy_n(ids_.data(), ids_.size(), out);
-        return;
-    }
-    if (column == Column::attention_mask) {
-        std::fill_n(out, ids_.size(), 1);
-        return;
-    }
-    const bool types = column == Column::token_type_ids;
-    const uint32_t type = is_framed_ ? frame_->type_id : frame_->bare_type_id;
-    std::fill_n(out, ids_.size(), types ? int32_t(type) : 0);
-    if (!is_framed_) return;
-    for (const SpecialId& special : frame_->before) *out++ = types ? int32_t(special.type_id) : 1;
-    out += ids_.size() - frame_->before.size() - frame_->after.size();
-    for (const SpecialId& special : frame_->after) *out++ = types ? int32_t(special.type_id) : 1;
+    write_row(*around_, column, ids_, 0, size(), size() - around_->size(), out);
 }
 
 }  // namespace crayon

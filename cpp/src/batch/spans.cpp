@@ -40,7 +40,7 @@ class SpanTaker {
         out_.ids.reserve_more(bytes / kBytesPerId + texts * suffix_.size());
     }
 
-    void take(const TextTask& task, const TextIds& made) {
+    void take(const Task& task, const TextIds& made) {
         if (suffix_.empty()) {
             const int64_t before = int64_t(out_.ids.size());
             append(task, made, 0, made.ids.size());
@@ -62,7 +62,7 @@ class SpanTaker {
   private:
     static constexpr uint64_t kLargest = uint64_t(std::numeric_limits<Id>::max());
 
-    void append(const TextTask& task, const TextIds& made, size_t from, size_t to) {
+    void append(const Task& task, const TextIds& made, size_t from, size_t to) {
         const int32_t* const ids = made.ids.data() + from;
         const size_t n = to - from;
         if (n == 0) return;
@@ -81,7 +81,7 @@ class SpanTaker {
         out_.ids.advance(n);
     }
 
-    [[noreturn]] void refuse(const TextTask& task, const TextIds& made, size_t from) const {
+    [[noreturn]] void refuse(const Task& task, const TextIds& made, size_t from) const {
         size_t i = from;
         while (uint32_t(made.ids.data()[i]) <= kLargest) ++i;
         const size_t text = size_t(std::upper_bound(made.ends.begin(), made.ends.end(), i) - made.ends.begin());
@@ -140,7 +140,7 @@ SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& text
                          const Suffix& suffix, size_t threads) {
     SpanIds<Id> out;
     SpanTaker<Id> taker(suffix, texts.size(), bytes_of(texts), &out);
-    const auto take = [&](const TextTask* tasks, const auto* parts, size_t n) {
+    const auto take = [&](const Task* tasks, const auto* parts, size_t n) {
         for (size_t t = 0; t < n; ++t) taker.take(tasks[t], *parts[t]);
     };
     encode_texts(engine, texts, options, threads, 1, take, best_utf8_error());

@@ -47,14 +47,6 @@ class CharacterStarts {
     std::vector<uint32_t> starts_;  // empty: every character is one byte
 };
 
-// Marks the offsets of special tokens, which stay 0 at any position.
-constexpr uint32_t kNowhere = 0xFFFFFFFFu;
-
-void append(const std::vector<SpecialId>& specials, IdBuffer* ids, std::vector<Offset>* offsets) {
-    append_ids(specials, ids);
-    if (offsets != nullptr) offsets->resize(offsets->size() + specials.size(), {kNowhere, kNowhere});
-}
-
 }  // namespace
 
 StreamEncoder::StreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options)
@@ -90,7 +82,17 @@ StreamChunk StreamEncoder::encode(Bytes window, bool is_last) {
     const size_t room = chunk.ids.capacity() / sizeof(int32_t);
     IdBuffer ids(static_cast<int32_t*>(chunk.ids.release()), room);
     std::vector<Offset> offsets;
-    encode_text(text, is_last, &ids, options_.offsets ? &offsets : nullptr);
+    {
+        const Engine::Lease scratch(*engine_);
+        EncodeOptions options;
+        options.add_special_tokens = options_.add_special_tokens;
+        options.special_as_text = options_.special_as_text;
+        const TextEnds ends{!is_begun_, is_last};
+        if (options_.offsets)
+            engine_->encode_offsets(text, options, ends, *scratch, &has_tokens_, &ids, &offsets);
+        else
+            engine_->encode_ids(text, options, *scratch, &ids, ends);
+    }
     chunk.n_ids = ids.size();
     const size_t capacity = ids.capacity() * sizeof(int32_t);
     chunk.ids.adopt(ids.release(), capacity);
@@ -111,31 +113,6 @@ StreamChunk StreamEncoder::encode(Bytes window, bool is_last) {
     is_begun_ = true;
     is_done_ = is_last;
     return chunk;
-}
-
-void StreamEncoder::encode_text(Bytes text, bool is_last, IdBuffer* ids, std::vector<Offset>* offsets) {
-    const Engine& engine = *engine_;
-    const Engine::Lease scratch(engine);
-    const SingleFrame* const frame = engine.single_frame();
-    EncodeOptions options;
-    options.add_special_tokens = options_.add_special_tokens;
-    options.special_as_text = options_.special_as_text;
-    if (frame == nullptr) {
-        // Without seams this window is the whole text.
-        if (offsets == nullptr) return engine.encode_ids(text, options, *scratch, ids);
-        const Encoding whole = engine.encode({{text}, false}, nullptr, options, *scratch);
-        ids->append(whole.ids.data(), whole.size());
-        *offsets = whole.offsets;
-        return;
-    }
-    if (options_.add_special_tokens && !is_begun_) append(frame->before, ids, offsets);
-    const size_t before = ids->size();
-    if (offsets == nullptr)
-        engine.encode_inner_ids(text, options_.special_as_text, *scratch, ids, is_begun_);
-    else
-        engine.encode_inner_offsets(text, options, is_begun_, has_tokens_, *scratch, ids, offsets);
-    has_tokens_ |= ids->size() > before;
-    if (options_.add_special_tokens && is_last) append(frame->after, ids, offsets);
 }
 
 }  // namespace crayon

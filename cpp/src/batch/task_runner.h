@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -16,29 +17,54 @@
 #include "crayon/engine/engine.h"
 #include "crayon/support/interrupt.h"
 #include "engine/scratch.h"
+#include "engine/seam_finder.h"
 
 namespace crayon {
 
 // Bytes of a task.
 constexpr size_t kTaskBytes = size_t(1) << 16;
 
+// Units of a part of a large text.
+constexpr size_t kPartUnits = size_t(1) << 18;
+
 struct Task {
-    size_t begin, end;  // inputs
+    size_t begin, end;        // inputs
+    size_t from = 0, to = 0;  // units of a single input, for a part
+    bool is_part = false;     // otherwise whole inputs
+    bool is_last = true;      // the input ends with this part
 };
+
+// Groups inputs in order: several small ones per task, and large ones in parts. finder_of(i) returns a SeamFinder for
+// an input to cut, or nothing.
+template <typename SizeOf, typename FinderOf>
+std::vector<Task> make_tasks(size_t n, SizeOf&& size_of, FinderOf&& finder_of) {
+    std::vector<Task> tasks;
+    size_t begin = 0, bytes = 0;
+    const auto close = [&](size_t end) {
+        if (begin < end) tasks.push_back({begin, end});
+        begin = end;
+        bytes = 0;
+    };
+    for (size_t i = 0; i < n; ++i) {
+        if (std::optional<SeamFinder> parts = finder_of(i)) {
+            close(i);
+            while (!parts->is_done()) {
+                const size_t from = parts->done(), to = parts->next(kPartUnits);
+                tasks.push_back({i, i + 1, from, to, true, parts->is_done()});
+            }
+            begin = i + 1;
+            continue;
+        }
+        bytes += size_of(i) + 16;
+        if (bytes >= kTaskBytes) close(i + 1);
+    }
+    close(n);
+    return tasks;
+}
 
 template <typename SizeOf>
 std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
-    std::vector<Task> tasks;
-    size_t begin = 0, bytes = 0;
-    for (size_t i = 0; i < n; ++i) {
-        bytes += size_of(i) + 16;
-        if (bytes >= kTaskBytes || i + 1 == n) {
-            tasks.push_back({begin, i + 1});
-            begin = i + 1;
-            bytes = 0;
-        }
-    }
-    return tasks;
+    return make_tasks(n, size_of, [](size_t) { return std::optional<SeamFinder>(); });
 }
 
 // Long tasks call a Poll now and then. The Poll throws if the work should stop.
@@ -153,17 +179,22 @@ void run_in_order(size_t n, size_t threads, const size_t& together, Work&& work,
     if (failure) std::rethrow_exception(failure);
 }
 
+struct NoFinish {
+    void operator()(size_t, size_t) const {}
+};
+constexpr size_t kAllTogether = SIZE_MAX;
+
 // Runs tasks without an ordered finish.
 template <typename Work, typename Watch>
 void run_watched(size_t n, size_t threads, Work&& work, Watch&& watch) {
-    run_in_order(
-        n, threads, n, work, [](size_t, size_t) {}, watch);
+    run_in_order(n, threads, kAllTogether, work, NoFinish(), watch);
 }
 
-// Runs work(task, scratch) with working memory of an engine, or work(task). Ends early if interrupt_check throws.
-template <typename Work, typename Finish>
-void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const size_t& together, Work&& work,
-                        Finish&& finish) {
+// run_in_order with work(task, scratch), which gets working memory of an engine, or work(task). Ends early if
+// interrupt_check throws.
+template <typename Work, typename Finish = NoFinish>
+void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work, const size_t& together = kAllTogether,
+               Finish&& finish = Finish()) {
     std::deque<Engine::Lease> leases;
     for (size_t worker = 0; worker < std::max(size_t(1), std::min(threads, n)); ++worker)
         leases.emplace_back(engine, worker);
@@ -177,11 +208,6 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const si
                 work(i, *leases[worker]);
         },
         finish, [&] { interrupts.look_now_and_then(); });
-}
-
-template <typename Work>
-void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
-    run_tasks_in_order(engine, n, threads, n, work, [](size_t, size_t) {});
 }
 
 // Concatenates the tasks' ids, and turns splits within a task into splits over all.

@@ -5,30 +5,15 @@
 
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
-#include "crayon/batch/text_view.h"
+#include "crayon/unicode/text_view.h"
 #include "unicode/utf8_error.h"
 
 namespace crayon {
 
-class Seams;
-
-struct TextTask {
-    size_t begin, end;        // texts
-    size_t from = 0, to = 0;  // units of a single text, for a part
-    bool is_part = false;     // otherwise whole texts
-    bool is_last = true;      // the text ends with this part
-};
-
-constexpr size_t kPartUnits = size_t(1) << 18;
-
-std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
-                                      const EncodeOptions& options, size_t threads);
+std::vector<Task> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
+                                  const EncodeOptions& options, size_t threads);
 // Tasks for counting words: always cuts large texts, at seams between words.
-std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
-
-// Returns the last unit before `to`, and near it, at which the text can be cut, or `from` if none is found. The bytes
-// of the text need not be UTF-8.
-size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader);
+std::vector<Task> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
 
 // The ids of a task's texts: those of text i end at ends[i - task.begin].
 struct TextIds {
@@ -38,7 +23,7 @@ struct TextIds {
 
 // Calls visit(text, ids, count, whether they complete the text) for the results of n tasks.
 template <typename Visit>
-void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, size_t n, Visit&& visit) {
+void for_each_text(const Task* tasks, const std::unique_ptr<TextIds>* made, size_t n, Visit&& visit) {
     for (size_t t = 0; t < n; ++t) {
         size_t start = 0;
         for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
@@ -51,19 +36,19 @@ void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, 
 
 // Appends the ids of a task's texts, or of its part of a text. With `utf8_error`, checks texts of bytes (width 0), and
 // throws Error(utf8) for invalid text.
-void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
+void encode_task(const Engine& engine, const std::vector<TextView>& texts, const Task& task,
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out);
 
 size_t bytes_of(const std::vector<TextView>& texts);
 
 // Encodes all texts, and calls finish(tasks, ids, count) in this thread for finished tasks in order. See
-// run_tasks_in_order.
+// run_in_order.
 template <typename Finish>
 void encode_texts(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                   size_t threads, const size_t& together, Finish&& finish, Utf8Error utf8_error = nullptr) {
     threads = thread_count(threads, bytes_of(texts));
-    const std::vector<TextTask> tasks = make_text_tasks(engine, texts, options, threads);
+    const std::vector<Task> tasks = make_text_tasks(engine, texts, options, threads);
     std::vector<std::unique_ptr<TextIds>> done(tasks.size());
     std::vector<std::unique_ptr<TextIds>> spare;  // memory for reuse
     std::vector<std::unique_ptr<Utf8Reader>> readers;
@@ -89,7 +74,7 @@ void encode_texts(const Engine& engine, const std::vector<TextView>& texts, cons
         const std::lock_guard<std::mutex> lock(mutex);
         readers.push_back(std::move(reader));
     };
-    run_tasks_in_order(engine, tasks.size(), threads, together, work, [&](size_t from, size_t to) {
+    const auto take = [&](size_t from, size_t to) {
         finish(&tasks[from], &done[from], to - from);
         const std::lock_guard<std::mutex> lock(mutex);
         for (; from < to; ++from) {
@@ -98,7 +83,8 @@ void encode_texts(const Engine& engine, const std::vector<TextView>& texts, cons
             done[from]->ends.clear();
             spare.push_back(std::move(done[from]));
         }
-    });
+    };
+    run_tasks(engine, tasks.size(), threads, work, together, take);
 }
 
 }  // namespace crayon

@@ -35,7 +35,7 @@ Appender::Parts Appender::parts_of(const std::string& text, bool continues) cons
     Parts parts;
     const TextView view{text.data(), text.size(), 0};
     StretchEncoder encoder(*engine_, special_as_text_);
-    PartCutter cutter(seams_, view);
+    SeamFinder cutter(seams_, view);
     InterruptWatch interrupts;
     IdBuffer ids;
     while (!cutter.is_done()) {

@@ -21,7 +21,7 @@ size_t part_for(size_t tokens) {
 
 size_t count_up_to(const Engine& engine, const TextView& text, const EncodeOptions& options, size_t limit) {
     StretchEncoder encoder(engine, options.special_as_text);
-    PartCutter cutter(engine.seams(options.special_as_text), text);
+    SeamFinder cutter(engine.seams(options.special_as_text), text);
     InterruptWatch interrupts;
     size_t n = options.add_special_tokens ? engine.special_tokens_added(false) : 0;
     while (n <= limit && !cutter.is_done()) {
@@ -60,9 +60,9 @@ size_t truncation_place(const std::shared_ptr<const Engine>& engine, const TextV
         TextIndex index(engine, text, options.special_as_text, false);
         return index.grow(most) ? index.longest(0, most) : text.size;
     }
-    const Seams& seams = engine->seams(options.special_as_text);
+    SeamFinder seams(engine->seams(options.special_as_text), text);
     for (size_t units = std::max(size_t(512), 6 * std::min(most, text.size));; units *= 4) {
-        const size_t begin = units < text.size ? seam_before(seams, text, text.size - units) : 0;
+        const size_t begin = units < text.size ? seams.previous(0, text.size - units) : 0;
         const TextIndex index(engine, text, options.special_as_text, true, begin);
         if (begin == 0 || index.known_tokens() > most) return index.longest_before(text.size, most);
     }

@@ -52,7 +52,7 @@ TextIndex::~TextIndex() = default;
 bool TextIndex::grow(size_t tokens) {
     InterruptWatch interrupts;
     StretchEncoder encoder(*engine_, special_as_text_);
-    PartCutter cutter(seams_, text_, places_.back().at);
+    SeamFinder cutter(seams_, text_, places_.back().at);
     while (known_tokens() <= tokens && !is_whole()) {
         const size_t from = places_.back().at, to = cutter.next(kPlaceEvery);
         places_.push_back({to, known_tokens() + encoder.count(text_, from, to, from > 0)});

@@ -5,13 +5,14 @@
 #include "crayon/engine/engine.h"
 #include "crayon/support/error.h"
 #include "engine/engine_impl.h"
+#include "engine/seam_finder.h"
 #include "engine/text_walk.h"
 
 namespace crayon {
 namespace {
 
-// Places have 32 bits. A text that continues has one more character in front (encode_inner_offsets), and StreamEncoder
-// reserves the largest number.
+// Places have 32 bits. A text that continues has one more character in front (encode_offsets), and kNowhere is the
+// largest number.
 constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 2;
 
 // Maps bytes to characters of the original text.
@@ -197,7 +198,29 @@ class FullEncoder {
 
 }  // namespace
 
+size_t Engine::first_part(const Sequence& first, const Sequence* pair, const EncodeOptions& options) const {
+    const std::optional<Truncation>& truncation = options.truncation;
+    if (options.overflow || !truncation || truncation->side != Side::right || pair != nullptr) return 0;
+    // A longer text is an error, which encoding a part would not report.
+    if (first.is_pretokenized || first.parts[0].size > kMostBytes) return 0;
+    return impl_->first_part(first.parts[0], tokens_left(false, options));
+}
+
 Encoding Engine::encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& s) const {
+    if (size_t size = first_part(first, pair, options)) {
+        const Bytes text = first.parts[0];
+        const size_t most = tokens_left(false, options);
+        std::vector<EncodingPart> parts;
+        SeamFinder cuts(impl_->seams.of_encodings(*this, options.special_as_text), text);
+        for (size_t n = 0; n <= most && !cuts.is_done(); size *= 2) {
+            const size_t from = cuts.done();
+            parts.push_back(encode_part(text.slice(from, cuts.next(size)), options, from > 0, s));
+            n += parts.back().encoding.size();
+        }
+        Encoding out = post_process(crayon::join(parts.data(), parts.size()), nullptr, options);
+        out.is_cut = !cuts.is_done();
+        return out;
+    }
     FullEncoder encoder(*this, *impl_, options, s);
     Encoding a = encoder.sequence(first, 0);
     if (pair == nullptr) return post_process(std::move(a), nullptr, options);
@@ -205,24 +228,26 @@ Encoding Engine::encode(const Sequence& first, const Sequence* pair, const Encod
     return post_process(std::move(a), &b, options);
 }
 
-Encoding Engine::encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& s,
-                             int32_t* words) const {
+EncodingPart Engine::encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& s) const {
     FullEncoder encoder(*this, *impl_, options, s);
-    Encoding part = encoder.sequence({{text}, false}, 0, continues);
-    *words = encoder.words();
+    EncodingPart part;
+    part.encoding = encoder.sequence({{text}, false}, 0, continues);
+    part.words = encoder.words();
+    if (options.offsets)  // otherwise all offsets are (0, 0)
+        part.characters =
+            uint32_t(std::count_if(text.begin(), text.end(), [](uint8_t byte) { return (byte & 0xC0) != 0x80; }));
     return part;
 }
 
-void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
-                                  IdBuffer* out, std::vector<Offset>* offsets) const {
-    Encoding part = FullEncoder(*this, *impl_, options, s).sequence({{text}, false}, 0, continues);
+void Engine::encode_offsets(Bytes text, const EncodeOptions& options, TextEnds ends, Scratch& s, bool* has_tokens,
+                            IdBuffer* out, std::vector<Offset>* offsets) const {
+    Encoding part = FullEncoder(*this, *impl_, options, s).sequence({{text}, false}, 0, !ends.start);
     // Post-processors ask whether a token is the first one, or begins where the text does. One character, and one token
     // if the text before had tokens, represent that text.
-    const size_t n = part.size();
-    const uint32_t shift = continues ? 1 : 0;
+    const uint32_t shift = ends.start ? 0 : 1;
     for (Offset& offset : part.offsets) offset = {offset.start + shift, offset.end + shift};
-    size_t first = options.add_special_tokens ? impl_->single->before.size() : 0;
-    if (continues && has_tokens) {
+    const bool has_more = !part.ids.empty(), stands_in = *has_tokens;
+    if (stands_in) {
         Encoding whole;
         whole.ids.assign(1, -1);
         whole.type_ids.assign(1, 0);
@@ -232,20 +257,26 @@ void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool
         whole.attention.assign(1, 1);
         append(&whole, std::move(part));
         part = std::move(whole);
-        ++first;
     }
+    *has_tokens |= has_more;
     part = post_process(std::move(part), nullptr, options);
-    out->append(part.ids.data() + first, n);
-    offsets->reserve(offsets->size() + n);
-    for (size_t i = first; i < first + n; ++i)
-        offsets->push_back({part.offsets[i].start - shift, part.offsets[i].end - shift});
+    size_t first = stands_in ? 1 : 0, last = part.size();
+    if (const Surround* const around = surround(false, options.add_special_tokens)) {
+        if (!ends.start) first += around->before.size();
+        if (!ends.end) last -= around->after.size();
+    }
+    out->append(part.ids.data() + first, last - first);
+    offsets->reserve(offsets->size() + last - first);
+    for (size_t i = first; i < last; ++i) {
+        const Offset at = part.offsets[i];
+        offsets->push_back(part.special[i] ? Offset{kNowhere, kNowhere} : Offset{at.start - shift, at.end - shift});
+    }
 }
 
 Encoding Engine::post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
     const Impl& p = *impl_;
     if (options.truncation) {
-        const size_t added = options.add_special_tokens ? special_tokens_added(pair != nullptr) : 0;
-        truncate(&first, pair, *options.truncation, added);
+        truncate(&first, pair, *options.truncation, tokens_left(pair != nullptr, options));
     }
     Encoding out =
         crayon::post_process(p.pipeline.post_processor, p.trim, std::move(first), pair, options.add_special_tokens);

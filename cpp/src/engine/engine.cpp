@@ -8,7 +8,7 @@
 #include "crayon/unicode/unicode.h"
 #include "engine/engine_impl.h"
 #include "engine/scratch.h"
-#include "engine/seams.h"
+#include "engine/seam_finder.h"
 #include "engine/text_walk.h"
 #include "json/model_writer.h"
 #include "models/model_common.h"
@@ -187,8 +187,7 @@ void Engine::finish() {
     forget_known_texts(&p.pipeline.post_processor, [&](uint32_t id) {
         return vocabulary.has(id) ? std::optional<std::string>(vocabulary.text_of(id)) : std::nullopt;
     });
-    p.single = single_frame_of(p.pipeline.post_processor);
-    p.pair = pair_frame_of(p.pipeline.post_processor);
+    for (const bool is_pair : {false, true}) p.surrounds[is_pair] = surrounds_of(p.pipeline.post_processor, is_pair);
     uint32_t flags = 0;
     for (const AddedToken& token : vocabulary.added()) flags |= token.flags;
     const bool may_claim_the_same = (flags & kLstrip) && (flags & kRstrip);
@@ -197,7 +196,7 @@ void Engine::finish() {
     const bool is_cut = pipeline.scan != nullptr || pipeline.pre_tokenizer == nullptr ||
                         pipeline.pre_tokenizer->shape() == PreTokenizer::Shape::space_marks;
     const bool is_known = pipeline.model == nullptr ? pipeline.scan != nullptr : pipeline.model->takes_any_text();
-    p.takes_any_text = is_normalized && is_cut && is_known && !may_claim_the_same;
+    p.stops_early = is_normalized && is_cut && is_known && !may_claim_the_same && !is_random();
 }
 
 Engine::~Engine() = default;
@@ -261,9 +260,9 @@ Engine::Lease::~Lease() {
     if (scratch_ != nullptr) engine_.impl_->pool->give(std::move(scratch_));
 }
 
-void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out) const {
-    const Impl& p = *impl_;
-    if (!p.single) {
+void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out, TextEnds ends) const {
+    const Surround* const around = surround(false, options.add_special_tokens);
+    if (around == nullptr) {  // the text has no seams, so this is all of it
         EncodeOptions plain = options;
         plain.truncation.reset();
         plain.padding.reset();
@@ -271,9 +270,9 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
         out->append(whole.ids.data(), whole.ids.size());
         return;
     }
-    if (options.add_special_tokens) append_ids(p.single->before, out);
-    encode_inner_ids(text, options.special_as_text, s, out);
-    if (options.add_special_tokens) append_ids(p.single->after, out);
+    if (ends.start) append_ids(around->before, out);
+    encode_inner_ids(text, options.special_as_text, s, out, !ends.start);
+    if (ends.end) append_ids(around->after, out);
 }
 
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
@@ -305,9 +304,11 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
                   p.words_only(), on_raw);
     };
     // Places in pieces have 32 bits, and a pre-tokenizer works on a copy of the text.
-    if (text.size <= kLargeText || !seams(special_as_text).exist()) return on_part(0, text.size);
-    const auto before = [&](size_t from, size_t to) { return seams(special_as_text).before(text, from, to); };
-    cut_into_parts(text.size, kLargePart, before, on_part);
+    if (text.size <= kLargeText) return on_part(0, text.size);
+    for (SeamFinder parts(seams(special_as_text), text); !parts.is_done();) {
+        const size_t from = parts.done();
+        on_part(from, parts.next(kLargePart));
+    }
 }
 
 void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
@@ -440,12 +441,13 @@ size_t Engine::special_tokens_added(bool is_pair) const {
     return count_added_tokens(impl_->pipeline.post_processor, is_pair);
 }
 
-const SingleFrame* Engine::single_frame() const {
-    return impl_->single ? &*impl_->single : nullptr;
+size_t Engine::tokens_left(bool is_pair, const EncodeOptions& options) const {
+    return options.truncation->max_length - (options.add_special_tokens ? special_tokens_added(is_pair) : 0);
 }
 
-const PairFrame* Engine::pair_frame() const {
-    return impl_->pair ? &*impl_->pair : nullptr;
+const Surround* Engine::surround(bool is_pair, bool add_special_tokens) const {
+    const std::optional<Surrounds>& all = impl_->surrounds[is_pair];
+    return all ? &(*all)[add_special_tokens] : nullptr;
 }
 
 std::optional<Family> Engine::family() const {

@@ -2,6 +2,7 @@
 // tokens of its own.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -41,8 +42,7 @@ struct Engine::Impl {
     MergeTables merges;  // for byte-level tables with merges, like the byte cuts
     ByteCuts cuts;
     TrimInfo trim;
-    std::optional<SingleFrame> single;
-    std::optional<PairFrame> pair;
+    std::optional<Surrounds> surrounds[2];  // of a text alone and of a pair, if special ids only surround them
     UnknownIds unknown;
     std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared by engines with the same words
 
@@ -62,8 +62,14 @@ struct Engine::Impl {
         return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->drops_white() && !pipeline.joins_pieces &&
                vocabulary->normalized_matcher().empty();
     }
-    // Whether encoding any text surely succeeds, so that a truncated text need not be read to its end.
-    bool takes_any_text = false;
+    // Whether a truncated text need not be read to its end: encoding any text succeeds, and gives the same ids again.
+    bool stops_early = false;
+    // Returns the size of the part of a text to encode first if `most` tokens are needed, or 0 for the whole text. If
+    // the part has fewer tokens, larger ones follow.
+    size_t first_part(Bytes text, size_t most) const {
+        const size_t size = std::max(size_t(1) << 12, 8 * std::min(most, text.size));
+        return stops_early && size <= text.size / 2 ? size : 0;
+    }
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {
         return {cartridge,

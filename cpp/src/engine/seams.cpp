@@ -67,7 +67,7 @@ Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_tex
         (pipeline.family == Family::cl100k || pipeline.family == Family::llama3 || pipeline.family == Family::o200k);
     matches_whole_ = !words_only && pipeline.scan != nullptr && pipeline.family == Family::whole && pipeline.matches &&
                      pipeline.normalizer == nullptr && !pipeline.add_prefix_space;
-    exist_ = words_only ? any_usual() : p_.single && (matches_whole_ || any_usual());
+    exist_ = words_only ? any_usual() : p_.surrounds[0] && (matches_whole_ || any_usual());
 }
 
 // Whether a seam exists between words, lines, paragraphs, or sentences of scripts without spaces.
@@ -122,19 +122,6 @@ size_t Seams::last_inside(Bytes stretch, size_t least) const {
         if (at > first && divides(stretch, at, &steps_left)) return at;
     }
     return 0;
-}
-
-size_t Seams::before(Bytes text, size_t from, size_t to) const {
-    const auto is_inside = [&](size_t at) { return at < text.size && (text[at] & 0xC0) == 0x80; };
-    for (const size_t near : {kNearSeam, kFarSeam}) {
-        size_t start = to - from > near ? to - near : from, stop = to;
-        while (start < stop && is_inside(start)) ++start;
-        while (stop > start && is_inside(stop)) --stop;
-        const Bytes window = text.slice(start, stop);
-        if (utf8_error(window.data, window.size) != window.size) break;
-        if (const size_t at = last_inside(window)) return start + at;
-    }
-    return from;
 }
 
 // Calls on_plain for each piece between added tokens, with places in a text where this one begins at `base`. `goes_on`

@@ -11,21 +11,6 @@
 
 namespace crayon {
 
-// Calls on_part(from, to) for the parts of a text of `size`, each about `step` long. before(from, to) returns a seam,
-// or `from` if it finds none.
-template <typename Before, typename OnPart>
-void cut_into_parts(size_t size, size_t step, Before&& before, OnPart&& on_part) {
-    size_t from = 0;
-    for (size_t to = 0; size - to > step + step / 2;) {
-        to += step;
-        const size_t seam = before(from, to);
-        if (seam == from) continue;
-        on_part(from, seam);
-        from = to = seam;
-    }
-    on_part(from, size);
-}
-
 class Seams {
   public:
     // A view of an engine, which must outlive it. `longest_token` is in bytes.
@@ -52,10 +37,6 @@ class Seams {
     // How many bytes before a seam matter to last_inside. If counts_digits(), all of a run of digits matters, too.
     size_t reach() const;
     bool counts_digits() const { return groups_digits_; }
-    // How many bytes before a place before() searches, first and, if they have no seam, next.
-    static constexpr size_t kNearSeam = size_t(1) << 10, kFarSeam = size_t(1) << 14;
-    // Returns the last seam in the bytes before `to`, or `from` if none is found. The text need not be UTF-8.
-    size_t before(Bytes text, size_t from, size_t to) const;
 
   private:
     Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);

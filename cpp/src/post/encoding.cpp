@@ -78,9 +78,10 @@ void append(Encoding* to, Encoding&& from, bool growing_offsets) {
     to->overflowing = std::move(overflowing);
 }
 
-Encoding join(std::vector<EncodingPart>* parts) {
+Encoding join(EncodingPart* parts, size_t n) {
+    if (n == 1) return std::move(parts[0].encoding);
     size_t size = 0;
-    for (const EncodingPart& part : *parts) size += part.encoding.size();
+    for (size_t i = 0; i < n; ++i) size += parts[i].encoding.size();
     Encoding out;
     reserve(&out.ids, size);
     reserve(&out.type_ids, size);
@@ -90,15 +91,14 @@ Encoding join(std::vector<EncodingPart>* parts) {
     reserve(&out.attention, size);
     uint32_t characters = 0;
     int32_t words = 0;
-    for (EncodingPart& each : *parts) {
-        Encoding part = std::move(each.encoding);
+    for (size_t i = 0; i < n; ++i) {
+        Encoding part = std::move(parts[i].encoding);
         for (Offset& offset : part.offsets) offset = {offset.start + characters, offset.end + characters};
         for (int32_t& word : part.words) word += words;
         append_tokens(&out, std::move(part), false);
-        characters += each.characters;
-        words += each.words;
+        characters += parts[i].characters;
+        words += parts[i].words;
     }
-    parts->clear();
     return out;
 }
 

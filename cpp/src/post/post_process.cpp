@@ -159,33 +159,35 @@ void run_step(const PostProcessStep& step, const TrimInfo& trim, bool add_specia
 // Placeholder ids of the sequences, for finding the special ids around them.
 constexpr int32_t kSequences[2] = {-1, -2};
 
-// Gives the special ids before, between and after the sequences. Returns false if the post-processor is not a frame.
-bool run_on_ids(const PostProcessor& processor, size_t n, bool add_special_tokens, std::vector<SpecialId>* runs,
-                uint32_t* type_ids) {
+// Returns false if the post-processor does more to ids than `out` holds.
+bool run_on_ids(const PostProcessor& processor, bool is_pair, bool add_special_tokens, Surround* out) {
+    const size_t n = is_pair ? 2 : 1;
     Encoding inputs[2];
     for (size_t i = 0; i < n; ++i) {
         inputs[i] = special_encoding({kSequences[i]}, {}, uint32_t(i));
         inputs[i].special[0] = 0;
     }
-    Encoding out;
+    Encoding made;
     const TrimInfo no_trim = [](uint32_t) { return WhiteEnds{0, 0}; };
     try {
-        out = post_process(processor, no_trim, std::move(inputs[0]), n == 2 ? &inputs[1] : nullptr, add_special_tokens);
+        made =
+            post_process(processor, no_trim, std::move(inputs[0]), is_pair ? &inputs[1] : nullptr, add_special_tokens);
     } catch (const Error&) {
         return false;
     }
+    std::vector<SpecialId>* const runs[] = {&out->before, is_pair ? &out->between : &out->after, &out->after};
     size_t seen = 0;
-    for (size_t i = 0; i < out.size(); ++i) {
-        const bool is_sequence = out.ids[i] == kSequences[0] || out.ids[i] == kSequences[1];
-        if (is_sequence != (out.special[i] == 0)) return false;
+    for (size_t i = 0; i < made.size(); ++i) {
+        const bool is_sequence = made.ids[i] == kSequences[0] || made.ids[i] == kSequences[1];
+        if (is_sequence != (made.special[i] == 0)) return false;
         if (!is_sequence) {
-            runs[seen].push_back({out.ids[i], out.type_ids[i]});
+            runs[seen]->push_back({made.ids[i], made.type_ids[i]});
         } else {
-            if (seen == n || out.ids[i] != kSequences[seen]) return false;
-            type_ids[seen++] = out.type_ids[i];
+            if (seen == n || made.ids[i] != kSequences[seen]) return false;
+            out->type_ids[seen++] = made.type_ids[i];
         }
     }
-    return seen == n && (add_special_tokens || out.size() == n);
+    return seen == n && (add_special_tokens || made.size() == n);
 }
 
 }  // namespace
@@ -221,24 +223,10 @@ size_t count_added_tokens(const PostProcessor& processor, bool is_pair) {
     return count;
 }
 
-std::optional<SingleFrame> single_frame_of(const PostProcessor& processor) {
-    SingleFrame out;
-    std::vector<SpecialId> runs[2], none[2];
-    if (!run_on_ids(processor, 1, true, runs, &out.type_id)) return std::nullopt;
-    if (!run_on_ids(processor, 1, false, none, &out.bare_type_id)) return std::nullopt;
-    out.before = std::move(runs[0]);
-    out.after = std::move(runs[1]);
-    return out;
-}
-
-std::optional<PairFrame> pair_frame_of(const PostProcessor& processor) {
-    PairFrame out;
-    std::vector<SpecialId> runs[3], none[3];
-    if (!run_on_ids(processor, 2, true, runs, out.type_ids)) return std::nullopt;
-    if (!run_on_ids(processor, 2, false, none, out.bare_type_ids)) return std::nullopt;
-    out.before = std::move(runs[0]);
-    out.between = std::move(runs[1]);
-    out.after = std::move(runs[2]);
+std::optional<Surrounds> surrounds_of(const PostProcessor& processor, bool is_pair) {
+    Surrounds out;
+    for (const bool special : {false, true})
+        if (!run_on_ids(processor, is_pair, special, &out[special])) return std::nullopt;
     return out;
 }
 

@@ -44,17 +44,6 @@ void put_padding(std::vector<T>* values, size_t count, Side side, const T& value
     values->insert(side == Side::left ? values->begin() : values->end(), count, value);
 }
 
-// The number of tokens that remain of a pair: the longer sequence loses tokens first, then both equally.
-std::pair<size_t, size_t> longest_first(size_t first, size_t second, size_t max_length) {
-    size_t shorter = std::min(first, second);
-    size_t longer = shorter > max_length ? shorter : std::max(shorter, max_length - shorter);
-    if (shorter + longer > max_length) {
-        shorter = max_length / 2;
-        longer = shorter + max_length % 2;
-    }
-    return first > second ? std::make_pair(longer, shorter) : std::make_pair(shorter, longer);
-}
-
 void check_padded_length(size_t length) {
     if (length > std::numeric_limits<uint32_t>::max())
         throw Error(ErrorKind::argument, "padding to " + std::to_string(length) + " tokens, which is more than 2^32-1");
@@ -93,32 +82,43 @@ void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side) {
     encoding->overflowing.assign(std::make_move_iterator(pieces.begin() + 1), std::make_move_iterator(pieces.end()));
 }
 
-void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t added) {
-    // If the special tokens alone exceed the limit, no limit applies: the reference's subtraction wraps around.
-    const size_t max_length = truncation.max_length - added;
-    const auto cut_to = [&](Encoding* encoding, size_t length) {
-        truncate(encoding, length, truncation.stride, truncation.side);
-    };
-    if (max_length == 0) {
-        cut_to(first, 0);
-        if (pair != nullptr) cut_to(pair, 0);
-        return;
+bool truncate_sizes(const Truncation& truncation, size_t most, size_t* first, size_t* pair) {
+    const size_t total = *first + (pair != nullptr ? *pair : 0);
+    if (total <= most) return true;
+    const bool is_first = truncation.strategy == Truncation::Strategy::only_first;
+    if (most == 0) {
+        *first = 0;
+        if (pair != nullptr) *pair = 0;
+    } else if (is_first || truncation.strategy == Truncation::Strategy::only_second) {
+        size_t* const target = is_first ? first : pair;
+        if (target == nullptr || *target <= total - most) return false;
+        *target -= total - most;
+    } else if (pair == nullptr) {
+        *first = most;
+    } else {  // the longer sequence loses tokens first, then both equally
+        size_t shorter = std::min(*first, *pair), longer = shorter > most ? shorter : std::max(shorter, most - shorter);
+        if (shorter + longer > most) {
+            shorter = most / 2;
+            longer = shorter + most % 2;
+        }
+        const bool first_is_longer = *first > *pair;
+        *first = first_is_longer ? longer : shorter;
+        *pair = first_is_longer ? shorter : longer;
     }
-    const size_t total = first->size() + (pair != nullptr ? pair->size() : 0);
-    if (total <= max_length) return;
-    if (truncation.strategy == Truncation::Strategy::longest_first) {
-        if (pair == nullptr) return cut_to(first, max_length);
-        const auto [n_first, n_pair] = longest_first(first->size(), pair->size(), max_length);
-        cut_to(first, n_first);
-        return cut_to(pair, n_pair);
-    }
-    Encoding* target = truncation.strategy == Truncation::Strategy::only_first ? first : pair;
-    if (target == nullptr) throw Error(ErrorKind::argument, "Truncation error: Second sequence not provided");
-    const size_t surplus = total - max_length;
-    if (target->size() <= surplus)
+    return true;
+}
+
+void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t most) {
+    size_t n_first = first->size(), n_pair = pair != nullptr ? pair->size() : 0;
+    if (!truncate_sizes(truncation, most, &n_first, pair != nullptr ? &n_pair : nullptr)) {
+        const bool lacks_second = truncation.strategy == Truncation::Strategy::only_second && pair == nullptr;
         throw Error(ErrorKind::argument,
-                    "Truncation error: Sequence to truncate too short to respect the provided max_length");
-    cut_to(target, target->size() - surplus);
+                    lacks_second
+                        ? "Truncation error: Second sequence not provided"
+                        : "Truncation error: Sequence to truncate too short to respect the provided max_length");
+    }
+    truncate(first, n_first, truncation.stride, truncation.side);
+    if (pair != nullptr) truncate(pair, n_pair, truncation.stride, truncation.side);
 }
 
 size_t padded_length(size_t longest, const Padding& padding) {

@@ -13,7 +13,6 @@
 #include "crayon/batch/batch.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "engine/seams.h"
 #include "training/word_tally.h"
 
 namespace crayon {
@@ -172,13 +171,13 @@ void WordCounter::add(const std::vector<TextView>& texts, const Progress& progre
     for (const TextView& text : texts) total += text.bytes();
     Call call(this, progress, total);
     const Engine& engine = *impl_->engine;
-    const std::vector<TextTask> tasks = make_word_tasks(impl_->seams, texts);
+    const std::vector<Task> tasks = make_word_tasks(impl_->seams, texts);
     call.run(tasks.size(), [&](size_t t, WordTally& tally, Scratch& scratch, Utf8Reader* reader, const Poll& poll) {
-        const TextTask& task = tasks[t];
+        const Task& task = tasks[t];
         uint64_t done = 0;
         for (size_t i = task.begin; i < task.end; ++i) {
             const TextView& view = texts[i];
-            const size_t from = task.is_part ? task.from : 0, to = task.is_part ? task.to : view.size;
+            const size_t from = task.from, to = task.is_part ? task.to : view.size;
             const Bytes text = reader->read(view, from, to);
             if (view.width == 0) {
                 const size_t bad = utf8_error(text.data, text.size);
@@ -212,8 +211,7 @@ class LineTasks {
         const size_t to = i * kPartUnits;
         for (size_t at = to; at > to - kNear; --at)
             if (data_[at - 1] == '\n') return Cut{at, false};
-        Utf8Reader reader;
-        const size_t seam = seam_before(seams_, {data_.data, data_.size, 0}, to - kNear, to, &reader);
+        const size_t seam = SeamFinder(seams_, data_).previous(to - kNear, to);
         if (seam == to - kNear) return std::nullopt;
         return Cut{seam, true};
     }

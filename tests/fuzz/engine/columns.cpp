@@ -6,7 +6,7 @@
 #include "crayon/batch/batch.h"
 #include "crayon/batch/json_lines.h"
 #include "crayon/batch/spans.h"
-#include "crayon/batch/text_view.h"
+#include "crayon/unicode/text_view.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"
 #include "unicode/unit_writers.h"

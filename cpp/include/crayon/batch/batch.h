@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "crayon/batch/text_view.h"
 #include "crayon/engine/engine.h"
+#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

@@ -34,8 +34,7 @@ class Columns {
     IdBuffer ids_;
     std::vector<int64_t> splits_{0};
     std::vector<uint32_t> first_sizes_;  // for pairs: each row's number of tokens of the first sequence
-    PairFrame frame_;  // the frame that was applied: with or without special tokens, for one sequence or two
-    bool is_pair_ = false;
+    const Surround* around_ = nullptr;   // the engine owns it
     size_t padded_ = 0;
     bool pads_left_ = false;
     uint32_t pad_id_ = 0;
@@ -44,7 +43,8 @@ class Columns {
 };
 
 // `second` is null, or has one text for each of `first`. Returns nothing if only Encodings give the right result: if
-// the post-processor is not a frame (frames.h) or fails, or if truncation has a stride.
+// the post-processor does more than surround sequences (surround.h), or if truncation fails or has a stride. The
+// columns must not outlive the engine.
 std::optional<Columns> encode_columns(const Engine& engine, const std::vector<Bytes>& first,
                                       const std::vector<Bytes>* second, const EncodeOptions& options, size_t threads);
 
@@ -59,11 +59,10 @@ class Row {
   private:
     friend std::optional<Row> encode_row(const Engine&, Bytes, const EncodeOptions&);
     IdBuffer ids_;
-    const SingleFrame* frame_ = nullptr;  // the engine owns it
-    bool is_framed_ = false;
+    const Surround* around_ = nullptr;  // the engine owns it
 };
 
-// Returns nothing if the post-processor is not a frame (frames.h). The row must not outlive the engine.
+// Returns nothing if the post-processor does more than surround the text. The row must not outlive the engine.
 std::optional<Row> encode_row(const Engine& engine, Bytes text, const EncodeOptions& options);
 
 }  // namespace crayon

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "crayon/batch/text_view.h"
+#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "crayon/batch/text_view.h"
 #include "crayon/engine/engine.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
+#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

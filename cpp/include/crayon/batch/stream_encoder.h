@@ -36,8 +36,8 @@ class StreamEncoder {
 
     // Whether texts have seams (seams.h). Without seams, `encode` consumes only the last window, which must then be the
     // whole text: exact, but not in constant memory. Components without a proof of seams are custom patterns, models
-    // that may join a text anywhere, and post-processors that are not frames. Even if texts have seams, a long stretch
-    // of a text may have none, such as a megabyte of one letter.
+    // that may join a text anywhere, and post-processors that do more than surround. Even if texts have seams, a long
+    // stretch of a text may have none, such as a megabyte of one letter.
     bool streams() const;
     // Encodes the window up to its last seam, or all of it if `is_last`. The window starts at the first unconsumed
     // byte. Offsets count bytes of the stream; they match an Encoding's offsets in characters. Error(utf8) gives the
@@ -49,7 +49,6 @@ class StreamEncoder {
 
   private:
     size_t whole_characters(Bytes window, bool is_last) const;
-    void encode_text(Bytes text, bool is_last, IdBuffer* ids, std::vector<Offset>* offsets);
 
     const std::shared_ptr<const Engine> engine_;
     const StreamOptions options_;

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "crayon/batch/text_view.h"
 #include "crayon/engine/engine.h"
+#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

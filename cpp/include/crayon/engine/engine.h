@@ -11,7 +11,7 @@
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/models/longest_match.h"
 #include "crayon/post/encoding.h"
-#include "crayon/post/frames.h"
+#include "crayon/post/surround.h"
 #include "crayon/post/truncate_pad.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/bytes.h"
@@ -23,9 +23,18 @@ struct EncodeOptions {
     bool add_special_tokens = true;
     bool special_as_text = false;          // treats special added tokens in the text as plain text
     bool offsets = true;                   // false: all offsets of an Encoding are (0, 0)
+    bool overflow = true;                  // false: may stop at truncation, and leave Encoding::overflowing incomplete
     std::optional<Truncation> truncation;  // calls that return ids alone ignore this and padding
     std::optional<Padding> padding;
 };
+
+// Which ends of a text a part of it has. Parts are cut at seams (seams.h).
+struct TextEnds {
+    bool start = true, end = true;
+};
+
+// Marks the offsets of special tokens in Engine::encode_offsets.
+constexpr uint32_t kNowhere = 0xFFFFFFFFu;
 
 // One input sequence: a text, or words that were split before (`is_pretokenized`).
 struct Sequence {
@@ -112,17 +121,17 @@ class Engine {
         mutable std::unique_ptr<Scratch> scratch_;
     };
 
-    // Appends the ids of `text` (valid UTF-8) to `out`.
-    void encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out) const;
-    // Appends the ids of `text` without the post-processor's special ids. `continues`: a longer text was cut at a seam
-    // (seams.h), and `text` is its second part.
+    // Appends the ids of a text (valid UTF-8) or of a part of one: special ids surround the whole text.
+    void encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out,
+                    TextEnds ends = TextEnds()) const;
+    // Appends the ids of `text` without the post-processor's special ids. `continues`: a longer text was cut at a seam,
+    // and `text` is its second part.
     void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out,
                           bool continues = false) const;
-    // Appends the ids of encode_inner_ids and their offsets in characters of `text`, as `encode` gives them with these
-    // options. If `text` continues another text, `has_tokens` says whether that text had tokens. Requires a frame, see
-    // single_frame().
-    void encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens,
-                              Scratch& scratch, IdBuffer* out, std::vector<Offset>* offsets) const;
+    // Appends the ids of encode_ids and their offsets in characters of `text`, as `encode` gives them with these
+    // options. `has_tokens` says whether the parts before had tokens, then whether this part or they have.
+    void encode_offsets(Bytes text, const EncodeOptions& options, TextEnds ends, Scratch& scratch, bool* has_tokens,
+                        IdBuffer* out, std::vector<Offset>* offsets) const;
     // Appends the ids of arbitrary bytes, without added tokens, normalizer and post-processor. Lossless.
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
     // Appends the ids of one pretoken by merging alone, with the chosen algorithm. All algorithms must agree. For tests
@@ -131,13 +140,15 @@ class Engine {
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
     // Where a pretoken is cut before merging. For tests and inspection.
     std::vector<size_t> cuts(Bytes pretoken) const;
-    // The full Encoding. `pair` may be null.
+    // The full Encoding. `pair` may be null. Encodes only a part of a single text if its end cannot change the result
+    // (EncodeOptions::overflow).
     Encoding encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& scratch) const;
+    // The size of the part of a text that `encode` reads first, or 0 if it reads the whole input.
+    size_t first_part(const Sequence& first, const Sequence* pair, const EncodeOptions& options) const;
     // The Encoding of a text, or of a part of one, without special ids. A part ends at a seam that holds with offsets;
     // one that `continues` begins at such a seam. Offsets count from the part's first character, words from its first
-    // word. `words` gets the number of words.
-    Encoding encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& scratch,
-                         int32_t* words) const;
+    // word.
+    EncodingPart encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& scratch) const;
     // Applies the steps after the model: truncation, post-processor, padding. `pair` may be null.
     Encoding post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
 
@@ -167,10 +178,11 @@ class Engine {
     std::optional<std::string> vocabulary_json(bool pretty) const;
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
-    // Return the special ids around a single sequence and around a pair, or null if the post-processor does more to
-    // ids.
-    const SingleFrame* single_frame() const;
-    const PairFrame* pair_frame() const;
+    // How many tokens of the sequences truncation leaves. If the special tokens alone exceed its limit, no limit
+    // applies: the reference's subtraction wraps around.
+    size_t tokens_left(bool is_pair, const EncodeOptions& options) const;
+    // Returns the special ids around a sequence or a pair, or null if the post-processor does more to ids.
+    const Surround* surround(bool is_pair, bool add_special_tokens) const;
     // Where texts can be cut if only ids are needed. Built at first use.
     const Seams& seams(bool special_as_text) const;
 

@@ -45,6 +45,7 @@ struct Encoding {
     std::vector<TokenText> texts;            // In order, disjoint, usually none.
     std::vector<SequenceRange> ranges;       // One per sequence; none: all tokens are of sequence 0.
     std::vector<Encoding> overflowing = {};  // The parts that truncation cut off.
+    bool is_cut = false;                     // `overflowing` lacks parts: Engine::encode did not read the whole text.
 
     size_t size() const { return ids.size(); }
 };
@@ -63,8 +64,8 @@ struct EncodingPart {
     uint32_t characters = 0;
     int32_t words = 0;
 };
-// Joins the encodings of consecutive parts of one text. Leaves the parts empty.
-Encoding join(std::vector<EncodingPart>* parts);
+// Joins the encodings of n consecutive parts of one text. Leaves them empty.
+Encoding join(EncodingPart* parts, size_t n);
 
 size_t n_sequences(const Encoding& encoding);
 // Returns the sequence of each token, or kNoSequence for a token outside all ranges.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "crayon/post/encoding.h"
-#include "crayon/post/frames.h"
+#include "crayon/post/surround.h"
 
 namespace crayon {
 
@@ -51,10 +51,9 @@ Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Enco
 // How many special tokens `post_process` adds.
 size_t count_added_tokens(const PostProcessor& processor, bool is_pair);
 
-// Return the effect of `post_process` on ids, if it is a frame. Return nothing for a template that lacks a sequence,
-// repeats one, or puts B before A, or if a step treats another step's special tokens as plain ones.
-std::optional<SingleFrame> single_frame_of(const PostProcessor& processor);
-std::optional<PairFrame> pair_frame_of(const PostProcessor& processor);
+// Returns the effect of `post_process` on ids, if it only surrounds sequences. Returns nothing for a template that
+// lacks a sequence, repeats one, or puts B before A, or if a step treats another step's special tokens as plain ones.
+std::optional<Surrounds> surrounds_of(const PostProcessor& processor, bool is_pair);
 
 // Drops the strings of special tokens that equal the vocabulary's (`string_of`), so that encodings need not hold them.
 // `string_of` returns none for an unknown id.

@@ -30,9 +30,12 @@ struct Padding {
     std::string pad_token = "[PAD]";
 };
 
-// tokenizers' truncate_encodings, before post-processing. `pair` may be null; `added` is the number of special tokens
-// to come. Throws Error(argument) where the reference raises.
-void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t added);
+// Shortens the sizes of a sequence and of its pair, which may be null, as tokenizers' truncate_encodings does. `most`
+// is Engine::tokens_left. Returns false where the reference raises.
+bool truncate_sizes(const Truncation& truncation, size_t most, size_t* first, size_t* pair);
+
+// truncate_encodings, before post-processing. `pair` may be null. Throws Error(argument) where the reference raises.
+void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, size_t most);
 
 // tokenizers' Encoding::truncate and Encoding::pad, overflowing encodings included. Throws Error(argument) where the
 // reference raises.

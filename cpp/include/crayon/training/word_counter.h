@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "crayon/batch/text_view.h"
 #include "crayon/engine/engine.h"
 #include "crayon/training/training.h"
+#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

@@ -16,6 +16,9 @@ struct TextView {
     size_t size = 0;    // in units
     uint8_t width = 0;  // Bytes per unit. 1, 2 and 4: one code point per unit (no surrogate pairs). 0: UTF-8.
 
+    TextView() = default;
+    TextView(const void* units, size_t n, uint8_t bytes_per_unit) : data(units), size(n), width(bytes_per_unit) {}
+    TextView(Bytes utf8) : data(utf8.data), size(utf8.size) {}
     size_t bytes() const { return size * (width == 0 ? 1 : width); }
 };
 

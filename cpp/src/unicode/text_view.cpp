@@ -1,4 +1,4 @@
-#include "crayon/batch/text_view.h"
+#include "crayon/unicode/text_view.h"
 
 #include <cstring>
 

@@ -1,0 +1,41 @@
+// Finds seams (seams.h) in a text of any units, to cut it into parts that are encoded one after the other.
+#pragma once
+
+#include <cstddef>
+
+#include "crayon/unicode/text_view.h"
+#include "engine/seams.h"
+
+namespace crayon {
+
+// Whether a place is a seam does not depend on text more than this many characters after it.
+constexpr size_t kSeamAfter = Border::kAfter;
+
+// Places are in units of the text, of which `Seams` and the text's memory must outlive the finder. A seam also holds in
+// every part of the text that has Seams::reach() more characters before the seam and kSeamAfter after it. Bytes need
+// not be UTF-8: no seam is found near an invalid one.
+class SeamFinder {
+  public:
+    SeamFinder(const Seams& seams, const TextView& text, size_t from = 0)
+        : seams_(seams), text_(text), from_(from), looked_(from) {}
+
+    // The end of the next part: the last seam in the next `size` units (64 or more), or the first one found after them,
+    // or the text's end. No part ends near the text's end, except the part that ends there.
+    size_t next(size_t size);
+    // The end of the last part, and whether the text ends there.
+    size_t done() const { return from_; }
+    bool is_done() const { return from_ == text_.size; }
+
+    // Returns the last seam after `from` in the 16 Ki units before `to`, or `from` if none is found.
+    size_t previous(size_t from, size_t to);
+
+  private:
+    size_t last_inside(size_t from, size_t to);
+
+    const Seams& seams_;
+    const TextView text_;
+    size_t from_, looked_;  // next() has examined the places before looked_
+    Utf8Reader reader_;
+};
+
+}  // namespace crayon
