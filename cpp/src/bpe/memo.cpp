@@ -57,36 +57,31 @@ struct MemoTable {
         if (slots == nullptr) throw std::bad_alloc();
     }
     uint64_t buckets() const { return mask + 1; }
-    const Slot* bucket(uint64_t hash, size_t probe = 0) const { return slots + 2 * ((hash + probe) & mask); }
+    Slot* bucket(uint64_t hash, size_t probe = 0) const { return slots + 2 * ((hash + probe) & mask); }
 
-    // Returns the first slot with the key and sets `found` to its key[1], or returns null.
-    const Slot* find(WordKey key, uint64_t hash, uint64_t* found) const {
+    // Returns the first slot that has the key or is free, and sets `last` to its key[1]. Returns null if other words
+    // have all slots.
+    Slot* find(WordKey key, uint64_t hash, uint64_t* last) const {
         for (size_t probe = 0; probe < kProbes; ++probe) {
-            const Slot* const both = bucket(hash, probe);
-            for (const Slot* slot : {both, both + 1}) {
-                const uint64_t last = slot->key[1].load(std::memory_order_acquire);
-                if (last == 0) return nullptr;
-                if ((last & kWordKeyMask) == key.hi && slot->key[0].load(std::memory_order_relaxed) == key.lo) {
-                    *found = last;
-                    return slot;
-                }
+            Slot* const both = bucket(hash, probe);
+            for (Slot* slot : {both, both + 1}) {
+                *last = slot->key[1].load(std::memory_order_acquire);
+                const bool has_key =
+                    (*last & kWordKeyMask) == key.hi && slot->key[0].load(std::memory_order_relaxed) == key.lo;
+                if (*last == 0 || has_key) return slot;
             }
         }
         return nullptr;
     }
     // Claims a slot for a new word. Returns null if the word has one, or if all its slots are taken.
     Slot* claim(WordKey key, uint64_t hash) {
-        for (size_t probe = 0; probe < kProbes; ++probe) {
-            Slot* const both = slots + 2 * ((hash + probe) & mask);
-            for (Slot* slot : {both, both + 1}) {
-                uint64_t last = slot->key[1].load(std::memory_order_acquire);
-                if (last == 0 && slot->key[1].compare_exchange_strong(last, kClaimed, std::memory_order_acq_rel))
-                    return slot;
-                if ((last & kWordKeyMask) == key.hi && slot->key[0].load(std::memory_order_relaxed) == key.lo)
-                    return nullptr;
-            }
-        }
-        return nullptr;
+        uint64_t last;
+        Slot* slot;
+        do {
+            slot = find(key, hash, &last);
+            if (slot == nullptr || last != 0) return nullptr;
+        } while (!slot->key[1].compare_exchange_strong(last, kClaimed, std::memory_order_acq_rel));
+        return slot;
     }
 
     ZeroedMemory memory;
@@ -333,8 +328,8 @@ void MemoReader::prefetch_place(uint64_t hash) const {
 void MemoReader::prefetch_record(WordKey key, uint64_t hash) const {
     uint64_t last;
     if (newer_.table == nullptr) return;
-    if (const Slot* const slot = newer_.table->find(key, hash, &last))
-        prefetch(newer_.generation->at(slot->ids[0].load(std::memory_order_relaxed)));
+    const Slot* const slot = newer_.table->find(key, hash, &last);
+    if (slot != nullptr && last != 0) prefetch(newer_.generation->at(slot->ids[0].load(std::memory_order_relaxed)));
 }
 
 bool MemoReader::find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found) {
@@ -342,7 +337,7 @@ bool MemoReader::find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found
         if (hold->table == nullptr) return false;
         uint64_t last;
         const Slot* const slot = hold->table->find(key, hash, &last);
-        if (slot == nullptr) continue;
+        if (slot == nullptr || last == 0) continue;
         const WordEntry entry = slot->read(last);
         if (longer.size > 0) {
             const Record& record = record_of(entry);
@@ -366,7 +361,7 @@ bool MemoReader::find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found
 
 void MemoReader::keep(const WordEntry& entry, uint64_t hash) {
     if (newer_.table == nullptr && !begin()) return;
-    Slot* const slot = const_cast<MemoTable*>(newer_.table)->claim({entry.key[0], entry.key[1] & kWordKeyMask}, hash);
+    Slot* const slot = newer_.table->claim({entry.key[0], entry.key[1] & kWordKeyMask}, hash);
     if (slot != nullptr) slot->publish(entry);
     note(slot != nullptr);
 }
@@ -375,7 +370,7 @@ WordEntry MemoReader::keep(WordKey key, uint64_t hash, Bytes longer, const uint3
     WordEntry entry = entry_of_kind(key, kUncached);
     if (newer_.table == nullptr && !begin()) return entry;
     // A short word without a slot is worth a record: the thread's cache will name it.
-    Slot* const slot = const_cast<MemoTable*>(newer_.table)->claim(key, hash);
+    Slot* const slot = newer_.table->claim(key, hash);
     if (slot == nullptr && longer.size > 0) return entry;
     MemoGeneration& generation = *newer_.generation;
     uint64_t place;
@@ -400,7 +395,7 @@ void MemoReader::note(bool has_slot) {
 
 // Updates the shared counters. The thread that finds the table full makes a larger one or begins a new generation.
 void MemoReader::count_kept() {
-    auto* const table = const_cast<MemoTable*>(newer_.table);
+    MemoTable* const table = newer_.table;
     const uint64_t full = table->buckets() * 2 * 5 / 8, step = full / 8;
     const uint64_t found = table->found.fetch_add(found_, std::memory_order_relaxed) + found_;
     const uint64_t before = table->used.fetch_add(kept_, std::memory_order_relaxed), now = before + kept_;

@@ -101,7 +101,7 @@ class MemoReader {
     struct Hold {  // on one generation
         MemoGeneration* generation = nullptr;
         uint32_t number = 0;  // of the generation; 0: none
-        const MemoTable* table = nullptr;
+        MemoTable* table = nullptr;
     };
     bool change();
     bool begin();

@@ -20,7 +20,7 @@ class WordCache {
     static constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
     static constexpr uint64_t kMostBuckets = uint64_t(1) << 17;   // 8 MiB
 
-    explicit WordCache(uint64_t most_buckets = kMostBuckets) : most_(most_buckets) {
+    WordCache() {
         if (!start(allocate(kFirstBuckets), kFirstBuckets)) throw std::bad_alloc();
     }
 
@@ -32,12 +32,6 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
-    // Returns the entry of a key, or null if the cache lacks it.
-    const WordEntry* find(uint64_t at, WordKey key) const {
-        for (const WordEntry& entry : buckets_[at].entries)
-            if (word_matches(entry, key)) return &entry;
-        return nullptr;
-    }
     // Inserts a missed entry into its bucket, in place of the older one.
     void insert(uint64_t at, const WordEntry& entry) {
         WordEntry* const bucket = buckets_[at].entries;
@@ -54,7 +48,7 @@ class WordCache {
                 if (word_ids(entry) == kRecorded && !memo.has_record(entry)) entry = {};
     }
     void grow_if_crowded() {
-        if (lost_ > size_ && size_ < most_) grow();
+        if (lost_ > size_ && size_ < kMostBuckets) grow();
     }
     size_t bytes() const { return memory_.bytes(); }
 
@@ -81,7 +75,7 @@ class WordCache {
         // cost more than they save. Then it doubles, because touching all large pages at once would cause a noticeable
         // delay.
         constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
-        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : 2 * n;
+        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? kHugeBuckets : 2 * n;
         ZeroedMemory larger = allocate(more);
         if (larger.data() == nullptr) return;
         ZeroedMemory kept = std::move(memory_);
@@ -92,7 +86,6 @@ class WordCache {
         kept.retire();
     }
 
-    uint64_t most_;  // in buckets, 4 * kFirstBuckets or more
     ZeroedMemory memory_;
     Bucket* buckets_ = nullptr;
     uint64_t size_ = 0;

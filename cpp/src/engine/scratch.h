@@ -9,7 +9,6 @@
 
 #include "bpe/memo.h"
 #include "bpe/merge.h"
-#include "bpe/word_cache.h"
 #include "bpe/word_ids.h"
 #include "crayon/models/models.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
@@ -20,13 +19,13 @@ namespace crayon {
 
 class Scratch {
   public:
-    // `memos` is null, or points to two memos: for plain words, and for words in another spelling.
+    // `memos` is null, or points to ModelScratch::kMemos of them.
     explicit Scratch(Memo* memos) : memos(memos) {}
 
     Memo* const memos;
     Merger merger;
     std::optional<WordIds> words;    // for byte-level tables
-    std::optional<WordCache> parts;  // for merged parts of long pretokens
+    std::unique_ptr<WordIds> parts;  // of pretokens that merge
     size_t ends[WordIds::kBlock + 1];
     std::vector<Segment> segments, inner_segments;
     AlignedText normalized;
@@ -43,6 +42,7 @@ class Scratch {
     // Releases the memo between calls.
     void rest() {
         if (words) words->rest();
+        if (parts != nullptr) parts->rest();
         if (model != nullptr) model->rest();
     }
 
@@ -68,7 +68,7 @@ class Scratch {
     size_t bytes() const {
         size_t bytes = sizeof *this + merger.bytes() + 4 * ids.capacity();
         if (words) bytes += words->bytes() - sizeof *words;
-        if (parts) bytes += parts->bytes();
+        if (parts != nullptr) bytes += parts->bytes();
         if (model != nullptr) bytes += model->bytes();
         for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})
             bytes += text->text.capacity() + text->alignments.capacity() * sizeof(Alignment);

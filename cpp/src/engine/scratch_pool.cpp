@@ -29,8 +29,7 @@ struct ScratchShelf {
         std::atomic<int64_t> since{0};
     };
     Slot slots[ScratchPool::kSlots];
-    static constexpr size_t kMemos = 2;
-    Memo memos[kMemos];
+    Memo memos[ModelScratch::kMemos];
     std::atomic<bool> has_owner{true};
     ScratchShelf* next = nullptr;
 };
@@ -173,7 +172,7 @@ void ScratchPool::give(std::unique_ptr<Scratch> scratch) noexcept {
     const size_t before = scratch->held_with_memos;
     scratch->held = scratch->bytes();
     scratch->held_with_memos = scratch->held;
-    for (size_t i = 0; i < ScratchShelf::kMemos && scratch->memos != nullptr; ++i)
+    for (size_t i = 0; i < ModelScratch::kMemos && scratch->memos != nullptr; ++i)
         scratch->held_with_memos += scratch->memos[i].bytes();
     const bool holds_more = scratch->held_with_memos > before;
     ScratchShelf* const own = shelf();

@@ -2,19 +2,33 @@
 
 #include <algorithm>
 
-#include "engine/merge_parts.h"
-
 namespace crayon {
 namespace {
 
-// The ids of a pretoken that neither a cache nor the word table has.
+// The ids of a pretoken that neither a cache nor the word table has. Looks its parts up, which merging never joins
+// (byte_cuts.h), because text without spaces repeats the same few characters and pairs.
 void merge_pretoken(const SegmentTables& t, Bytes word, Scratch& s, IdBuffer* out) {
     if (word.size > kWordKeyBytes && word.size <= t.cartridge.program().max_token_bytes) {
         const int32_t id = t.cartridge.trie.find(word);
         if (id >= 0 && (t.cartridge.token_flags[size_t(id)] & kWhole)) return out->push(id);
     }
-    out->reserve_more(word.size + kWordIds);
-    out->advance(merge_parts(t, word, s, reinterpret_cast<uint32_t*>(out->end())));
+    const auto merge = [&](Bytes part, IdBuffer* ids) {
+        ids->reserve_more(part.size);
+        ids->advance(s.merger.merge(t.merges, part, reinterpret_cast<uint32_t*>(ids->end())));
+    };
+    ByteCuts::Walk walk(t.cuts, word.data, word.size);
+    size_t ends[WordIds::kBlock + 1] = {0, walk.next()};
+    if (ends[1] == word.size) return merge(word, out);
+    // With ignore_merges the word table also has tokens that merging does not make.
+    const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);
+    const WordMaker maker{merge, true, all_merged ? t.cartridge.word_table : Array<WordEntry>(), &t.merges, true};
+    if (s.parts == nullptr) s.parts = std::make_unique<WordIds>(t.kernels, s.memos == nullptr ? nullptr : s.memos + 1);
+    for (size_t n = 1;; n = 0) {
+        while (n < WordIds::kBlock && ends[n] < word.size) ends[++n] = walk.next();
+        s.parts->encode(word, n, TouchingWords{ends}, maker, out, [](size_t, size_t) {});
+        if (ends[n] == word.size) return;
+        ends[0] = ends[n];
+    }
 }
 
 // Cuts a word into longest tokens. Every byte has a token.
@@ -38,17 +52,10 @@ size_t match_pretoken(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* 
     const size_t before = out->size();
     if (t.seams == nullptr) return match_word(t, text, out);
     const auto make = [&](Bytes word, IdBuffer* ids) { match_word(t, word, ids); };
-    const WordMaker maker{make};
-    Piece words[MatchSeams::kWords];
-    while (text.size > 0) {
-        const size_t n = t.seams->words(text, words);
-        if (n == 0) {
-            match_word(t, text, out);
-            break;
-        }
-        words_of(t, s).encode(text, words, n, maker, out);
-        text = text.slice(words[n - 1].end, text.size);
-    }
+    const auto encode = [&](Bytes rest, const Piece* words, size_t n) {
+        words_of(t, s).encode(rest, words, n, WordMaker{make}, out);
+    };
+    match_word(t, t.seams->cut(text, encode), out);
     return out->size() - before;
 }
 

@@ -29,7 +29,7 @@ bool MatchSeams::divide(const Border& border) const {
     return is_seam(uint8_t(last), uint8_t(first));
 }
 
-size_t MatchSeams::words(Bytes text, Piece* words) const {
+size_t MatchSeams::find_words(Bytes text, Piece* words) const {
     size_t ends[kWords];
     size_t n = 0, start = 0;
     for (size_t at = 0; at < text.size && n < kWords;) {

@@ -18,8 +18,6 @@ namespace crayon {
 // Example: if no token has "e" before a space, "the cat" is the words "the" and " cat".
 class MatchSeams {
   public:
-    static constexpr size_t kWords = 256;  // words that are cut together
-
     MatchSeams() = default;
     MatchSeams(const DoubleArrayView& trie, CpuLevel level);
 
@@ -29,11 +27,27 @@ class MatchSeams {
     // Whether a seam exists between two characters.
     bool divide(const Border& border) const;
 
-    // Finds the first words of `text`, which is not empty: up to kWords. Each word ends at a seam or at the end of the
-    // text. Returns their number, or 0 if the first word does not end within 4 GiB.
-    size_t words(Bytes text, Piece* words) const;
+    // Cuts `text` into words: calls on_words(rest of the text, words, n) for its first words, then for the next ones.
+    // Each word ends at a seam or at the end of the text. Returns the part that a word of 4 GiB or more begins, or
+    // none.
+    template <typename OnWords>
+    Bytes cut(Bytes text, OnWords&& on_words) const {
+        Piece words[kWords];
+        while (text.size > 0) {
+            const size_t n = find_words(text, words);
+            if (n == 0) break;
+            on_words(text, words, n);
+            text = text.slice(words[n - 1].end, text.size);
+        }
+        return text;
+    }
 
   private:
+    static constexpr size_t kWords = 256;  // words that are cut together
+
+    // Finds the first words of `text`, which is not empty: up to kWords. Returns their number, or 0 if the first one
+    // does not end within 4 GiB.
+    size_t find_words(Bytes text, Piece* words) const;
     bool is_seam(uint8_t before, uint8_t after) const { return seams_[before][after >> 6] >> (after & 63) & 1; }
 
     bool exist_ = false;

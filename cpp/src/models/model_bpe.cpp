@@ -12,7 +12,7 @@
 #include "bpe/spaced_pairs.h"
 #include "bpe/word_ids.h"
 #include "crayon/support/error.h"
-#include "models/model_cache.h"
+#include "models/known_tokens.h"
 #include "models/model_common.h"
 #include "support/bits.h"
 #include "unicode/utf8_chars.h"
@@ -26,7 +26,6 @@ constexpr uint32_t kTableAfter = 512;  // new words of a thread before it builds
 constexpr size_t kWholeBytes = 31;     // largest piece that is looked up before it is cut into words
 
 struct BpeScratch final : ModelScratch {
-    PieceCache cache;
     Merger merger;
     DropoutMerger dropout;
     std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
@@ -45,7 +44,7 @@ struct BpeScratch final : ModelScratch {
     size_t bytes() const override {
         size_t words = 0;
         for (const auto* v : {&symbols, &sizes, &ids, &starts}) words += v->capacity();
-        return ModelScratch::bytes() + cache.bytes() + merger.bytes() + first.capacity() + words * sizeof(uint32_t);
+        return ModelScratch::bytes() + merger.bytes() + first.capacity() + words * sizeof(uint32_t);
     }
 };
 
@@ -81,7 +80,6 @@ class Bpe final : public Model {
     bool can_cut(Bytes piece, size_t before, size_t at, size_t end) const;
     size_t make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const;
     size_t merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const;
-    uint32_t add_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
     uint32_t merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
     void add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const;
 
@@ -262,16 +260,6 @@ uint32_t Bpe::merge_word(const Word& word, uint32_t start, BpeScratch& s, std::v
     return start;
 }
 
-uint32_t Bpe::add_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const {
-    const bool is_plain = !has_affixes_ || !(word.is_first || word.is_last);
-    if (!is_plain) return merge_word(word, start, s, out);
-    if (word.bytes.size == 1 && word.bytes[0] < 0x80 && ascii_ids_[word.bytes[0]] != kNoId) {
-        out->push_back({ascii_ids_[word.bytes[0]], start, start + 1, false});
-        return start + 1;
-    }
-    return s.cache.tokenize(word.bytes, start, out, [&] { return merge_word(word, start, s, out); });
-}
-
 // Dropout needs the piece as a whole: a skipped merge could not be tried again in a part.
 void Bpe::add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const {
     s.symbols.resize(piece.size);
@@ -296,19 +284,31 @@ void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* 
             return;
         }
     }
-    size_t word = 0;     // start of the word
+    uint32_t word = 0;   // start of the word
     uint32_t start = 0;  // start of the next token; dropped characters take no place
+    size_t n = 0;        // words to look up
+    const auto make = [&](Bytes bytes, std::vector<ModelToken>* tokens) {
+        merge_word({bytes, false, false}, 0, s, tokens);
+    };
+    const auto add_word = [&](uint32_t end) {
+        const bool is_known = !has_affixes_ && end - word <= Memo::kLongest;
+        if (is_known) s.words[n++] = {word, end};
+        if (!is_known || n == WordIds::kBlock || end == size) {
+            start = add_known_tokens(piece, s.words, n, start, s, out, make);
+            n = 0;
+        }
+        if (!is_known) start = merge_word({piece.slice(word, end), word == 0, end == size}, start, s, out);
+        word = end;
+    };
     Utf8Char last = char_at(piece, 0);
     for (size_t at = last.size; at < size;) {
         const Utf8Char now = char_at(piece, at);
-        if (!pairs_.joins(last.code_point, now.code_point) && can_cut(piece, at - last.size, at, at + now.size)) {
-            start = add_word({piece.slice(word, at), word == 0, false}, start, s, out);
-            word = at;
-        }
+        if (!pairs_.joins(last.code_point, now.code_point) && can_cut(piece, at - last.size, at, at + now.size))
+            add_word(uint32_t(at));
         last = now;
         at += now.size;
     }
-    add_word({piece.slice(word, size), word == 0, true}, start, s, out);
+    add_word(size);
 }
 
 // Looks short pieces up whole, others by the words that tokenize cuts them into.

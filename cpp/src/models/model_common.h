@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/json/json.h"
@@ -37,6 +38,23 @@ struct ModelOptions {
     // Whether tokens mark the beginning or end of a piece.
     bool has_affixes() const {
         return !continuing_subword_prefix.value_or("").empty() || !end_of_word_suffix.value_or("").empty();
+    }
+};
+
+// Working memory of a search for the best path.
+template <typename Step>
+struct PathScratch : ModelScratch {
+    std::vector<Step> steps;
+    std::vector<uint32_t> ends;  // of the path's tokens, the last first
+
+    void trim() override {
+        constexpr size_t kKeep = size_t(1) << 16;
+        ModelScratch::trim();
+        if (steps.capacity() > kKeep) std::vector<Step>().swap(steps);
+        if (ends.capacity() > kKeep) std::vector<uint32_t>().swap(ends);
+    }
+    size_t bytes() const override {
+        return ModelScratch::bytes() + steps.capacity() * sizeof(Step) + ends.capacity() * sizeof(uint32_t);
     }
 };
 

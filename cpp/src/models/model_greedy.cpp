@@ -68,15 +68,10 @@ class Greedy final : public Model {
     // Encodes word by word, if seams exist.
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override {
         if (!seams_.exist()) return Model::encode(text, pieces, n, scratch, out);
-        Piece words[MatchSeams::kWords];
-        for (size_t i = 0; i < n; ++i) {
-            Bytes piece = text.slice(pieces[i].start, pieces[i].end);
-            while (piece.size > 0) {
-                const size_t found = seams_.words(piece, words);
-                Model::encode(piece, words, found, scratch, out);
-                piece = piece.slice(words[found - 1].end, piece.size);
-            }
-        }
+        const auto encode_words = [&](Bytes rest, const Piece* words, size_t found) {
+            Model::encode(rest, words, found, scratch, out);
+        };
+        for (size_t i = 0; i < n; ++i) seams_.cut(text.slice(pieces[i].start, pieces[i].end), encode_words);
     }
 
     bool divides(const Border& border) const override { return seams_.exist() && seams_.divide(border); }

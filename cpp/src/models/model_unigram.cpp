@@ -7,14 +7,13 @@
 #include <memory>
 
 #include "crayon/support/error.h"
-#include "models/model_cache.h"
+#include "models/known_tokens.h"
 #include "models/model_common.h"
 
 namespace crayon {
 namespace {
 
 constexpr double kUnknownPenalty = 10;
-constexpr size_t kKeep = size_t(1) << 16;
 
 // The best path to a place in the piece: its score, and its last token.
 struct Step {
@@ -35,21 +34,8 @@ constexpr uint32_t kPackAfter = 512;    // new pieces of a thread
 constexpr size_t kFewBytes = 200;       // pieces that need no allocated memory
 constexpr double kGreatestScore = 1e9;  // sums of fewer than 2^32 of these stay finite
 
-struct UnigramScratch final : ModelScratch {
-    PieceCache cache;
+struct UnigramScratch final : PathScratch<Step> {
     uint32_t new_pieces = 0;
-    std::vector<Step> steps;
-    std::vector<uint32_t> ends;
-
-    void trim() override {
-        ModelScratch::trim();
-        if (steps.capacity() > kKeep) std::vector<Step>().swap(steps);
-        if (ends.capacity() > kKeep) std::vector<uint32_t>().swap(ends);
-    }
-    size_t bytes() const override {
-        return ModelScratch::bytes() + cache.bytes() + steps.capacity() * sizeof(Step) +
-               ends.capacity() * sizeof(uint32_t);
-    }
 };
 
 class Unigram final : public Model {
@@ -71,12 +57,13 @@ class Unigram final : public Model {
 
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override {
         UnigramScratch& s = *static_cast<UnigramScratch*>(scratch);
-        const uint32_t size = checked_size(piece);
-        s.cache.tokenize(piece, 0, out, [&] {
-            find_steps(piece, &s.steps);
-            take_path(piece, s, out);
-            return size;
-        });
+        const Piece whole{0, checked_size(piece)};
+        const auto make = [&](Bytes word, std::vector<ModelToken>* tokens) {
+            find_steps(word, &s.steps);
+            take_path(word, s, tokens);
+        };
+        if (piece.size > Memo::kLongest) return make(piece, out);
+        add_known_tokens(piece, &whole, 1, 0, s, out, make);
     }
 
     void encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const override {

@@ -31,7 +31,6 @@ namespace {
 
 constexpr float kUnknownPenalty = 10;
 constexpr float kResetAt = 100000;  // a sum beyond this restarts at zero
-constexpr size_t kKeep = size_t(1) << 16;
 
 // The best path to a place in the text: its sum, and the trie's node at which its last token ends.
 struct Step {
@@ -66,24 +65,10 @@ struct Node {
 };
 static_assert(sizeof(Node) == 16, "nodes do not straddle cache lines");
 
-struct SingleScratch final : ModelScratch {
-    std::vector<Step> steps;
-    std::vector<uint32_t> ends;
-    // For encode(), one block at a time.
+struct SingleScratch final : PathScratch<Step> {
+    // For encode(), one block at a time. The words' cached numbers are in `numbers`.
     Piece words[WordIds::kBlock];
     bool begins[WordIds::kBlock];  // whether the word begins a text
-    IdBuffer remembered;
-
-    void trim() override {
-        ModelScratch::trim();
-        remembered.trim(kKeep);
-        if (steps.capacity() > kKeep) std::vector<Step>().swap(steps);
-        if (ends.capacity() > kKeep) std::vector<uint32_t>().swap(ends);
-    }
-    size_t bytes() const override {
-        return ModelScratch::bytes() + steps.capacity() * sizeof(Step) + ends.capacity() * sizeof(uint32_t) +
-               remembered.capacity() * sizeof(int32_t);
-    }
 };
 
 size_t characters_of(Bytes text) {
@@ -288,9 +273,9 @@ class SinglePrecisionUnigram final : public Model {
         float sum = 0;
         size_t n_words = 0;
         const auto finish_block = [&] {
-            s.remembered.clear();
+            s.numbers.clear();
             const auto make = [&](Bytes word, IdBuffer* ids) { remember(word, nodes, ids); };
-            s.plain().encode(text, s.words, n_words, WordMaker{make}, &s.remembered);
+            s.plain().encode(text, s.words, n_words, WordMaker{make}, &s.numbers);
             sum = put_words(text, sum, &s, out);
             n_words = 0;
         };
@@ -309,7 +294,7 @@ class SinglePrecisionUnigram final : public Model {
 
     // Appends the ids of a block's words from their cached numbers. Returns the new sum.
     float put_words(Bytes text, float sum, SingleScratch* s, IdBuffer* out) const {
-        const IdBuffer& remembered = s->remembered;
+        const IdBuffer& remembered = s->numbers;
         out->reserve_more(remembered.size());
         size_t word = 0;
         for (size_t i = 0; i < remembered.size();) {

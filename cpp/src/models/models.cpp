@@ -16,29 +16,26 @@ void ModelScratch::trim() {
     constexpr size_t kKeep = size_t(1) << 16;
     if (tokens.capacity() > kKeep) std::vector<ModelToken>().swap(tokens);
     if (spelled.capacity() > kKeep) std::string().swap(spelled);
+    numbers.trim(kKeep);
 }
 
 size_t ModelScratch::bytes() const {
-    size_t bytes = tokens.capacity() * sizeof(ModelToken) + spelled.capacity();
-    for (const WordIds* known : {plain_.get(), marked_.get()})
+    size_t bytes = tokens.capacity() * sizeof(ModelToken) + spelled.capacity() + numbers.capacity() * sizeof(int32_t);
+    for (const auto& known : known_)
         if (known != nullptr) bytes += known->bytes();
     return bytes;
 }
 
 void ModelScratch::rest() {
-    for (WordIds* known : {plain_.get(), marked_.get()})
+    for (const auto& known : known_)
         if (known != nullptr) known->rest();
 }
 
-WordIds& ModelScratch::plain() {
-    if (plain_ == nullptr) plain_ = std::make_unique<WordIds>(word_kernels(level), memos);
-    return *plain_;
-}
-
-WordIds& ModelScratch::marked() {
-    if (marked_ == nullptr)
-        marked_ = std::make_unique<WordIds>(word_kernels(level), memos == nullptr ? nullptr : memos + 1);
-    return *marked_;
+WordIds& ModelScratch::known(size_t which) {
+    std::unique_ptr<WordIds>& known = known_[which];
+    if (known == nullptr)
+        known = std::make_unique<WordIds>(word_kernels(level), memos == nullptr ? nullptr : memos + which);
+    return *known;
 }
 
 void Model::encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const {

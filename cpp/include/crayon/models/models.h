@@ -36,17 +36,22 @@ class ModelScratch {
 
     void rest();  // releases references to the memos until the next use
 
-    // Caches of pieces and their tokens, one for each way to write a piece. Created at first use.
-    WordIds& plain();   // of pieces as the text has them
-    WordIds& marked();  // of pieces with white space as U+2581
+    // Caches of pieces and their ids, created at first use.
+    WordIds& plain() { return known(0); }   // of pieces as the text has them
+    WordIds& marked() { return known(1); }  // of pieces with white space as U+2581
+    WordIds& packed() { return known(2); }  // with packed tokens in place of ids (models/known_tokens.h)
+    static constexpr size_t kMemos = 3;
 
     std::vector<ModelToken> tokens;
     std::string spelled;
     CpuLevel level = CpuLevel::scalar;  // instruction set of the lookups
-    Memo* memos = nullptr;              // two, for plain and marked pieces; or null
+    Memo* memos = nullptr;              // one for each cache, or null
+    IdBuffer numbers;                   // from a cache: packed tokens, or ids with more bits
 
   private:
-    std::unique_ptr<WordIds> plain_, marked_;
+    WordIds& known(size_t which);
+
+    std::unique_ptr<WordIds> known_[kMemos];
 };
 
 // A view of a cartridge with text tokens, which must outlive it. Immutable.

@@ -1,0 +1,51 @@
+// Tokens of words through the loop of ids (bpe/word_ids.h): each token is a number that holds its id and its size.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "bpe/word_ids.h"
+#include "crayon/models/models.h"
+#include "crayon/support/bytes.h"
+#include "crayon/support/id_buffer.h"
+
+namespace crayon {
+
+// | 31       | 30                              | 29 to 21 | 20 to 0 |
+// | own_text | begins where the one before does | size     | id      |
+constexpr uint32_t kSharedBit = 30, kOwnBit = 31;
+static_assert(Memo::kLongest >> (kSharedBit - kIdBits) == 0, "sizes fit");
+
+// Appends the tokens of words of `text`. The first token begins at `start`, each other one where the one before ends,
+// or shares its place. `make(word, tokens)` appends the tokens of a new word, which begins at 0. Returns where the last
+// token ends.
+template <typename Make>
+uint32_t add_known_tokens(Bytes text, const Piece* words, size_t n, uint32_t start, ModelScratch& s,
+                          std::vector<ModelToken>* out, const Make& make) {
+    const auto pack = [&](Bytes word, IdBuffer* numbers) {
+        const size_t before = out->size();
+        make(word, out);
+        uint32_t at = 0;
+        for (auto token = out->begin() + ptrdiff_t(before); token != out->end(); ++token) {
+            const bool shares = token->start != at;
+            assert(!shares || token->start == (token - 1)->start);
+            at = token->end;
+            numbers->push(int32_t(token->id | (token->end - token->start) << kIdBits | uint32_t(shares) << kSharedBit |
+                                  uint32_t(token->own_text) << kOwnBit));
+        }
+        out->resize(before);
+    };
+    s.numbers.clear();
+    s.packed().encode(text, words, n, WordMaker{pack}, &s.numbers);
+    uint32_t end = start;
+    for (size_t i = 0; i < s.numbers.size(); ++i) {
+        const auto number = uint32_t(s.numbers.data()[i]);
+        if ((number >> kSharedBit & 1) == 0) start = end;
+        end = start + (number >> kIdBits & ((1u << (kSharedBit - kIdBits)) - 1));
+        out->push_back({number & kMaxIds, start, end, bool(number >> kOwnBit)});
+    }
+    return end;
+}
+
+}  // namespace crayon
