@@ -14,6 +14,7 @@ namespace {
 // Places have 32 bits. A text that continues has one more character in front (encode_offsets), and kNowhere is the
 // largest number.
 constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 2;
+constexpr size_t kPieces = 256;  // to tokenize at once
 
 // Maps bytes to characters of the original text.
 class CharacterMap {
@@ -120,18 +121,26 @@ class FullEncoder {
 
     void cut_on_text(const PieceList& list) {
         const Bytes text(list.text.text);
-        for (const Piece& piece : list.pieces) {
+        size_t ends[kPieces];
+        for (size_t done = 0, some; done < list.pieces.size(); done += some) {
+            const Piece* const pieces = list.pieces.data() + done;
+            some = std::min(kPieces, list.pieces.size() - done);
             s_.tokens.clear();
-            p_.pipeline.model->tokenize(text.slice(piece.start, piece.end), s_.model.get(), &s_.tokens);
-            for (const ModelToken& token : s_.tokens) {
-                if (token.own_text)
-                    own_text(text.slice(piece.start + token.start, piece.start + token.end).view());
-                else
-                    model_text(p_.unknown(token.id));
-                push(int32_t(p_.unknown(token.id)), token_range(list, piece, token));
+            p_.pipeline.model->tokenize_all(text, pieces, some, s_.model.get(), &s_.tokens, ends);
+            const ModelToken* token = s_.tokens.data();
+            for (size_t i = 0; i < some; ++i) {
+                for (; token < s_.tokens.data() + ends[i]; ++token) add_token(list, pieces[i], *token);
+                word_ += step_;
             }
-            word_ += step_;
         }
+    }
+
+    void add_token(const PieceList& list, const Piece& piece, const ModelToken& token) {
+        if (token.own_text)
+            own_text(Bytes(list.text.text).slice(piece.start + token.start, piece.start + token.end).view());
+        else
+            model_text(p_.unknown(token.id));
+        push(int32_t(p_.unknown(token.id)), token_range(list, piece, token));
     }
 
     // The reference converts offsets if it can, and otherwise keeps them.

@@ -17,12 +17,13 @@ namespace crayon {
 constexpr uint32_t kSharedBit = 30, kOwnBit = 31;
 static_assert(Memo::kLongest >> (kSharedBit - kIdBits) == 0, "sizes fit");
 
-// Appends the tokens of words of `text`. The first token begins at `start`, each other one where the one before ends,
-// or shares its place. `make(word, tokens)` appends the tokens of a new word, which begins at 0. Returns where the last
+// Appends the tokens of up to WordIds::kBlock words of `text`. The first token begins at `start`, each other one where
+// the one before ends, or shares its place. `make(word, tokens)` appends the tokens of a new word, which begins at 0.
+// With `ends`, each word begins at 0, and ends[i] is set to the number of tokens after word i. Returns where the last
 // token ends.
 template <typename Make>
 uint32_t add_known_tokens(Bytes text, const Piece* words, size_t n, uint32_t start, ModelScratch& s,
-                          std::vector<ModelToken>* out, const Make& make) {
+                          std::vector<ModelToken>* out, const Make& make, size_t* ends = nullptr) {
     const auto pack = [&](Bytes word, IdBuffer* numbers) {
         const size_t before = out->size();
         make(word, out);
@@ -37,13 +38,20 @@ uint32_t add_known_tokens(Bytes text, const Piece* words, size_t n, uint32_t sta
         out->resize(before);
     };
     s.numbers.clear();
-    s.packed().encode(text, words, n, WordMaker{pack}, &s.numbers);
+    size_t counts[WordIds::kBlock];
+    s.packed().encode(text, n, PieceWords{words}, WordMaker{pack}, &s.numbers,
+                      [&](size_t i, size_t count) { counts[i] = count; });
     uint32_t end = start;
-    for (size_t i = 0; i < s.numbers.size(); ++i) {
-        const auto number = uint32_t(s.numbers.data()[i]);
-        if ((number >> kSharedBit & 1) == 0) start = end;
-        end = start + (number >> kIdBits & ((1u << (kSharedBit - kIdBits)) - 1));
-        out->push_back({number & kMaxIds, start, end, bool(number >> kOwnBit)});
+    const int32_t* next = s.numbers.data();
+    for (size_t i = 0; i < n; ++i) {
+        if (ends != nullptr) start = end = 0;
+        for (size_t k = 0; k < counts[i]; ++k) {
+            const auto number = uint32_t(*next++);
+            if ((number >> kSharedBit & 1) == 0) start = end;
+            end = start + (number >> kIdBits & ((1u << (kSharedBit - kIdBits)) - 1));
+            out->push_back({number & kMaxIds, start, end, bool(number >> kOwnBit)});
+        }
+        if (ends != nullptr) ends[i] = out->size();
     }
     return end;
 }

@@ -102,7 +102,7 @@ class Pieces final : public Model {
     }
 
     void encode_piece(Bytes text, ModelScratch* scratch, IdBuffer* out) const override {
-        if (!words_are_apart_) return encode_whole(text, scratch, out);
+        if (!words_are_apart_) return Model::encode_piece(text, scratch, out);
         checked_size(text);
         std::vector<Piece> words;
         for (size_t at = 0; at < text.size;) {
@@ -110,7 +110,7 @@ class Pieces final : public Model {
             words.push_back({uint32_t(at), uint32_t(end)});
             at = end;
         }
-        const auto make = [&](Bytes word, IdBuffer* ids) { encode_whole(word, scratch, ids); };
+        const auto make = [&](Bytes word, IdBuffer* ids) { Model::encode_piece(word, scratch, ids); };
         scratch->plain().encode(text, words.data(), words.size(), WordMaker{make}, out);
     }
 
@@ -120,13 +120,6 @@ class Pieces final : public Model {
     }
 
   private:
-    void encode_whole(Bytes text, ModelScratch* scratch, IdBuffer* out) const {
-        scratch->tokens.clear();
-        tokenize(text, scratch, &scratch->tokens);
-        out->reserve_more(scratch->tokens.size());
-        for (const ModelToken& token : scratch->tokens) out->push(int32_t(token.id));
-    }
-
     enum : uint8_t { kFound, kUnused, kNever };
     using Parts = std::unordered_map<std::string_view, uint32_t>;  // the left part's bytes
 

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "crayon/support/error.h"
-#include "models/known_tokens.h"
 #include "models/model_common.h"
 
 namespace crayon {
@@ -57,23 +56,16 @@ class Unigram final : public Model {
 
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override {
         UnigramScratch& s = *static_cast<UnigramScratch*>(scratch);
-        const Piece whole{0, checked_size(piece)};
-        const auto make = [&](Bytes word, std::vector<ModelToken>* tokens) {
-            find_steps(word, &s.steps);
-            take_path(word, s, tokens);
-        };
-        if (piece.size > Memo::kLongest) return make(piece, out);
-        add_known_tokens(piece, &whole, 1, 0, s, out, make);
+        checked_size(piece);
+        find_steps(piece, &s.steps);
+        take_path(piece, s, out);
     }
+    bool knows_tokens() const override { return true; }
 
     void encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const override {
         UnigramScratch& s = *static_cast<UnigramScratch*>(scratch);
         if (piece.size <= kFewBytes && encode_few(piece, &s, out)) return;
-        s.tokens.clear();
-        checked_size(piece);
-        find_steps(piece, &s.steps);
-        take_path(piece, s, &s.tokens);
-        for (const ModelToken& token : s.tokens) out->push(int32_t(token.id));
+        Model::encode_piece(piece, scratch, out);
     }
 
     ~Unigram() override { delete[] packed_.load(); }

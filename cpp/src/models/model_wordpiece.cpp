@@ -26,6 +26,7 @@ class WordPiece final : public Model {
         out->resize(before);
         add(unknown(), 0, size);
     }
+    bool knows_tokens() const override { return true; }
 
     void encode_piece(Bytes piece, ModelScratch*, IdBuffer* out) const override {
         const size_t before = out->size();

@@ -5,6 +5,7 @@
 #include "bpe/word_ids.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/error.h"
+#include "models/known_tokens.h"
 #include "models/model_common.h"
 
 namespace crayon {
@@ -36,6 +37,24 @@ WordIds& ModelScratch::known(size_t which) {
     if (known == nullptr)
         known = std::make_unique<WordIds>(word_kernels(level), memos == nullptr ? nullptr : memos + which);
     return *known;
+}
+
+void Model::tokenize_all(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, std::vector<ModelToken>* out,
+                         size_t* ends) const {
+    const auto make = [&](Bytes word, std::vector<ModelToken>* tokens) { tokenize(word, scratch, tokens); };
+    const bool knows = knows_tokens();
+    for (size_t i = 0; i < n;) {
+        size_t few = i;
+        while (knows && few < n && few - i < WordIds::kBlock && pieces[few].end - pieces[few].start <= Memo::kLongest)
+            ++few;
+        if (few > i) {
+            add_known_tokens(text, pieces + i, few - i, 0, *scratch, out, make, ends + i);
+            i = few;
+        } else {
+            make(text.slice(pieces[i].start, pieces[i].end), out);
+            ends[i++] = out->size();
+        }
+    }
 }
 
 void Model::encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const {

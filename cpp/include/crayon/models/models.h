@@ -62,6 +62,10 @@ class Model {
     // Appends the tokens of `piece` (valid UTF-8, not empty). Throws Error(vocabulary) if the reference fails to encode
     // it.
     virtual void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const = 0;
+    // Appends the tokens of pieces of `text`, in order. ends[i] is the number of tokens in `out` after those of piece
+    // i.
+    void tokenize_all(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, std::vector<ModelToken>* out,
+                      size_t* ends) const;
     // Appends only the ids of `piece`.
     virtual void encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const;
     // Appends the ids of pieces of `text`, in order. Much faster than a call for each, because it caches pieces.
@@ -73,6 +77,8 @@ class Model {
     // Returns false, with nothing done, if takes_spaced() is false or if encoding the written piece is as fast.
     virtual bool takes_spaced() const { return false; }
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
+    // Whether tokenize_all looks pieces up. A token of such a model begins where the one before it ends, or does.
+    virtual bool knows_tokens() const { return false; }
     // Whether one piece can have different tokens (dropout).
     virtual bool is_random() const { return false; }
     // Whether encoding any text surely succeeds.
