@@ -976,9 +976,7 @@ class _testing:
         """The merge algorithms, which must agree; `usual` chooses by length."""
 
         usual: _testing.MergeWay
-        short_arrays: _testing.MergeWay
         together: _testing.MergeWay
-        sweeps: _testing.MergeWay
         heap: _testing.MergeWay
 
     @staticmethod

@@ -1,6 +1,6 @@
 """A thread's caches of pretokens: whatever collides, is evicted or returns, ids are those of merging alone.
 
-The oracle is ``merge_pretoken`` by sweeps, which no cache serves (test_merge.py compares it with the plain twin), and
+The oracle is ``merge_pretoken`` by a heap, which no cache serves (test_merge.py compares it with the plain twin), and
 the reference itself.
 """
 
@@ -41,14 +41,14 @@ def opened(source: reference_impl.Document) -> _core.Engine:
 
 
 def oracle(engine: _core.Engine) -> Callable[[Iterable[bytes]], list[int]]:
-    """The ids of pretokens, each merged by sweeps."""
+    """The ids of pretokens, each merged by a heap."""
     known: dict[bytes, list[int]] = {}
 
     def ids(words: Iterable[bytes]) -> list[int]:
         out: list[int] = []
         for word in words:
             if word not in known:
-                known[word] = list(_core._testing.merge_pretoken(engine, word, _core._testing.MergeWay.sweeps))
+                known[word] = list(_core._testing.merge_pretoken(engine, word, _core._testing.MergeWay.heap))
             out += known[word]
         return out
 

@@ -94,11 +94,6 @@ def merge(document: Document, data: bytes) -> tuple[list[int], list[int]]:
         applied.append(rank)
 
 
-def descents(ranks: Sequence[int]) -> int:
-    """Count the merges whose rank is below that of the merge before: the earlier merge made their pair."""
-    return sum(later < earlier for earlier, later in pairwise(ranks))
-
-
 # -- vocabularies
 
 

@@ -332,9 +332,7 @@ void bind_engine(py::module_& m) {
         py::arg("path"));
     py::enum_<Engine::MergeWay>(testing, "MergeWay")
         .value("usual", Engine::MergeWay::usual)
-        .value("short_arrays", Engine::MergeWay::short_arrays)
         .value("together", Engine::MergeWay::together)
-        .value("sweeps", Engine::MergeWay::sweeps)
         .value("heap", Engine::MergeWay::heap);
     testing.def(
         "merge_pretoken",

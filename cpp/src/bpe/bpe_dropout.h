@@ -1,34 +1,28 @@
 // Merging with dropout (I. Provilkov et al., "BPE-Dropout", 2020), as in the reference: a skipped merge returns to the
-// queue after the next merge that is applied.
+// queue when a later one is not skipped.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
-
-#include "bpe/merge.h"
 
 namespace crayon {
 
-class DropoutMerger {
+// Decides which merges are skipped, by random numbers.
+class Dropout {
   public:
-    DropoutMerger();
+    explicit Dropout(float probability);
 
-    // Merges n symbols in place, adding up the sizes of merged ones. Returns how many are left.
-    size_t merge(const MergeTables& tables, float dropout, uint32_t* symbols, uint32_t* sizes, size_t n);
-
-    // Frees memory that an unusually large input took.
-    void trim();
+    // SplitMix64 (G. L. Steele et al., "Fast Splittable Pseudorandom Number Generators", 2014), with the 24 bits of a
+    // float.
+    bool skips() {
+        uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+        return float((z ^ z >> 31) >> 40) * 0x1p-24f < probability_;
+    }
 
   private:
-    static constexpr uint32_t kNone = 0xFFFFFFFFu;
-
-    // Uniform in [0, 1), with the 24 bits of a float.
-    float next_random();
-
+    const float probability_;
     uint64_t state_;
-    std::vector<uint32_t> next_, previous_;
-    std::vector<uint64_t> queue_, skipped_;  // rank << 32 | position
 };
 
 }  // namespace crayon

@@ -2,12 +2,12 @@
 // `tiktoken` do. (R. Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units", 2016.)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "bpe/merge_batch.h"
-#include "bpe/rank_set.h"
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/support/cpu.h"
 
@@ -37,11 +37,6 @@ struct MergeTables {
         const uint64_t hash = key_hash(key);
         return reachable_slot(hash, reachable_pilots[hash >> reachable_pilot_shift], reachable_slot_shift);
     }
-    // Does what rank() does, for reachable merges only, without a branch that is hard to predict.
-    uint32_t reachable_rank(uint32_t left, uint32_t right) const {
-        const uint64_t key = pair_key(left, right), slot = reachable_slots[reachable_place(key)];
-        return uint32_t(slot & kMaxMerges) | (uint32_t(slot >> kRankBits == key) - 1);
-    }
 
     static MergeTables of(const Cartridge& cartridge);
     void choose_batch(CpuLevel level);
@@ -62,55 +57,73 @@ struct MergeTables {
     }
 };
 
+class Dropout;
+
+// Bytes or symbols to merge, with the rank of each with its successor.
+struct ByteSymbols {
+    const MergeTables& tables;
+    Bytes bytes;
+
+    size_t size() const { return bytes.size; }
+    uint32_t symbol(size_t i) const { return tables.byte_ids[bytes[i]]; }
+    uint32_t rank(size_t i) const { return tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]]; }
+    ByteSymbols slice(size_t from, size_t to) const { return {tables, bytes.slice(from, to)}; }
+    bool operator==(const ByteSymbols& other) const { return bytes.view() == other.bytes.view(); }
+};
+struct Symbols {
+    const MergeTables& tables;
+    const uint32_t* ids;
+    size_t n;
+
+    size_t size() const { return n; }
+    uint32_t symbol(size_t i) const { return ids[i]; }
+    uint32_t rank(size_t i) const { return tables.rank(ids[i], ids[i + 1]); }
+    Symbols slice(size_t from, size_t to) const { return {tables, ids + from, to - from}; }
+    bool operator==(const Symbols& other) const { return std::equal(ids, ids + n, other.ids, other.ids + other.n); }
+};
+
 // Working memory of merging. One thread at a time may use it.
 class Merger {
   public:
     // Writes the ids of `bytes` (at least one byte) to `out`, which needs room for one id per byte. Returns their
     // number. Merges long pretokens in windows, so memory is small and the time per byte constant.
     size_t merge(const MergeTables& tables, Bytes bytes, uint32_t* out);
+    // Merges symbols instead of bytes. `sizes` gets the number of symbols of each id. Needs neither token_offsets nor a
+    // table over bytes.
+    size_t merge(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* sizes);
 
-    // Does what merge() does, without windows: by short arrays or by sweeps.
-    size_t merge_whole(const MergeTables& tables, Bytes bytes, uint32_t* out);
+    // Does what merge() does, without windows. `sizes` may be null.
+    template <typename Input>
+    size_t merge_whole(const Input& in, uint32_t* out, uint32_t* sizes = nullptr);
+    // Does the same by a heap, for any number of symbols. With `dropout`, it skips merges at random.
+    template <typename Input>
+    size_t merge_heap(const Input& in, uint32_t* out, uint32_t* sizes = nullptr, Dropout* dropout = nullptr);
 
-    // The single algorithms, for tests, which compare each with textbook merging.
-    size_t merge_short(const MergeTables& tables, Bytes bytes, uint32_t* out);
-    size_t merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out);  // if tables.has_reachable()
-    size_t merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out);
-    size_t merge_heap(const MergeTables& tables, Bytes bytes, uint32_t* out);
+    // The rank of the last merge of merge_whole or merge_heap, or kNoRank if nothing merged.
+    uint32_t last_rank() const { return last_; }
 
-    // Merges symbols instead of bytes, more than kShort of them. `starts` gets the index of each id's first symbol.
-    // Needs neither token_offsets nor a table over bytes.
-    size_t merge_symbols(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* starts);
-
-    static constexpr size_t kShort = 64;     // longest pretoken for merge_short
-    static constexpr size_t kLive = 32;      // longest pretoken for merge_live
-    static constexpr size_t kWindow = 4096;  // bytes merged at once in a long pretoken
-    static constexpr size_t kOverlap = 256;  // bytes that the next window repeats
+    static constexpr size_t kWhole = 32;   // symbols that merge() merges without windows
+    static constexpr size_t kWindow = 16;  // symbols merged at once, at first
+    static constexpr size_t kOverlap = 4;  // symbols that the next window repeats, at first
     void trim();
     size_t bytes() const;
 
   private:
-    static constexpr uint32_t kNone = 0xFFFFFFFFu;
-
-    void start(const MergeTables& tables, Bytes bytes);
-    size_t finish(uint32_t* out) const;
-    bool sweep(const MergeTables& tables);
-    size_t merge_window(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* starts);
-    void heap(const MergeTables& tables);
-    void apply(const MergeTables& tables, uint32_t at);
-
-    // The pretoken as a doubly linked list over positions, with the rank of each position's pair with its successor.
-    std::vector<uint32_t> symbol_, next_, previous_, rank_;
-    // For the sweeps: linked lists of the positions that wait at each rank.
+    // A doubly linked list over positions, with the rank of each position's pair with its successor.
     struct Node {
-        uint32_t position, next;
+        uint32_t symbol, next, previous, rank;
     };
-    std::vector<uint32_t> waiting_;  // per rank, kNone if empty; all kNone between calls
+
+    template <typename Input, typename SizeOf>
+    size_t merge_windows(const Input& in, SizeOf size_of, uint32_t* out, uint32_t* sizes);
+    void push(uint64_t entry);
+    uint64_t pop();
+    void run_heap(const MergeTables& tables, Dropout* dropout);
+
     std::vector<Node> nodes_;
-    RankSet ranks_;  // ranks with a waiting position; empty between calls
-    std::vector<uint32_t> batch_;
-    std::vector<uint64_t> queue_;
-    std::vector<uint32_t> window_, window_starts_;
+    std::vector<uint64_t> queue_, skipped_;  // rank << 32 | position
+    std::vector<uint32_t> window_, window_sizes_;
+    uint32_t last_ = kNoRank;
 };
 
 }  // namespace crayon

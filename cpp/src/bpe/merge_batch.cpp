@@ -9,7 +9,7 @@ void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n) {
     for (size_t i = 0; i < n; ++i) {
         uint8_t bytes[16];
         std::memcpy(bytes, &tasks[i].word, sizeof bytes);
-        tasks[i].count = merger.merge_short(tables, Bytes(bytes, bytes[15]), tasks[i].out);
+        tasks[i].count = merger.merge_whole(ByteSymbols{tables, Bytes(bytes, bytes[15])}, tasks[i].out);
     }
 }
 

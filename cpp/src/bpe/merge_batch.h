@@ -19,7 +19,7 @@ struct MergeTask {
     size_t count;   // set to the number of ids; `out` after them is undefined
 };
 
-// All functions of this type give the ids that Merger::merge_short gives.
+// All functions of this type give the ids that Merger::merge gives.
 using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
 // The implementations with vectors need MergeTables::reachable_slots.

@@ -19,21 +19,26 @@ inline int32_t few_key(uint32_t rank, size_t place) {
 }
 
 // Merges in place; symbols keep their slots. `keys` has few_key of each symbol with its successor, kSlots of them, so
-// that the least is found without a branch. `rank_of` returns the rank of a new pair.
-template <size_t kSlots, typename RankOf>
-size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
+// that the least is found without a branch. `sizes`, if not null, gets the number of symbols that each of the result
+// has merged. `*last` gets the rank of the last merge. Returns how many symbols are left.
+template <size_t kSlots>
+size_t merge_slots(const MergeTables& tables, uint32_t* symbols, int32_t* keys, size_t n, uint32_t* sizes,
+                   uint32_t* last) {
     uint8_t next[kSlots + 1], previous[kSlots + 1];
     for (size_t i = 0; i <= kSlots; ++i) {
         next[i] = uint8_t(i + 1);
         previous[i] = uint8_t(i - 1);
     }
-    const auto key = [&](size_t i, size_t j) { return j < n ? few_key(rank_of(symbols[i], symbols[j]), i) : kNoKey; };
+    const auto key = [&](size_t i, size_t j) {
+        return j < n ? few_key(tables.rank(symbols[i], symbols[j]), i) : kNoKey;
+    };
     for (;;) {
         int32_t least = kNoKey;
         for (size_t i = 0; i < kSlots; ++i) least = keys[i] < least ? keys[i] : least;
         if (least == kNoKey) break;
         const size_t at = size_t(least) & (kFewSymbols - 1), gone = next[at], after = next[gone];
-        symbols[at] = products[uint32_t(least) >> kFewBits];
+        *last = uint32_t(least) >> kFewBits;
+        symbols[at] = tables.products[*last];
         keys[gone] = kNoKey;
         next[at] = uint8_t(after);
         previous[after] = uint8_t(at);
@@ -41,23 +46,11 @@ size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, 
         if (at > 0) keys[previous[at]] = key(previous[at], at);
     }
     size_t count = 0;
-    for (size_t i = 0; i < n; i = next[i]) symbols[count++] = symbols[i];
-    return count;
-}
-
-// Merges up to kFewSymbols symbols, with as many keys. Returns how many are left.
-template <typename RankOf>
-size_t merge_few(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
-    return n <= kFewSymbols / 2 ? merge_slots<kFewSymbols / 2>(products, rank_of, symbols, keys, n)
-                                : merge_slots<kFewSymbols>(products, rank_of, symbols, keys, n);
-}
-inline size_t merge_few(const MergeTables& tables, uint32_t* symbols, int32_t* keys, size_t n) {
-    if (tables.has_reachable()) {
-        const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.reachable_rank(left, right); };
-        return merge_few(tables.products, rank_of, symbols, keys, n);
+    for (size_t i = 0; i < n; i = next[i]) {
+        if (sizes != nullptr) sizes[count] = uint32_t(next[i] - i);
+        symbols[count++] = symbols[i];
     }
-    const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.rank(left, right); };
-    return merge_few(tables.products, rank_of, symbols, keys, n);
+    return count;
 }
 
 }  // namespace crayon

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "bpe/merge_scan.h"
-
 namespace crayon {
 namespace {
 
@@ -77,18 +75,6 @@ class Builder {
 
 }  // namespace
 
-size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint32_t* last) {
-    uint32_t ranks[kLongestTraced];
-    size_t n = bytes.size;
-    for (size_t i = 0; i < n; ++i) out[i] = tables.byte_ids[bytes[i]];
-    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]];
-    n = merge_scan(tables, out, ranks, n, 2);
-    *last = n == 2 ? ranks[0] : kNoRank;
-    if (*last == kNoRank) return n;
-    out[0] = tables.products[*last];
-    return 1;
-}
-
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
                                       const std::vector<uint32_t>& last) {
     std::vector<uint32_t> ranks;
@@ -105,10 +91,12 @@ std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vect
 
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens) {
     std::vector<uint32_t> last(tokens.size(), kNoRank);
+    Merger merger;
     uint32_t ids[kLongestTraced];
     for (size_t id = 0; id < tokens.size(); ++id)
-        if (!tokens[id].empty() && tokens[id].size() <= kLongestTraced)
-            merge_traced(tables, tokens[id], ids, &last[id]);
+        if (!tokens[id].empty() && tokens[id].size() <= kLongestTraced &&
+            merger.merge_whole(ByteSymbols{tables, tokens[id]}, ids) == 1)
+            last[id] = merger.last_rank();
     return reachable_ranks(tables, tokens, last);
 }
 

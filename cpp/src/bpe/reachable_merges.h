@@ -29,15 +29,11 @@ struct ReachableMerges {
 // All merges of longer tokens count as reachable.
 constexpr size_t kLongestTraced = 256;
 
-// Merges the bytes of a token, 1 to kLongestTraced, as Merger::merge_whole does. `*last` gets the merge that completed
-// the token, or kNoRank if several tokens are left or the token is one byte.
-size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint32_t* last);
-
 // The ranks of the reachable merges, in order. `tokens` has the bytes of every id that text can become, empty for other
-// ids. `last` has the results of merge_traced for short tokens, else kNoRank.
+// ids. `last` has the merge that completes the bytes of each token of up to kLongestTraced bytes, or kNoRank.
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
                                       const std::vector<uint32_t>& last);
-// The same ranks, found without results of merge_traced.
+// The same ranks; finds the last merges, too.
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
 
 // Both arrays are empty if no merge is reachable, or if merges were crafted to collide.

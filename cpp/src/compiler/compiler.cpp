@@ -136,8 +136,8 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
         tokens[id] = token.bytes;
         // Merging decides the ids of a pretoken, not the vocabulary's entry (docs/cartridge-format.md).
         ids.resize(token.bytes.size());
-        size_t count = token.bytes.size() <= kLongestTraced ? merge_traced(merges, token.bytes, ids.data(), &last[id])
-                                                            : merger.merge_whole(merges, token.bytes, ids.data());
+        size_t count = merger.merge_whole(ByteSymbols{merges, token.bytes}, ids.data());
+        if (count == 1 && token.bytes.size() <= kLongestTraced) last[id] = merger.last_rank();
         if (count == 1 && ids[0] == id) (*flags)[id] |= kMerged;
         if (spec.ignore_merges) ids[0] = uint32_t(id), count = 1;
         if (count == 1 && ids[0] == id) (*flags)[id] |= kWhole;

@@ -344,8 +344,6 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
     if (pretoken.empty()) return;
     if (!cartridge_.has_merges())
         throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies with merges");
-    if (way == MergeWay::short_arrays && pretoken.size > Merger::kShort)
-        throw Error(ErrorKind::argument, "short arrays merge at most " + std::to_string(Merger::kShort) + " bytes");
     const MergeTables& merges = impl_->merges;
     out->reserve_more(pretoken.size);
     uint32_t* const to = reinterpret_cast<uint32_t*>(out->end());
@@ -353,8 +351,6 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
     switch (way) {
         case MergeWay::usual:
             return out->advance(merger.merge(merges, pretoken, to));
-        case MergeWay::short_arrays:
-            return out->advance(merger.merge_short(merges, pretoken, to));
         case MergeWay::together: {
             if (pretoken.size > kWordKeyBytes)
                 throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
@@ -370,10 +366,8 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
             std::copy_n(tasks.back().out, tasks.back().count, to);
             return out->advance(tasks.back().count);
         }
-        case MergeWay::sweeps:
-            return out->advance(merger.merge_sweeps(merges, pretoken, to));
         case MergeWay::heap:
-            return out->advance(merger.merge_heap(merges, pretoken, to));
+            return out->advance(merger.merge_heap(ByteSymbols{merges, pretoken}, to));
     }
 }
 

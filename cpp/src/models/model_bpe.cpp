@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "bpe/bpe_dropout.h"
 #include "bpe/char_pairs.h"
 #include "bpe/merge.h"
-#include "bpe/merge_few.h"
 #include "bpe/spaced_pairs.h"
 #include "bpe/word_ids.h"
 #include "crayon/support/error.h"
@@ -27,23 +27,30 @@ constexpr size_t kWholeBytes = 31;     // largest piece that is looked up before
 
 struct BpeScratch final : ModelScratch {
     Merger merger;
-    DropoutMerger dropout;
-    std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
+    std::optional<Dropout> dropout;
+    // Of a word: its symbols, their sizes in bytes, its ids, and the number of symbols of each.
+    std::vector<uint32_t> symbols, sizes, ids, counts;
     uint32_t new_words = 0;
     std::string first;  // a text's first word, after a space
     Piece words[WordIds::kBlock + 64];
 
+    explicit BpeScratch(const ModelOptions& options) {
+        if (options.is_random()) dropout.emplace(*options.dropout);
+    }
+    void make_room(size_t n) {
+        for (auto* v : {&symbols, &sizes, &ids, &counts})
+            if (v->size() < n) v->resize(n);
+    }
     void trim() override {
         ModelScratch::trim();
         merger.trim();
-        dropout.trim();
         if (first.capacity() > kKeep) std::string().swap(first);
-        for (auto* v : {&symbols, &sizes, &ids, &starts})
+        for (auto* v : {&symbols, &sizes, &ids, &counts})
             if (v->capacity() > kKeep) std::vector<uint32_t>().swap(*v);
     }
     size_t bytes() const override {
         size_t words = 0;
-        for (const auto* v : {&symbols, &sizes, &ids, &starts}) words += v->capacity();
+        for (const auto* v : {&symbols, &sizes, &ids, &counts}) words += v->capacity();
         return ModelScratch::bytes() + merger.bytes() + first.capacity() + words * sizeof(uint32_t);
     }
 };
@@ -60,7 +67,7 @@ class Bpe final : public Model {
     Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level);
     ~Bpe() override { delete ascii_.load(); }
 
-    std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
+    std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(options_); }
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override;
     bool takes_spaced() const override { return mark_id_ != kNoId; }
@@ -79,13 +86,10 @@ class Bpe final : public Model {
     uint32_t find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const;
     bool can_cut(Bytes piece, size_t before, size_t at, size_t end) const;
     size_t make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const;
-    size_t merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const;
     uint32_t merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
-    void add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const;
 
     int64_t find_spaced(Bytes text, bool prefix) const;
     void merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const;
-    size_t merge_ids(uint32_t* symbols, size_t n) const;
     const AsciiMerges* ascii(BpeScratch& s) const;
 
     const ModelOptions options_;
@@ -207,76 +211,31 @@ size_t Bpe::make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) c
     return n;
 }
 
-// Merges in place: finds the least rank by a scan, closes the gap by a move.
-size_t Bpe::merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const {
-    uint32_t ranks[Merger::kShort];
-    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables_.rank(symbols[i], symbols[i + 1]);
-    const auto close = [&](uint32_t* all, size_t gap, size_t count) {
-        std::memmove(all + gap, all + gap + 1, (count - gap - 1) * sizeof *all);
-    };
-    while (n > 1) {
-        const size_t best = size_t(std::min_element(ranks, ranks + n - 1) - ranks);
-        if (ranks[best] == kNoRank) break;
-        symbols[best] = tables_.products[ranks[best]];
-        sizes[best] += sizes[best + 1];
-        close(symbols, best + 1, n);
-        close(sizes, best + 1, n);
-        close(ranks, best, n - 1);
-        --n;
-        if (best + 1 < n) ranks[best] = tables_.rank(symbols[best], symbols[best + 1]);
-        if (best > 0) ranks[best - 1] = tables_.rank(symbols[best - 1], symbols[best]);
-    }
-    return n;
-}
-
 uint32_t Bpe::merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const {
-    const auto add = [&](uint32_t id, uint32_t size) {
-        out->push_back({id, start, start + size, false});
-        start += size;
-    };
-    uint32_t few_symbols[Merger::kShort], few_sizes[Merger::kShort];
-    uint32_t *symbols = few_symbols, *sizes = few_sizes;
-    if (word.bytes.size > Merger::kShort) {
-        s.symbols.resize(word.bytes.size);
-        s.sizes.resize(word.bytes.size);
-        symbols = s.symbols.data();
-        sizes = s.sizes.data();
-    }
-    size_t n = make_symbols(word, symbols, sizes);
-    if (n <= Merger::kShort) {
-        n = merge_short(symbols, sizes, n);
-        for (size_t i = 0; i < n; ++i) add(symbols[i], sizes[i]);
-        return start;
-    }
-    s.ids.resize(n);
-    s.starts.resize(n);
-    const size_t count = s.merger.merge_symbols(tables_, symbols, n, s.ids.data(), s.starts.data());
-    for (size_t i = 0, at = 0; i < count; ++i) {
-        const size_t end = i + 1 < count ? s.starts[i + 1] : n;
-        uint32_t size = 0;
-        for (; at < end; ++at) size += sizes[at];
-        add(s.ids[i], size);
+    s.make_room(word.bytes.size);
+    const size_t n = make_symbols(word, s.symbols.data(), s.sizes.data());
+    Dropout* const dropout = s.dropout ? &*s.dropout : nullptr;
+    const size_t count =
+        dropout != nullptr
+            ? s.merger.merge_heap(Symbols{tables_, s.symbols.data(), n}, s.ids.data(), s.counts.data(), dropout)
+            : s.merger.merge(tables_, s.symbols.data(), n, s.ids.data(), s.counts.data());
+    const uint32_t* size_of = s.sizes.data();
+    for (size_t i = 0; i < count; ++i) {
+        const uint32_t begin = start;
+        for (uint32_t k = 0; k < s.counts[i]; ++k) start += *size_of++;
+        out->push_back({s.ids[i], begin, start, false});
     }
     return start;
-}
-
-// Dropout needs the piece as a whole: a skipped merge could not be tried again in a part.
-void Bpe::add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const {
-    s.symbols.resize(piece.size);
-    s.sizes.resize(piece.size);
-    size_t n = make_symbols({piece, true, true}, s.symbols.data(), s.sizes.data());
-    n = s.dropout.merge(tables_, *options_.dropout, s.symbols.data(), s.sizes.data(), n);
-    uint32_t start = 0;
-    for (size_t i = 0; i < n; ++i) {
-        out->push_back({s.symbols[i], start, start + s.sizes[i], false});
-        start += s.sizes[i];
-    }
 }
 
 void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const {
     BpeScratch& s = *static_cast<BpeScratch*>(scratch);
     const uint32_t size = checked_size(piece);
-    if (options_.is_random()) return add_random(piece, s, out);
+    // Dropout needs the piece as a whole: a skipped merge could not be tried again in a part.
+    if (options_.is_random()) {
+        merge_word({piece, true, true}, 0, s, out);
+        return;
+    }
     if (options_.ignore_merges) {
         const int32_t id = trie_.find(piece);
         if (id >= 0) {
@@ -354,63 +313,27 @@ const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
     return found;
 }
 
-size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
-    if (n <= kFewSymbols) {
-        int32_t keys[kFewSymbols];
-        for (size_t i = 0; i < kFewSymbols; ++i)
-            keys[i] = i + 1 < n ? few_key(tables_.rank(symbols[i], symbols[i + 1]), i) : kNoKey;
-        return merge_few(tables_, symbols, keys, n);
-    }
-    uint32_t sizes[Merger::kShort];  // not used here
-    std::fill_n(sizes, n, 1);
-    return merge_short(symbols, sizes, n);
-}
-
 void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
-    if (word.size > Merger::kShort) {
-        std::string& spelled = s.spelled;
-        spelled.clear();
-        for (const uint8_t byte : word) {
-            if (byte == ' ')
-                spelled.append(kSpaceMark);
-            else
-                spelled.push_back(char(byte));
-        }
-        s.tokens.clear();
-        merge_word({Bytes(spelled), false, false}, 0, s, &s.tokens);
-        for (const ModelToken& token : s.tokens) out->push(int32_t(token.id));
-        return;
+    out->reserve_more(word.size);
+    uint32_t* const to = reinterpret_cast<uint32_t*>(out->end());
+    if (word.size <= Merger::kWhole) {
+        uint8_t all = 0;
+        for (const uint8_t byte : word) all |= byte;
+        const AsciiMerges* const table = all < 0x80 ? ascii(s) : nullptr;
+        if (table != nullptr) return out->advance(s.merger.merge_whole(ByteSymbols{table->tables, word}, to));
     }
-    uint32_t symbols[Merger::kShort];
-    size_t n = 0;
-    if (word.size <= kFewSymbols) {
-        if (const AsciiMerges* const table = ascii(s)) {
-            uint8_t all = 0;
-            int32_t keys[kFewSymbols];
-            for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
-            for (size_t i = 0; i < word.size; ++i) {
-                all |= word[i];
-                symbols[i] = table->ids[word[i] & 0x7F];
-            }
-            if (all < 0x80) {
-                for (size_t i = 0; i + 1 < word.size; ++i)
-                    keys[i] = few_key(table->ranks[word[i] << 8 | word[i + 1]], i);
-                n = merge_few(tables_, symbols, keys, word.size);
-                return out->append(reinterpret_cast<const int32_t*>(symbols), n);
-            }
-        }
-    }
+    s.make_room(word.size);
+    uint32_t* symbols = s.symbols.data();
     for (size_t at = 0, size; at < word.size; at += size) {
         size = char_size(word, at);
         uint32_t id = word[at] == ' ' ? mark_id_ : word[at] < 0x80 ? ascii_ids_[word[at]] : kNoId;
         if (id == kNoId) id = find_char(word.data + at, size, false, false);
         if (id != kNoId)
-            symbols[n++] = id;
+            *symbols++ = id;
         else
-            for (size_t i = 0; i < size; ++i) symbols[n++] = byte_ids_[word[at + i]];
+            for (size_t i = 0; i < size; ++i) *symbols++ = byte_ids_[word[at + i]];
     }
-    n = merge_ids(symbols, n);
-    out->append(reinterpret_cast<const int32_t*>(symbols), n);
+    out->advance(s.merger.merge(tables_, s.symbols.data(), size_t(symbols - s.symbols.data()), to, s.counts.data()));
 }
 
 // Cuts, looks up and merges words by the text's own bytes, with its spaces unchanged.

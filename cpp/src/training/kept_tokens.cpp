@@ -13,8 +13,6 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kMostSymbols = 4096;  // the time to merge them is quadratic
-
 // The last merge when a token's own symbols are merged.
 struct LastMerge {
     static constexpr uint32_t kSymbol = 0, kNone = ~uint32_t(0);
@@ -29,34 +27,24 @@ class TokenParts {
         : cartridge_(engine.cartridge()),
           tables_(MergeTables::of(cartridge_)),
           prefix_(options.continuing_subword_prefix),
-          suffix_(options.end_of_word_suffix) {}
+          suffix_(options.end_of_word_suffix),
+          pairs_(tables_.n_merges) {
+        for (const uint64_t slot : cartridge_.pair_table)
+            if (slot != kEmptyPair) pairs_[slot & kMaxMerges] = slot >> kRankBits;
+    }
 
     LastMerge of(uint32_t id) {
         LastMerge last;
         if (!read_symbols(id)) return last;
-        if (symbols_.size() == 1) {
-            if (symbols_[0] == id) last.order = LastMerge::kSymbol;
-            return last;
+        ids_.resize(symbols_.size());
+        const size_t n = merger_.merge_whole(Symbols{tables_, symbols_.data(), symbols_.size()}, ids_.data());
+        if (n == 1 && ids_[0] != id) return last;
+        const uint32_t rank = merger_.last_rank();
+        if (rank != kNoRank) {
+            last.left = uint32_t(pairs_[rank] >> kIdBits);
+            last.right = uint32_t(pairs_[rank]) & kMaxIds;
         }
-        uint32_t rank = kNoRank;
-        while (symbols_.size() > 1) {
-            size_t place = 0;
-            rank = kNoRank;
-            for (size_t i = 0; i + 1 < symbols_.size(); ++i) {
-                const uint32_t other = tables_.rank(symbols_[i], symbols_[i + 1]);
-                if (other < rank) {
-                    rank = other;
-                    place = i;
-                }
-            }
-            if (rank == kNoRank) return last;
-            last.left = symbols_[place];
-            last.right = symbols_[place + 1];
-            symbols_[place] = tables_.products[rank];
-            symbols_.erase(symbols_.begin() + std::ptrdiff_t(place) + 1);
-        }
-        if (symbols_[0] != id) return LastMerge();
-        last.order = rank + 1;
+        if (n == 1) last.order = symbols_.size() == 1 ? LastMerge::kSymbol : rank + 1;
         return last;
     }
 
@@ -65,8 +53,6 @@ class TokenParts {
     bool read_symbols(uint32_t id) {
         symbols_.clear();
         const Bytes token = cartridge_.bytes_of(id);
-        if (token.size > kMostSymbols * 4)
-            throw Error(ErrorKind::unsupported, "a token of more than " + std::to_string(kMostSymbols) + " characters");
         if (!cartridge_.has_text_tokens()) {
             for (const uint8_t byte : token) symbols_.push_back(cartridge_.byte_ids[byte]);
         } else {
@@ -99,7 +85,9 @@ class TokenParts {
     const Cartridge& cartridge_;
     const MergeTables tables_;
     const std::string &prefix_, &suffix_;
-    std::vector<uint32_t> symbols_;
+    std::vector<uint64_t> pairs_;  // by rank
+    std::vector<uint32_t> symbols_, ids_;
+    Merger merger_;
 };
 
 class Keeper {

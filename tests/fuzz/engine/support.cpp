@@ -257,8 +257,7 @@ void check_raw(const Engines& engines, Bytes data) {
     });
     if (!engines.back()->cartridge().has_merges() || data.empty() || data.size > kPlainBytes) return;
     std::vector<Outcome> ways;
-    for (const Engine::MergeWay way : {Engine::MergeWay::usual, Engine::MergeWay::short_arrays,
-                                       Engine::MergeWay::together, Engine::MergeWay::sweeps, Engine::MergeWay::heap}) {
+    for (const Engine::MergeWay way : {Engine::MergeWay::usual, Engine::MergeWay::together, Engine::MergeWay::heap}) {
         for (const EnginePtr& engine : engines) {
             Outcome outcome = outcome_of([&](IdBuffer* out) {
                 const Engine::Lease scratch(*engine);

@@ -136,7 +136,7 @@ class Engine {
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
     // Appends the ids of one pretoken by merging alone, with the chosen algorithm. All algorithms must agree. For tests
     // and inspection.
-    enum class MergeWay { usual, short_arrays, together, sweeps, heap };
+    enum class MergeWay { usual, together, heap };
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
     // Where a pretoken is cut before merging. For tests and inspection.
     std::vector<size_t> cuts(Bytes pretoken) const;
