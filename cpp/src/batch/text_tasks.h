@@ -6,7 +6,6 @@
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
 #include "crayon/batch/text_view.h"
-#include "unicode/utf8_error.h"
 
 namespace crayon {
 

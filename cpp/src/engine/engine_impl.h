@@ -32,7 +32,7 @@ class LazySeams {
 };
 
 struct Engine::Impl {
-    CpuLevel level;
+    const Kernels* kernels;
     Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
@@ -72,7 +72,7 @@ struct Engine::Impl {
                 pipeline.scan,
                 pipeline.matches ? &pipeline.match : nullptr,
                 pipeline.seams.get(),
-                word_kernels(level)};
+                kernels->words};
     }
 };
 

@@ -21,7 +21,7 @@ class MatchSeams {
     static constexpr size_t kWords = 256;  // words that are cut together
 
     MatchSeams() = default;
-    MatchSeams(const DoubleArrayView& trie, CpuLevel level);
+    MatchSeams(const DoubleArrayView& trie, const Kernels& kernels);
 
     // Whether seams exist between letters and a space.
     bool exist() const { return exist_; }

@@ -31,13 +31,12 @@ void ModelScratch::rest() {
 }
 
 WordIds& ModelScratch::plain() {
-    if (plain_ == nullptr) plain_ = std::make_unique<WordIds>(word_kernels(level), memos);
+    if (plain_ == nullptr) plain_ = std::make_unique<WordIds>(kernels->words, memos);
     return *plain_;
 }
 
 WordIds& ModelScratch::marked() {
-    if (marked_ == nullptr)
-        marked_ = std::make_unique<WordIds>(word_kernels(level), memos == nullptr ? nullptr : memos + 1);
+    if (marked_ == nullptr) marked_ = std::make_unique<WordIds>(kernels->words, memos == nullptr ? nullptr : memos + 1);
     return *marked_;
 }
 
@@ -108,11 +107,11 @@ ModelOptions read_typed_options(const json::Value& model) {
     return read_model_options(model, *type);
 }
 
-std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level) {
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, const Kernels& kernels) {
     const ModelOptions read = read_typed_options(options);
     switch (read.type) {
         case ModelType::bpe:
-            return make_bpe(read, cartridge, level);
+            return make_bpe(read, cartridge, kernels);
         case ModelType::word_piece:
             return make_word_piece(read, cartridge);
         case ModelType::word_level:
