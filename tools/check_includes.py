@@ -21,6 +21,7 @@ LAYERS = (
     "regex",
     "scan",  # where published patterns cut
     "cartridge",  # the file format
+    "simd",  # the functions of each instruction set
     "normalizers",
     "pre_tokenizers",
     "bpe",

@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "bindings.h"
+#include "crayon/simd/kernels.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "support/prefetch.h"
-#include "unicode/unit_writers.h"
-#include "unicode/utf8_error.h"
+#include "unicode/utf8_shape.h"
 
 namespace crayon::python {
 
@@ -171,8 +171,9 @@ PyObject* ascii_str(Bytes text) {
 // Does what PyUnicode_DecodeUTF8 does, faster for text that is not small.
 PyObject* decode_utf8(Bytes text) {
     constexpr size_t kMany = 256;
-    const UnitWriters* const by = text.size < kMany ? nullptr : best_unit_writers();
-    if (by == nullptr || best_utf8_error()(text.data, text.size) != text.size)
+    const Kernels& kernels = text.size < kMany ? kScalarKernels : selected_kernels();
+    const UnitWriters& by = kernels.unit_writers;
+    if (by.ucs1 == nullptr || kernels.utf8_error(text.data, text.size) != text.size)
         return PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(text.data), Py_ssize_t(text.size), nullptr);
     const Utf8Shape shape = utf8_shape(text);
     if (shape.characters == text.size) return ascii_str(text);
@@ -180,9 +181,9 @@ PyObject* decode_utf8(Bytes text) {
     if (made == nullptr) return nullptr;
     void* const units = PyUnicode_DATA(made);
     const int width = PyUnicode_KIND(made);
-    if (width == 1) by->write(text, shape.characters, static_cast<uint8_t*>(units));
-    if (width == 2) by->write(text, shape.characters, static_cast<uint16_t*>(units));
-    if (width == 4) by->write(text, shape.characters, static_cast<uint32_t*>(units));
+    if (width == 1) by.write(text, shape.characters, static_cast<uint8_t*>(units));
+    if (width == 2) by.write(text, shape.characters, static_cast<uint16_t*>(units));
+    if (width == 4) by.write(text, shape.characters, static_cast<uint32_t*>(units));
     return made;
 }
 

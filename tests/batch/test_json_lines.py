@@ -17,11 +17,8 @@ from tests.support.json_line_cases import HALVES, UNSURE_LINES
 
 STRINGS, BLANK, UNSURE = 0, 1, 2
 
-READERS = [level for level in _core.cpu_levels() if level != "avx512"]
-"""The instruction sets that have their own reader."""
 
-
-@pytest.fixture(params=READERS, scope="module", autouse=True)
+@pytest.fixture(params=_core.cpu_levels(), scope="module", autouse=True)
 def _cpu(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run each test on each instruction set."""
     with pytest.MonkeyPatch.context() as patch:

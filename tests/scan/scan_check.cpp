@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "checks.h"
-#include "crayon/scan/pattern_families.h"
+#include "crayon/simd/kernels.h"
 #include "scan/scan_rules.h"
 #include "unicode/utf8_chars.h"
 
@@ -78,7 +78,7 @@ void compare(const std::string& text, size_t capacity) {
     for (const Twin& one : kTwins) {
         const Ends expected = one.ends(text);
         for (const CpuLevel level : available_cpu_levels()) {
-            const ScanFunction scanner = find_scanner(one.family, Flavor::oniguruma, level);
+            const ScanFunction scanner = kernels_of(level).scanners.of(one.family);
             for (const size_t room : {capacity, size_t{256}}) {
                 const Ends found = scan(scanner, text, room);
                 if (found == expected || differences++ >= 5) continue;

@@ -30,20 +30,18 @@ MIXED = (
 """Sentences in each script that a window can contain."""
 
 
-PROGRAMS = {
-    "scan_check": ("cpp/src/scan/", "cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp"),
-    "utf8_check": (
-        *("cpp/src/unicode/utf8_writer", "cpp/src/unicode/unit_writers"),
-        *("cpp/src/support/cpu.cpp", "cpp/src/unicode/text_view.cpp"),
-    ),
-}
-"""The sources of each program."""
+PROGRAMS = ("scan_check", "utf8_check")
+SOURCES = (
+    *("cpp/src/simd/", "cpp/src/bpe/merge_batch_avx", "cpp/src/scan/pattern_families.cpp", "cpp/src/support/cpu.cpp"),
+    *("cpp/src/unicode/unicode.cpp", "cpp/src/unicode/utf8_shape.cpp", "cpp/src/engine/text_view.cpp"),
+)
+"""The sources of the engine that the programs need."""
 
 
 def build(compiler: str, name: str) -> Path:
     """Build a program from only the sources that it needs, without rebuilding current objects."""
     x86_64 = "aarch64" not in compiler and os.uname().machine in ("x86_64", "amd64")
-    sources = [source for source in engine_sources(x86_64) if source.startswith(PROGRAMS[name])]
+    sources = [source for source in engine_sources(x86_64) if source.startswith(SOURCES)]
     ninja = Ninja(ROOT / "build" / name / Path(compiler).name)
     objects = []
     for source in [*sources, f"tests/scan/{name}.cpp"]:

@@ -1,5 +1,5 @@
 // Compares the conversions to and from UTF-8 on every instruction set that this machine can run with a plain loop over
-// the code points.
+// the code points. Compares errors of UTF-8 and strings of JSON with those of the scalar kernels.
 //
 //     utf8_check [TEXTS]
 //
@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "checks.h"
-#include "crayon/support/cpu.h"
-#include "crayon/unicode/text_view.h"
-#include "unicode/unit_writers.h"
+#include "crayon/engine/text_view.h"
+#include "crayon/simd/kernels.h"
+#include "crayon/unicode/unicode.h"
+#include "simd/json_line.h"
 #include "unicode/utf8_chars.h"
+#include "unicode/utf8_shape.h"
 
 namespace crayon {
 namespace {
@@ -49,9 +51,10 @@ void compare(const std::vector<Unit>& units) {
             const std::string read(reader.read(view, 0, view.size).view());
             is_same = is_text && read == expected && memory == expected + behind &&
                       utf8_size(view, 0, view.size) == expected.size();
-            if (const UnitWriters* const by = best_unit_writers()) {
+            const UnitWriters& by = selected_kernels().unit_writers;
+            if (by.ucs1 != nullptr) {
                 std::vector<Unit> written(units.size());
-                by->write(Bytes(expected), units.size(), written.data());
+                by.write(Bytes(expected), units.size(), written.data());
                 is_same = is_same && written == units && utf8_shape(Bytes(expected)).characters == units.size();
             }
         } catch (const NotUnicode&) {
@@ -60,6 +63,35 @@ void compare(const std::vector<Unit>& units) {
             std::printf("DIFFERENT: %s, %zu units of %zu bytes\n", cpu_level_name(level), units.size(), sizeof(Unit));
     }
     unsetenv("CRAYON_CPU");
+}
+
+// The string of a line of JSON, or "unsure".
+std::string string_of(const Kernels& kernels, const std::string& line) {
+    const Bytes text(line), column(std::string_view("t"));
+    std::vector<uint8_t> room(line.size() + JsonLine::kRoom);
+    JsonString found;
+    JsonLine json{text.begin(), text.end(), &column, 1, &found, room.data(), true};
+    if (!kernels.read_json_line(&json)) return "unsure";
+    std::string string(found.begin, found.plain_end);
+    return string.append(reinterpret_cast<const char*>(found.rest), found.rest_size);
+}
+
+// Damages the text once, and escapes it in places.
+void compare_bytes(std::string text, std::mt19937_64& random) {
+    std::string line = "{\"t\":\"" + text + "\",\"other\":\"" + text + "\"}";
+    if (!text.empty() && random() % 4 != 0) text[random() % text.size()] = char(random());
+    for (size_t n = random() % 4; n != 0; --n) {
+        const char* const pieces[] = {"\\n", "\\u00e9", "\\ud83d\\ude00", "\"", "\n", "\\"};
+        line.insert(random() % line.size(), pieces[random() % std::size(pieces)]);
+    }
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
+    for (const CpuLevel level : available_cpu_levels()) {
+        const Kernels& kernels = kernels_of(level);
+        if (kernels.utf8_error(bytes, text.size()) == utf8_error(bytes, text.size()) &&
+            string_of(kernels, line) == string_of(kScalarKernels, line))
+            continue;
+        if (differences++ < 5) std::printf("DIFFERENT: %s, %zu bytes\n", cpu_level_name(level), text.size());
+    }
 }
 
 // Runs of code points below one of the limits, some of them just below or from the limit on.
@@ -78,6 +110,10 @@ void compare_texts(size_t texts, uint32_t limit, std::mt19937_64& random) {
         }
         if (!is_text && !units.empty() && limit > 0xFFFF) units[below(units.size())] = Unit(0x110000 + below(9));
         compare(units);
+        std::string text;
+        for (const Unit c : units)
+            if (is_unicode(c)) append_utf8(c, &text);
+        compare_bytes(text, random);
     }
 }
 

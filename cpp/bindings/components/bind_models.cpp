@@ -51,7 +51,7 @@ class TextModel {
         const crayon::json::Document document = crayon::json::parse(cartridge_->components.view());
         const crayon::json::Value& model = *document.root.find("model");
         options_ = crayon::json::serialize(model);
-        model_ = crayon::make_model(model, *cartridge_, crayon::selected_cpu_level());
+        model_ = crayon::make_model(model, *cartridge_, crayon::selected_kernels());
         scratch_ = model_->make_scratch();
     }
     static std::unique_ptr<TextModel> compile(const std::string& model) {

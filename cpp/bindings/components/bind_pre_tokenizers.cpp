@@ -34,10 +34,8 @@ py::list pre_tokenize(const std::string& component, const std::string& text, boo
     {
         const py::gil_scoped_release release;
         const crayon::json::Document document = crayon::json::parse(component);
-        crayon::PreTokenizerOptions options;
-        options.raw_bytes = raw_bytes;
-        options.level = crayon::selected_cpu_level();
-        const auto pre_tokenizer = crayon::make_pre_tokenizer(document.root, options);
+        const auto pre_tokenizer = crayon::make_pre_tokenizer(
+            document.root, {raw_bytes, crayon::Flavor::oniguruma, crayon::selected_kernels()});
         list.text.assign(text, aligned);
         list.base = base;
         list.text.text.insert(0, inserted);

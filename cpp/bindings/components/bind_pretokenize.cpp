@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "crayon/engine/text_view.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/cpu.h"
 #include "crayon/support/error.h"
-#include "crayon/unicode/text_view.h"
 #include "crayon/unicode/unicode.h"
 
 namespace py = pybind11;
@@ -35,10 +35,10 @@ crayon::Flavor flavor_named(const std::string& name) {
     throw Error(ErrorKind::argument, "unknown flavor \"" + name + "\": use \"oniguruma\" or \"rust_regex\"");
 }
 
-crayon::CpuLevel level_named(const std::string& name) {
-    if (name.empty()) return crayon::selected_cpu_level();
+const crayon::Kernels& kernels_named(const std::string& name) {
+    if (name.empty()) return crayon::selected_kernels();
     for (const crayon::CpuLevel level : crayon::available_cpu_levels()) {
-        if (name == crayon::cpu_level_name(level)) return level;
+        if (name == crayon::cpu_level_name(level)) return crayon::kernels_of(level);
     }
     throw Error(ErrorKind::argument, "the instruction set \"" + name + "\" is not available");
 }
@@ -47,8 +47,8 @@ std::vector<size_t> pretokenize(const py::bytes& data, const std::string& family
                                 const std::string& cpu, size_t capacity) {
     const std::string_view text = data;
     if (capacity == 0) throw Error(ErrorKind::argument, "capacity must be at least 1");
-    const crayon::ScanFunction scan =
-        crayon::find_scanner(family_named(family), flavor_named(flavor), level_named(cpu));
+    flavor_named(flavor);  // both have the same scanners
+    const crayon::ScanFunction scan = kernels_named(cpu).scanners.of(family_named(family));
     const py::gil_scoped_release release;
     const uint8_t* bytes = reinterpret_cast<const uint8_t*>(text.data());
     std::vector<size_t> ends;

@@ -38,7 +38,7 @@ py::dict info_of(const Engine& engine) {
     out["added_tokens"] = engine.added_tokens().size();
     out["max_token_bytes"] = p.max_token_bytes;
     out["file_size"] = engine.cartridge().file().size;
-    out["cpu"] = engine.cpu_level();
+    out["cpu"] = crayon::cpu_level_name(engine.kernels().level);
     return out;
 }
 
@@ -291,7 +291,7 @@ void bind_engine(py::module_& m) {
         },
         py::arg("data"), py::arg("start") = 0);
     c.def_property_readonly("components", [](const Engine& self) { return py::str(std::string(self.components())); });
-    c.def_property_readonly("cpu", &Engine::cpu_level);
+    c.def_property_readonly("cpu", [](const Engine& engine) { return crayon::cpu_level_name(engine.kernels().level); });
     c.def_property_readonly("source_digest",
                             [](const Engine& self) { return hex(self.cartridge().header().source_digest, 32); });
     c.def_property_readonly("metadata",

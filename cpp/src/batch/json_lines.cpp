@@ -4,24 +4,16 @@
 #include <cstring>
 #include <memory>
 
-#include "batch/json_line.h"
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
-#include "crayon/support/cpu.h"
-#include "unicode/utf8_error.h"
+#include "crayon/simd/kernels.h"
+#include "simd/json_line.h"
 
 namespace crayon {
 namespace {
 
 // Bytes of lines that make a thread worthwhile.
 constexpr size_t kLinesBytes = size_t(1) << 18;
-
-JsonLineReader best_reader() {
-#if CRAYON_X86_64
-    if (selected_cpu_level() >= CpuLevel::avx2) return avx2_json_line_reader();
-#endif
-    return json_line_reader();
-}
 
 // Does what Python's bytes.isspace does, but returns true for no bytes.
 bool is_blank(const uint8_t* p, const uint8_t* end) {
@@ -37,8 +29,8 @@ size_t line_end(const uint8_t* block, size_t at, size_t size) {
 
 class LineTask {
   public:
-    LineTask(uint8_t* block, const std::vector<Bytes>& columns, JsonLineReader reader, JsonLines* out)
-        : block_(block), columns_(columns), reader_(reader), strings_(columns.size()), out_(*out) {}
+    LineTask(uint8_t* block, const std::vector<Bytes>& columns, const Kernels& kernels, JsonLines* out)
+        : block_(block), columns_(columns), kernels_(kernels), strings_(columns.size()), out_(*out) {}
 
     // Reads lines [from, to); the last one is whole.
     void read(size_t from, size_t to) {
@@ -56,7 +48,8 @@ class LineTask {
             room_.reset(new uint8_t[room_size_]);
         }
         JsonLine line{block_ + from, block_ + to, columns_.data(), columns_.size(), strings_.data(), room_.get(), true};
-        const bool is_sure = reader_(&line) && (line.is_ascii || utf8_error_(line.begin, to - from) == to - from);
+        const bool is_sure = kernels_.read_json_line(&line) &&
+                             (line.is_ascii || kernels_.utf8_error(line.begin, to - from) == to - from);
         out_.line_begins.push_back(int64_t(from));
         if (!is_sure) {
             out_.status.push_back(is_blank(line.begin, line.end) ? LineStatus::blank : LineStatus::unsure);
@@ -75,8 +68,7 @@ class LineTask {
 
     uint8_t* const block_;
     const std::vector<Bytes>& columns_;
-    const JsonLineReader reader_;
-    const Utf8Error utf8_error_ = best_utf8_error();
+    const Kernels& kernels_;
     std::vector<JsonString> strings_;
     std::unique_ptr<uint8_t[]> room_;
     size_t room_size_ = 0;
@@ -94,10 +86,6 @@ void join(const std::vector<JsonLines>& parts, std::vector<T> JsonLines::*member
 
 }  // namespace
 
-JsonLineReader json_line_reader() {
-    return [](JsonLine* line) { return JsonLineParser<JsonWordFinder>(line).run(); };
-}
-
 JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::string>& columns, size_t threads) {
     // Cut all lines before any thread starts, because unescaped strings may contain line ends.
     std::vector<size_t> cuts{0};
@@ -106,10 +94,10 @@ JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::st
         cuts.push_back(least < size ? line_end(block, least, size) : size);
     }
     const std::vector<Bytes> names(columns.begin(), columns.end());
-    const JsonLineReader reader = best_reader();
+    const Kernels& kernels = selected_kernels();
     std::vector<JsonLines> parts(cuts.size() - 1);
     const auto work = [&](size_t task, size_t, const Poll&) {
-        LineTask(block, names, reader, &parts[task]).read(cuts[task], cuts[task + 1]);
+        LineTask(block, names, kernels, &parts[task]).read(cuts[task], cuts[task + 1]);
     };
     run_watched(parts.size(), thread_count(threads), work, [] {});
     JsonLines out;

@@ -9,7 +9,6 @@
 #include "batch/text_tasks.h"
 #include "crayon/batch/batch.h"
 #include "crayon/support/error.h"
-#include "unicode/utf8_error.h"
 
 namespace crayon {
 namespace {
@@ -143,7 +142,7 @@ SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& text
     const auto take = [&](const Task* tasks, const auto* parts, size_t n) {
         for (size_t t = 0; t < n; ++t) taker.take(tasks[t], *parts[t]);
     };
-    encode_texts(engine, texts, options, threads, 1, take, best_utf8_error());
+    encode_texts(engine, texts, options, threads, 1, take, engine.kernels().utf8_error);
     return out;
 }
 
@@ -157,7 +156,7 @@ template SpanIds<uint16_t> encode_spans(const Engine&, const std::vector<TextVie
 std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t threads) {
     std::vector<int64_t> out(texts.size(), -1);
     const std::vector<size_t> starts = reading_tasks(texts);
-    const Utf8Error utf8_error = best_utf8_error();
+    const Utf8Error utf8_error = selected_kernels().utf8_error;
     const auto work = [&](size_t task, size_t, const Poll&) {
         for (size_t i = starts[task]; i < starts[task + 1]; ++i) {
             const size_t bad = utf8_error(static_cast<const uint8_t*>(texts[i].data), texts[i].size);

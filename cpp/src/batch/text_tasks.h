@@ -5,8 +5,7 @@
 
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
-#include "crayon/unicode/text_view.h"
-#include "unicode/utf8_error.h"
+#include "crayon/engine/text_view.h"
 
 namespace crayon {
 

@@ -6,7 +6,6 @@
 #include "bpe/bpe_dropout.h"
 #include "bpe/merge_few.h"
 #include "crayon/support/error.h"
-#include "support/target.h"
 
 namespace crayon {
 namespace {
@@ -51,15 +50,8 @@ MergeTables MergeTables::of(const Cartridge& c) {
     return t;
 }
 
-void MergeTables::choose_batch(CpuLevel level) {
-    batch = merge_batch_scalar;
-#if CRAYON_X86_64
-    if (reachable_slots == nullptr) return;
-    if (level == CpuLevel::avx2) batch = merge_batch_avx2;
-    if (level == CpuLevel::avx512) batch = merge_batch_avx512;
-#else
-    (void)level;
-#endif
+void MergeTables::choose_batch(const Kernels& kernels) {
+    batch = has_reachable() && kernels.merge_batch != nullptr ? kernels.merge_batch : merge_batch_scalar;
 }
 
 // Two facts make windows exact.

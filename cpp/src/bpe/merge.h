@@ -9,7 +9,7 @@
 
 #include "bpe/merge_batch.h"
 #include "crayon/cartridge/cartridge.h"
-#include "crayon/support/cpu.h"
+#include "crayon/simd/kernels.h"
 
 namespace crayon {
 
@@ -39,7 +39,7 @@ struct MergeTables {
     }
 
     static MergeTables of(const Cartridge& cartridge);
-    void choose_batch(CpuLevel level);
+    void choose_batch(const Kernels& kernels);
 
     uint64_t filter_bit(uint32_t left, uint32_t right) const { return pair_hash(pair_key(left, right), filter_shift); }
 

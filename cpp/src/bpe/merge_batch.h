@@ -5,11 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bpe/word_table.h"
+#include "crayon/simd/kernels.h"
 
 namespace crayon {
-
-struct MergeTables;
 
 struct MergeTask {
     static constexpr size_t kRoom = 16;
@@ -19,10 +17,8 @@ struct MergeTask {
     size_t count;   // set to the number of ids; `out` after them is undefined
 };
 
-// All functions of this type give the ids that Merger::merge gives.
-using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
+// Implementations of MergeBatch (kernels.h), which give the ids that Merger::merge gives.
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
-// The implementations with vectors need MergeTables::reachable_slots.
 void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);
 

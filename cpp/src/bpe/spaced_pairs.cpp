@@ -3,22 +3,9 @@
 #include <algorithm>
 
 #include "support/bits.h"
-#include "support/target.h"
 
 namespace crayon {
 namespace {
-
-uint64_t load(const uint8_t* p) {
-    uint64_t value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
-}
-
-uint16_t pair_at(const uint8_t* p) {
-    uint16_t pair;
-    std::memcpy(&pair, p, sizeof pair);
-    return pair;
-}
 
 // How to read a character, by the high half of its first byte. The values are the shift of its four bytes, the mask of
 // its last byte's bits, and the mask of the whole.
@@ -57,36 +44,11 @@ uint32_t code_point_at(const uint8_t* p) {
 
 }  // namespace
 
-SpacedPairs::SpacedPairs(const CharPairs& pairs, CpuLevel level) : pairs_(pairs), masks_(pair_masks_scalar) {
-#if CRAYON_X86_64
-    if (level == CpuLevel::avx512) masks_ = pair_masks_avx512;
-#endif
-    (void)level;
-    const bool in_planes = masks_ != pair_masks_scalar;
-    ascii_.resize(in_planes ? kAsciiPlanes : kAsciiPairs);
-    for (uint32_t before = 0; before < 128; ++before)
-        for (uint32_t after = 0; after < 128; ++after) {
-            const uint8_t bytes[2] = {uint8_t(before), uint8_t(after)};
-            if (!joins(before, after)) continue;
-            if (in_planes)
-                ascii_[before / 8 * 128 + after] |= uint8_t(1 << before % 8);
-            else
-                ascii_[pair_at(bytes)] = 1;
-        }
-}
-
-PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p) {
-    constexpr size_t kBytes = 64;
-    uint8_t joined[kBytes];
-    for (size_t i = 0; i < kBytes; ++i) joined[i] = ascii[pair_at(p + i - 1) & 0x7F7F];
-    PairMasks masks{};
-    for (size_t i = 0; i < kBytes; i += 8) {
-        masks.joined |= lowest_bits_of_bytes(load(joined + i)) << i;
-        const uint64_t eight = load(p + i);
-        masks.high |= lowest_bits_of_bytes(eight >> 7) << i;
-        masks.continuations |= lowest_bits_of_bytes(eight >> 7 & ~(eight >> 6)) << i;
-    }
-    return masks;
+SpacedPairs::SpacedPairs(const CharPairs& pairs, const Kernels& kernels)
+    : pairs_(pairs), ascii_(kernels.ascii_pairs.size), masks_(kernels.ascii_pairs.masks) {
+    for (uint8_t before = 0; before < 128; ++before)
+        for (uint8_t after = 0; after < 128; ++after)
+            if (joins(before, after)) kernels.ascii_pairs.add(ascii_.data(), before, after);
 }
 
 uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bpe/char_pairs.h"
+#include "crayon/simd/kernels.h"
 #include "crayon/support/bytes.h"
-#include "crayon/support/cpu.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
@@ -34,15 +34,10 @@ inline Utf8Char char_at(Bytes text, size_t at) {
     }
 }
 
-// For 64 bytes: ASCII bytes that can join the ASCII byte before them, bytes that are not ASCII, and continuation bytes.
-struct PairMasks {
-    uint64_t joined, high, continuations;
-};
-
 class SpacedPairs {
   public:
     SpacedPairs() = default;
-    SpacedPairs(const CharPairs& pairs, CpuLevel level);
+    SpacedPairs(const CharPairs& pairs, const Kernels& kernels);
 
     bool joins(uint32_t before, uint32_t after) const { return pairs_.joins(spelled(before), spelled(after)); }
 
@@ -60,13 +55,5 @@ class SpacedPairs {
     std::vector<uint8_t> ascii_;
     PairMasks (*masks_)(const uint8_t* ascii, const uint8_t* p) = nullptr;
 };
-
-// Implementations of `masks_` for the bytes p[-1] to p[63], and the layouts of their tables of ASCII pairs. Scalar: 1
-// at the index of a pair that can be joined; the index is the two bytes of the text, loaded as one number.
-constexpr size_t kAsciiPairs = 128 << 8;
-PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p);
-// AVX-512: bit before % 8 of the byte at before / 8 * 128 + after.
-constexpr size_t kAsciiPlanes = 16 * 128;
-PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p);
 
 }  // namespace crayon

@@ -9,8 +9,8 @@
 
 #include "bpe/memo.h"
 #include "bpe/word_cache.h"
-#include "bpe/word_kernels.h"
 #include "bpe/word_table.h"
+#include "crayon/simd/kernels.h"
 #include "crayon/support/bytes.h"
 #include "support/prefetch.h"
 
@@ -72,6 +72,14 @@ inline KeyMatch match_key(const WordEntry* bucket, const WordKey& key) {
     return {matches(bucket[0]), matches(bucket[1])};
 }
 #endif
+
+// Whether words are in order and disjoint, as all passes require.
+template <typename Words>
+bool are_in_order(Words words, size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        if (words.start(i) > words.end(i) || (i > 0 && words.end(i - 1) > words.start(i))) return false;
+    return true;
+}
 
 template <size_t kBlock>
 struct WordBlock {

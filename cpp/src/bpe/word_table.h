@@ -12,10 +12,6 @@
 
 namespace crayon {
 
-struct WordKey {
-    uint64_t lo, hi;  // WordEntry::key without the number of ids
-};
-
 // Returns the key of a word of 1 to 15 bytes. Reads 16 bytes at `p` if they end before `limit`, else only the word's
 // own. Does not branch on the size, which is unpredictable.
 inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {

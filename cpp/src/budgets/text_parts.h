@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "crayon/engine/engine.h"
+#include "crayon/engine/text_view.h"
 #include "crayon/support/id_buffer.h"
-#include "crayon/unicode/text_view.h"
 #include "engine/seam_finder.h"
 
 namespace crayon {

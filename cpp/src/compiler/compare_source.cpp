@@ -46,12 +46,8 @@ void check_document(const TokenizerSpec& spec, Flavor flavor) {
         const Value* found = components.root.find(name);
         return given(found) ? found : nullptr;
     };
-    if (const Value* pre_tokenizer = find("pre_tokenizer")) {
-        PreTokenizerOptions options;
-        options.raw_bytes = !spec.text_model;
-        options.flavor = flavor;
-        make_pre_tokenizer(*pre_tokenizer, options);
-    }
+    if (const Value* pre_tokenizer = find("pre_tokenizer"))
+        make_pre_tokenizer(*pre_tokenizer, {!spec.text_model, flavor});
     if (const Value* post_processor = find("post_processor")) read_post_processor(*post_processor);
     if (const Value* decoder = find("decoder")) make_decoder(*decoder);
     build_added_tries(spec.added, spec.normalizer.get());

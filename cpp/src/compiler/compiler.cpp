@@ -161,7 +161,7 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
 // Makes the checks of opening the cartridge.
 void check_components(const std::string& cartridge) {
     const Cartridge opened(own_bytes(cartridge));
-    make_pipeline(opened.components.view(), opened, CpuLevel::scalar);
+    make_pipeline(opened.components.view(), opened, kScalarKernels);
 }
 
 }  // namespace

@@ -392,7 +392,7 @@ void verify_cartridge(const Cartridge& cartridge, Checks checks) {
         }
     }
     try {
-        const Pipeline pipeline = make_pipeline(cartridge.components.view(), cartridge, CpuLevel::scalar);
+        const Pipeline pipeline = make_pipeline(cartridge.components.view(), cartridge, kScalarKernels);
         if (!cartridge.has_text_tokens() && !cartridge.has_merges())
             read_typed_options(*json::parse(cartridge.components.view()).root.find("model"));
         check_added(cartridge, pipeline.normalizer.get());

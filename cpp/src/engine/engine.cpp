@@ -162,10 +162,10 @@ void Engine::prepare(std::vector<uint32_t> specials) {
         throw Error(ErrorKind::cartridge, "the program has an unknown flavor");
     impl_ = std::make_unique<Impl>();
     Impl& p = *impl_;
-    p.level = selected_cpu_level();
+    p.kernels = &selected_kernels();
     p.flavor = Flavor(cartridge_.program().flavor);
     try {
-        p.pipeline = make_pipeline(components_, cartridge_, p.level, is_greedy() ? &specials : nullptr);
+        p.pipeline = make_pipeline(components_, cartridge_, *p.kernels, is_greedy() ? &specials : nullptr);
     } catch (const Error& error) {
         // The cartridge's own components passed the compiler's checks.
         if (!own_components_.empty()) throw;
@@ -174,7 +174,7 @@ void Engine::prepare(std::vector<uint32_t> specials) {
     if (cartridge_.has_merges()) {
         p.merges = MergeTables::of(cartridge_);
         p.cuts = ByteCuts(cartridge_.byte_cuts);
-        p.merges.choose_batch(p.level);
+        p.merges.choose_batch(*p.kernels);
     }
     p.unknown = greedy_.value_or(UnknownIds());
 }
@@ -250,7 +250,7 @@ Scratch& Engine::Lease::operator*() const {
         const Model* model = engine_.impl_->pipeline.model.get();
         if (model != nullptr && scratch_->model == nullptr) {
             scratch_->model = model->make_scratch();
-            scratch_->model->level = engine_.impl_->level;
+            scratch_->model->kernels = engine_.impl_->kernels;
             scratch_->model->memos = scratch_->memos;
         }
     }
@@ -453,8 +453,8 @@ bool Engine::is_random() const {
     return impl_->pipeline.model != nullptr && impl_->pipeline.model->is_random();
 }
 
-const char* Engine::cpu_level() const {
-    return cpu_level_name(impl_->level);
+const Kernels& Engine::kernels() const {
+    return *impl_->kernels;
 }
 
 }  // namespace crayon

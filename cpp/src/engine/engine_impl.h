@@ -33,7 +33,7 @@ class LazySeams {
 };
 
 struct Engine::Impl {
-    CpuLevel level;
+    const Kernels* kernels;
     Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
@@ -78,7 +78,7 @@ struct Engine::Impl {
                 pipeline.scan,
                 pipeline.matches ? &pipeline.match : nullptr,
                 pipeline.seams.get(),
-                word_kernels(level)};
+                kernels->words};
     }
 };
 

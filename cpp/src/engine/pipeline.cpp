@@ -154,7 +154,7 @@ bool can_work_on_bytes(const Value* normalizer, const Value* pre_tokenizer) {
            (!given(normalizer) || !spells_or_inserts(*normalizer));
 }
 
-Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
+Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, const Kernels& kernels,
                        const std::vector<uint32_t>* specials) {
     const json::Document document = json::parse(components);
     const Value& root = document.root;
@@ -173,15 +173,11 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
     if (given(normalizer) && out.normalizer == nullptr) out.normalizer = make_normalizer(*normalizer);
     if (given(pre_tokenizer) && !own.takes_whole_text) {
         // Makes the pre-tokenizer in any case, to find malformed components.
-        PreTokenizerOptions options;
-        options.raw_bytes = on_bytes;
-        options.flavor = flavor;
-        options.level = level;
-        out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, options);
+        out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, {on_bytes, flavor, kernels});
         if (on_bytes && find_family(*pre_tokenizer, flavor, &out)) {
             // A family's pretokens touch each other: joined they are the text.
             if (specials != nullptr) out.family = Family::whole;
-            out.scan = find_scanner(out.family, flavor, level);
+            out.scan = kernels.scanners.of(out.family);
             out.pre_tokenizer.reset();
         }
     }
@@ -192,7 +188,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
         out.match = specials != nullptr ? LongestMatch(cartridge.trie, without_bytes(*specials, cartridge))
                                         : LongestMatch(cartridge.trie);
         const bool takes_whole = out.joins_pieces || (out.scan != nullptr && out.family == Family::whole);
-        if (out.matches && takes_whole) out.seams = std::make_unique<MatchSeams>(cartridge.trie, level);
+        if (out.matches && takes_whole) out.seams = std::make_unique<MatchSeams>(cartridge.trie, kernels);
         if (out.seams != nullptr && !out.seams->exist()) out.seams.reset();
     } else {
         if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
@@ -201,10 +197,10 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
             out.model = std::move(own.model);
             out.match = LongestMatch(cartridge.trie);
         } else if (specials == nullptr) {
-            out.model = make_model(*model, cartridge, level);
+            out.model = make_model(*model, cartridge, kernels);
             out.match = LongestMatch(cartridge.trie);
         } else {
-            GreedyModel greedy = make_greedy_model(*model, cartridge, level, *specials);
+            GreedyModel greedy = make_greedy_model(*model, cartridge, kernels, *specials);
             out.model = std::move(greedy.model);
             out.match = std::move(greedy.match);
             out.joins_pieces = greedy.joins_pieces;

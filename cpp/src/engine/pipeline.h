@@ -43,7 +43,7 @@ struct Pipeline {
 // Makes a pipeline from a components section, or from other JSON that replaces the section. Throws Error(vocabulary) if
 // the reference refuses to load the JSON. Throws Error(unsupported) if a component is not native, or not with this
 // cartridge's tables. A non-null `specials` selects greedy mode, in which text never becomes one of these ids.
-Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
+Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, const Kernels& kernels,
                        const std::vector<uint32_t>* specials = nullptr);
 
 // Whether a model is WordPiece that accepts any text and spells all tokens alike. Over a vocabulary with every byte it

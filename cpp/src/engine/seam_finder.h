@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "crayon/unicode/text_view.h"
+#include "crayon/engine/text_view.h"
 #include "engine/seams.h"
 
 namespace crayon {

@@ -4,8 +4,7 @@
 
 namespace crayon {
 
-MatchSeams::MatchSeams(const DoubleArrayView& trie, CpuLevel level)
-    : scan_(find_scanner(Family::gpt2, Flavor::oniguruma, level)) {
+MatchSeams::MatchSeams(const DoubleArrayView& trie, const Kernels& kernels) : scan_(kernels.scanners.of(Family::gpt2)) {
     for (auto& row : seams_) std::fill(std::begin(row), std::end(row), ~uint64_t(0));
     // The byte that leads to a node is its distance from its parent's base.
     const auto byte_of = [&](uint32_t node) { return uint32_t(node - uint32_t(trie.base[trie.check[node]])); };

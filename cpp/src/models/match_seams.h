@@ -19,7 +19,7 @@ namespace crayon {
 class MatchSeams {
   public:
     MatchSeams() = default;
-    MatchSeams(const DoubleArrayView& trie, CpuLevel level);
+    MatchSeams(const DoubleArrayView& trie, const Kernels& kernels);
 
     // Whether seams exist between letters and a space.
     bool exist() const { return exist_; }

@@ -64,7 +64,7 @@ struct AsciiMerges {
 
 class Bpe final : public Model {
   public:
-    Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level);
+    Bpe(const ModelOptions& options, const Cartridge& cartridge, const Kernels& kernels);
     ~Bpe() override { delete ascii_.load(); }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(options_); }
@@ -109,7 +109,7 @@ class Bpe final : public Model {
     mutable std::atomic<const AsciiMerges*> ascii_{nullptr};
 };
 
-Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level)
+Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, const Kernels& kernels)
     : options_(options),
       trie_(cartridge.trie),
       byte_ids_(options.byte_fallback ? cartridge.byte_ids : Array<uint32_t>()),
@@ -130,10 +130,10 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level
         ascii_ids_[c] = find_char(&c, 1, false, false);
         if (ascii_ids_[c] == kNoId && has_all_bytes) ascii_ids_[c] = byte_ids_[c];
     }
-    tables_.choose_batch(level);
+    tables_.choose_batch(kernels);
     if (!is_whole_ || has_affixes_ || options_.is_random()) return;
     mark_id_ = find_char(Bytes(kSpaceMark).data, kSpaceMark.size(), false, false);
-    spaced_ = SpacedPairs(pairs_, level);
+    spaced_ = SpacedPairs(pairs_, kernels);
 }
 
 // Returns the symbol of one character, or kNoId if it has none.
@@ -381,8 +381,8 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
 
 }  // namespace
 
-std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level) {
-    return std::make_unique<Bpe>(options, cartridge, level);
+std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge, const Kernels& kernels) {
+    return std::make_unique<Bpe>(options, cartridge, kernels);
 }
 
 }  // namespace crayon

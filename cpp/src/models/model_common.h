@@ -80,7 +80,7 @@ int32_t walk(const DoubleArrayView& trie, std::string_view prefix);
 // Returns the size of a piece. Throws Error(argument) if the piece's offsets would not fit those of tokens.
 uint32_t checked_size(Bytes piece);
 
-std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level);
+std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge, const Kernels& kernels);
 std::unique_ptr<Model> make_word_piece(const ModelOptions& options, const Cartridge& cartridge);
 std::unique_ptr<Model> make_word_level(const ModelOptions& options, const Cartridge& cartridge);
 std::unique_ptr<Model> make_unigram(const ModelOptions& options, const Cartridge& cartridge);

@@ -10,7 +10,7 @@ namespace {
 
 class Greedy final : public Model {
   public:
-    Greedy(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level, const LongestMatch& match)
+    Greedy(const ModelOptions& options, const Cartridge& cartridge, const Kernels& kernels, const LongestMatch& match)
         : options_(options),
           trie_(cartridge.trie),
           match_(match),
@@ -28,7 +28,7 @@ class Greedy final : public Model {
             std::all_of(byte_ids_.begin(), byte_ids_.end(), [](uint32_t id) { return id != kNoId; });
         // A token of several unknown characters may cross a seam.
         const bool joins_unknown = options_.fuses_unknown() && (byte_ids_.empty() || !has_all_bytes);
-        if (!has_affixes_ && !joins_unknown) seams_ = MatchSeams(trie_, level);
+        if (!has_affixes_ && !joins_unknown) seams_ = MatchSeams(trie_, kernels);
     }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<ModelScratch>(); }
@@ -137,7 +137,7 @@ class Greedy final : public Model {
 
 }  // namespace
 
-GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level,
+GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge, const Kernels& kernels,
                               const std::vector<uint32_t>& specials) {
     const ModelOptions read = read_typed_options(options);
     GreedyModel out;
@@ -152,7 +152,7 @@ GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartr
         std::copy_if(cartridge.byte_ids.begin(), cartridge.byte_ids.end(), std::back_inserter(never),
                      [](uint32_t id) { return id != kNoId; });
     out.match = LongestMatch(cartridge.trie, never);
-    out.model = std::make_unique<Greedy>(read, cartridge, level, out.match);
+    out.model = std::make_unique<Greedy>(read, cartridge, kernels, out.match);
     out.joins_pieces = !read.has_affixes();
     return out;
 }

@@ -34,8 +34,7 @@ void ModelScratch::rest() {
 
 WordIds& ModelScratch::known(size_t which) {
     std::unique_ptr<WordIds>& known = known_[which];
-    if (known == nullptr)
-        known = std::make_unique<WordIds>(word_kernels(level), memos == nullptr ? nullptr : memos + which);
+    if (known == nullptr) known = std::make_unique<WordIds>(kernels->words, memos == nullptr ? nullptr : memos + which);
     return *known;
 }
 
@@ -124,11 +123,11 @@ ModelOptions read_typed_options(const json::Value& model) {
     return read_model_options(model, *type);
 }
 
-std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level) {
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, const Kernels& kernels) {
     const ModelOptions read = read_typed_options(options);
     switch (read.type) {
         case ModelType::bpe:
-            return make_bpe(read, cartridge, level);
+            return make_bpe(read, cartridge, kernels);
         case ModelType::word_piece:
             return make_word_piece(read, cartridge);
         case ModelType::word_level:

@@ -205,7 +205,7 @@ class ByteLevel final : public PreTokenizer {
 
 std::unique_ptr<PreTokenizer> make_byte_level(bool add_prefix_space, bool use_regex, bool raw,
                                               const PreTokenizerOptions& options) {
-    const ScanFunction scan = use_regex ? find_scanner(Family::gpt2, options.flavor, options.level) : nullptr;
+    const ScanFunction scan = use_regex ? options.kernels.scanners.of(Family::gpt2) : nullptr;
     return std::make_unique<ByteLevel>(add_prefix_space, scan, options.flavor, raw);
 }
 

@@ -115,7 +115,7 @@ class SplitFamily final : public PreTokenizer {
     SplitFamily(Family family, const PreTokenizerOptions& options, Behavior behavior, bool invert)
         : family_(family),
           flavor_(options.flavor),
-          scan_(find_scanner(family, options.flavor, options.level)),
+          scan_(options.kernels.scanners.of(family)),
           behavior_(behavior),
           invert_(invert) {}
 

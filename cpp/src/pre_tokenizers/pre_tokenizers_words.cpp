@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "pre_tokenizers/pre_tokenizer_common.h"
-#include "scan/scan_kernels.h"
 #include "support/bits.h"
+#include "support/target.h"
 #include "unicode/char_flags.h"
 #include "unicode/class_lookup.h"
 

@@ -1,8 +1,5 @@
-// The published patterns, and the choice of a scanner.
+// The published patterns.
 #include "crayon/scan/pattern_families.h"
-
-#include "crayon/support/error.h"
-#include "scan/scan_kernels.h"
 
 namespace crayon {
 namespace {
@@ -122,22 +119,6 @@ std::vector<std::string_view> known_patterns(Flavor flavor) {
         if ((spelling.readers & reader) != 0) patterns.push_back(spelling.pattern);
     }
     return patterns;
-}
-
-ScanFunction find_scanner(Family family, Flavor, CpuLevel level) {
-    // One scanner serves both flavors: their classes and foldings are equal in the measured versions.
-    ScanFunction scanner = nullptr;
-#if CRAYON_X86_64
-    if (level == CpuLevel::avx512) scanner = avx512_scanner(family);
-    if (level == CpuLevel::avx2) scanner = avx2_scanner(family);
-#elif CRAYON_AARCH64
-    if (level == CpuLevel::neon) scanner = neon_scanner(family);
-#else
-    (void)level;
-#endif
-    if (scanner == nullptr) scanner = scalar_scanner(family);
-    if (scanner == nullptr) throw Error(ErrorKind::argument, "unknown number of a pretokenizer family");
-    return scanner;
 }
 
 }  // namespace crayon

@@ -116,13 +116,13 @@ const char* cpu_level_name(CpuLevel level) {
     return "scalar";
 }
 
-std::vector<CpuLevel> available_cpu_levels() {
+const std::vector<CpuLevel>& available_cpu_levels() {
     static const std::vector<CpuLevel> levels = find_cpu_levels();
     return levels;
 }
 
 CpuLevel selected_cpu_level() {
-    const std::vector<CpuLevel> levels = available_cpu_levels();
+    const std::vector<CpuLevel>& levels = available_cpu_levels();
     const char* forced = std::getenv("CRAYON_CPU");
     if (forced == nullptr || *forced == '\0') return levels.back();
     std::string names;

@@ -6,11 +6,11 @@
 #include "crayon/batch/batch.h"
 #include "crayon/batch/json_lines.h"
 #include "crayon/batch/spans.h"
-#include "crayon/unicode/text_view.h"
+#include "crayon/engine/text_view.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"
-#include "unicode/unit_writers.h"
 #include "unicode/utf8_chars.h"
+#include "unicode/utf8_shape.h"
 
 using namespace crayon;
 
@@ -77,11 +77,12 @@ void check_units(Bytes data) {
             is_read = false;
         }
         fuzz::require(is_read == is_text && (!is_text || found == plain), "the UTF-8 of units on " + level);
-        if (const UnitWriters* const by = is_text ? best_unit_writers() : nullptr) {
+        const UnitWriters& by = selected_kernels().unit_writers;
+        if (is_text && by.ucs1 != nullptr) {
             const Utf8Shape shape = utf8_shape(Bytes(plain));
             fuzz::require(shape.characters == units.size(), "the characters of UTF-8");
             std::vector<Unit> written(units.size());
-            by->write(Bytes(plain), units.size(), written.data());
+            by.write(Bytes(plain), units.size(), written.data());
             fuzz::require(written == units, "units of the UTF-8 of units on " + level);
         }
     }

@@ -228,7 +228,8 @@ void check_text(const Engines& engines, const std::string& text, const Ways& way
     const Outcome ids = whole(*engine, text, options);
     if (engine->is_random()) return;
     for (const EnginePtr& other : engines)
-        require_same(ids, whole(*other, text, options), std::string("encode_ids on ") + other->cpu_level(), text);
+        require_same(ids, whole(*other, text, options),
+                     std::string("encode_ids on ") + cpu_level_name(other->kernels().level), text);
     if (!ways.everything) return;
     // A second time, from the cache.
     require_same(ids, whole(*engine, text, options), "encode_ids again", text);
@@ -248,7 +249,8 @@ void check_raw(const Engines& engines, Bytes data) {
     const Outcome ids = ids_of(*engines.back());
     const std::string bytes(data.view());
     for (const EnginePtr& other : engines)
-        require_same(ids, ids_of(*other), std::string("encode_raw on ") + other->cpu_level(), bytes);
+        require_same(ids, ids_of(*other), std::string("encode_raw on ") + cpu_level_name(other->kernels().level),
+                     bytes);
     if (!ids.error.empty()) return;
     std::string back;
     outcome_of([&](IdBuffer*) {

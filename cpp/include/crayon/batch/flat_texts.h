@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "crayon/unicode/text_view.h"
+#include "crayon/engine/text_view.h"
 
 namespace crayon {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "crayon/engine/engine.h"
+#include "crayon/engine/text_view.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
-#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

@@ -64,6 +64,9 @@ struct WordEntry {
     uint32_t ids[kWordIds];
 };
 static_assert(sizeof(WordEntry) == 32, "two word entries to a cache line");
+struct WordKey {
+    uint64_t lo, hi;  // WordEntry::key without the number of ids
+};
 constexpr uint64_t kWordKeyMask = 0x0FFFFFFFFFFFFFFFull;  // key[1] without the number of ids
 
 // Folds the 128-bit product of the two salted key words.

@@ -14,6 +14,7 @@
 #include "crayon/post/surround.h"
 #include "crayon/post/truncate_pad.h"
 #include "crayon/scan/pattern_families.h"
+#include "crayon/simd/kernels.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
 
@@ -191,7 +192,7 @@ class Engine {
     // Returns the family of the specialized scanner, or nothing if the pre-tokenizer's own steps run.
     std::optional<Family> family() const;
     const Cartridge& cartridge() const { return cartridge_; }
-    const char* cpu_level() const;
+    const Kernels& kernels() const;  // chosen when it opened
 
     struct Impl;
     const Impl& impl() const { return *impl_; }

@@ -10,8 +10,8 @@
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/json/json.h"
 #include "crayon/models/longest_match.h"
+#include "crayon/simd/kernels.h"
 #include "crayon/support/bytes.h"
-#include "crayon/support/cpu.h"
 #include "crayon/support/id_buffer.h"
 #include "crayon/unicode/border.h"
 
@@ -44,9 +44,9 @@ class ModelScratch {
 
     std::vector<ModelToken> tokens;
     std::string spelled;
-    CpuLevel level = CpuLevel::scalar;  // instruction set of the lookups
-    Memo* memos = nullptr;              // one for each cache, or null
-    IdBuffer numbers;                   // from a cache: packed tokens, or ids with more bits
+    const Kernels* kernels = &kScalarKernels;
+    Memo* memos = nullptr;  // one for each cache, or null
+    IdBuffer numbers;       // from a cache: packed tokens, or ids with more bits
 
   private:
     WordIds& known(size_t which);
@@ -92,7 +92,7 @@ class Model {
 
 // `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Throws the errors
 // of make_normalizer.
-std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level);
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, const Kernels& kernels);
 
 // The vocabulary of a model, in greedy mode. Text never becomes one of `specials`. The name of a byte's token in a text
 // is plain text. WordPiece stays unchanged: it already takes the longest match.
@@ -101,7 +101,7 @@ struct GreedyModel {
     LongestMatch match;         // tokens that text can become
     bool joins_pieces = false;  // Whether touching pieces count as one. True if tokens do not mark the ends of words.
 };
-GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level,
+GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge, const Kernels& kernels,
                               const std::vector<uint32_t>& specials);
 
 }  // namespace crayon

@@ -10,6 +10,7 @@
 #include "crayon/normalizers/aligned_text.h"
 #include "crayon/regex/regex.h"
 #include "crayon/scan/pattern_families.h"
+#include "crayon/simd/kernels.h"
 #include "crayon/unicode/border.h"
 
 namespace crayon {
@@ -67,7 +68,7 @@ struct PreTokenizerOptions {
     // ByteLevel elsewhere spells them in its alphabet.
     bool raw_bytes = false;
     Flavor flavor = Flavor::oniguruma;
-    CpuLevel level = CpuLevel::scalar;  // for the specialized scanners (pattern_families.h)
+    const Kernels& kernels = kScalarKernels;
 };
 
 // Makes a pre-tokenizer from its JSON in a tokenizer.json (not null), and copies all that it needs. Throws the errors

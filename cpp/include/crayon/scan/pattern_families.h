@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "crayon/support/bytes.h"
-#include "crayon/support/cpu.h"
 #include "crayon/unicode/flavor.h"
 
 namespace crayon {
@@ -49,8 +48,5 @@ std::vector<std::string_view> known_patterns(Flavor flavor);
 // 1]: no pattern looks behind a pretoken's start. `size` must be the segment's true end, because patterns look ahead to
 // it. Never reads outside text[0, size).
 using ScanFunction = size_t (*)(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity);
-
-// The scanner of a family for an instruction set that this CPU has.
-ScanFunction find_scanner(Family family, Flavor flavor, CpuLevel level);
 
 }  // namespace crayon

@@ -13,7 +13,7 @@ enum class CpuLevel { scalar = 0, avx2 = 1, avx512 = 2, neon = 3 };
 const char* cpu_level_name(CpuLevel level);
 
 // The levels that this build and this CPU support, slowest first.
-std::vector<CpuLevel> available_cpu_levels();
+const std::vector<CpuLevel>& available_cpu_levels();
 
 // The fastest available level, or the one that CRAYON_CPU names ("scalar", "avx2", "avx512", "neon"). Throws
 // Error(argument) for an unknown name or an unavailable level. Reads the variable on each call; engines call it when

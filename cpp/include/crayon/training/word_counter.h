@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "crayon/engine/engine.h"
+#include "crayon/engine/text_view.h"
 #include "crayon/training/training.h"
-#include "crayon/unicode/text_view.h"
 
 namespace crayon {
 

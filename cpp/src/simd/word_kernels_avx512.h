@@ -1,10 +1,8 @@
 // The passes over a block of words with AVX-512 (BW, DQ, VBMI): four keys in one register, a bucket in another.
-#include "bpe/word_kernels.h"
-#include "support/target.h"
+#pragma once
 
-#if CRAYON_X86_64
-
-#include "unicode/avx512.h"
+#include "crayon/simd/kernels.h"
+#include "simd/avx512.h"
 
 namespace crayon {
 namespace {
@@ -79,10 +77,7 @@ size_t look_up(size_t n, const WordEntry* in, const WordKey* keys, const uint32_
     return n_missed;
 }
 
+constexpr WordKernels kWordKernels = {make_keys<TouchingWords>, make_keys<PieceWords>, look_up};
+
 }  // namespace
-
-const WordKernels kWordKernelsAvx512 = {make_keys<TouchingWords>, make_keys<PieceWords>, look_up};
-
 }  // namespace crayon
-
-#endif

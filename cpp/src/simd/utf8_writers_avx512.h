@@ -1,14 +1,11 @@
 // Puts each code point into a lane of 2 or 4 bytes, first byte first, and compresses the lanes' used bytes.
-#include "unicode/utf8_writer.h"
+#pragma once
 
-#if CRAYON_X86_64
-
-#include "unicode/avx512.h"
+#include "crayon/simd/kernels.h"
+#include "simd/avx512.h"
 
 namespace crayon {
 namespace {
-
-constexpr size_t kBytes = 64;  // of a vector, which is written whole
 
 size_t write(__m512i v, __mmask64 bytes, uint8_t* to) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(bytes, v));
@@ -43,20 +40,20 @@ size_t write_four(__m512i v, uint8_t* to) {
     return write(_mm512_shuffle_epi8(reversed, reverse), bytes, to);
 }
 
-__m512i load(const uint8_t* p) {
+__m512i load_words(const uint8_t* p) {
     return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
-__m512i load(const uint16_t* p) {
+__m512i load_words(const uint16_t* p) {
     return _mm512_loadu_si512(p);
 }
 
 template <typename Unit>
-Utf8Progress write_words(const Unit* units, size_t n, uint8_t* const begin) {
+Utf8Progress write_lanes_of_2(const Unit* units, size_t n, uint8_t* const begin) {
     uint8_t* to = begin;
     size_t i = 0;
     // The second half of a vector also needs units after it.
-    for (; n - i >= kBytes + 16; i += 32) {
-        const __m512i v = load(units + i);
+    for (; n - i >= sizeof(__m512i) + 16; i += 32) {
+        const __m512i v = load_words(units + i);
         const __mmask32 two = _mm512_cmpge_epu16_mask(v, _mm512_set1_epi16(0x80));
         if (two == 0) {
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(v));
@@ -73,10 +70,10 @@ Utf8Progress write_words(const Unit* units, size_t n, uint8_t* const begin) {
     return {i, size_t(to - begin)};
 }
 
-Utf8Progress write_longs(const uint32_t* units, size_t n, uint8_t* const begin) {
+Utf8Progress write_lanes_of_4(const uint32_t* units, size_t n, uint8_t* const begin) {
     uint8_t* to = begin;
     size_t i = 0;
-    for (; n - i >= kBytes; i += 16) {
+    for (; n - i >= sizeof(__m512i); i += 16) {
         const __m512i v = _mm512_loadu_si512(units + i);
         const __m512i surrogates = _mm512_set1_epi32(0xD800 >> 11);
         if ((_mm512_cmpeq_epi32_mask(_mm512_srli_epi32(v, 11), surrogates) |
@@ -87,10 +84,7 @@ Utf8Progress write_longs(const uint32_t* units, size_t n, uint8_t* const begin) 
     return {i, size_t(to - begin)};
 }
 
+constexpr Utf8Writers kUtf8Writers = {write_lanes_of_2<uint8_t>, write_lanes_of_2<uint16_t>, write_lanes_of_4};
+
 }  // namespace
-
-const Utf8Writers kAvx512Utf8Writers = {write_words<uint8_t>, write_words<uint16_t>, write_longs};
-
 }  // namespace crayon
-
-#endif

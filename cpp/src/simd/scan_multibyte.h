@@ -1,16 +1,12 @@
-// The classes of a window's non-ASCII characters, for instruction sets that compare and look up 64 bytes at once. The
-// unnamed namespace is explained in class_lookup.h.
+// The classes of a window's non-ASCII characters. The unnamed namespace is explained in class_lookup.h.
 //
 // Bits are at the characters' first bytes until the end. Texts use few alphabets, so characters are processed by blocks
 // of 64 code points, which differ only in their last byte. One lookup of all last bytes in the block's row of the class
 // table serves every character of the block. For example, "é" (C3 A9, U+00E9) is entry 0x29 in the row of block 3.
-// Ideographs and Hangul, with many blocks per window, are letters by range. An instruction set provides:
-// - equal(bytes, b), at_least(bytes, b): masks of unsigned comparisons
-// - rows(bytes, row): the flags below for the low six bits of each byte, from a row of 64 class-table entries
-// - has(flags, f): the mask of bytes with flag f
+// Ideographs and Hangul, with many blocks per window, are letters by range.
 #pragma once
 
-#include "scan/scan_window.h"
+#include "simd/window.h"
 
 namespace crayon {
 namespace {
@@ -61,16 +57,16 @@ inline uint32_t whole_characters(uint64_t two, uint64_t three, uint64_t four, ui
 }
 
 // Ideographs (U+4000 to U+9FFF without the hexagrams) and Hangul syllables (U+AC00 to U+D77F).
-template <typename Set>
-inline uint64_t letters_by_range(const typename Set::Bytes& bytes) {
-    const uint64_t from_e4 = Set::at_least(bytes, 0xE4);
+template <typename V>
+inline uint64_t letters_by_range(const Window<V>& bytes) {
+    const uint64_t from_e4 = bytes.at_least(0xE4);
     if (from_e4 == 0) return 0;
-    const uint64_t from_ea = Set::at_least(bytes, 0xEA);
-    uint64_t found = from_e4 & ~from_ea & ~(Set::equal(bytes, 0xE4) & Set::equal(bytes, 0xB7) >> 1);
-    const uint64_t hangul = from_ea & ~Set::at_least(bytes, 0xEE);
+    const uint64_t from_ea = bytes.at_least(0xEA);
+    uint64_t found = from_e4 & ~from_ea & ~(bytes.equal(0xE4) & bytes.equal(0xB7) >> 1);
+    const uint64_t hangul = from_ea & ~bytes.at_least(0xEE);
     if (hangul != 0) {
-        const uint64_t low = Set::equal(bytes, 0xEA) & ~(Set::at_least(bytes, 0xB0) >> 1);
-        const uint64_t high = Set::equal(bytes, 0xED) & Set::at_least(bytes, 0x9E) >> 1;
+        const uint64_t low = bytes.equal(0xEA) & ~(bytes.at_least(0xB0) >> 1);
+        const uint64_t high = bytes.equal(0xED) & bytes.at_least(0x9E) >> 1;
         found |= hangul & ~low & ~high;
     }
     return found;
@@ -95,18 +91,27 @@ inline bool block_of(const uint8_t* p, uint32_t* block, uint32_t* tail) {
     return *block >= 0x400 && *block < 0x4400;
 }
 
+// The flags of characters of a block, by their last bytes.
+template <typename V>
+inline Window<V> flags_of(const Window<V>& bytes, const uint8_t* row) {
+    const typename V::Rows classes(row);
+    Window<V> flags;
+    for (size_t i = 0; i < Window<V>::kParts; ++i)
+        flags.parts[i] = (classes.at(bytes.parts[i]) & V::all(kClassMask)).look_up(kClassFlags.of);
+    return flags;
+}
+
 // Completes the masks of the `size` bytes at p. Returns how many of these are usable.
-template <typename Set, Family family>
-inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& bytes, uint64_t not_ascii, uint32_t size,
-                                Masks& m) {
+template <Family family, typename V>
+inline uint32_t classify_blocks(const uint8_t* p, const Window<V>& bytes, uint64_t not_ascii, uint32_t size, Masks& m) {
     constexpr bool cased = rules_of(family).words == Words::cased;
-    const uint64_t two = Set::at_least(bytes, 0xC0);
-    const uint64_t three = Set::at_least(bytes, 0xE0);
-    const uint64_t four = three == 0 ? 0 : Set::at_least(bytes, 0xF0);
+    const uint64_t two = bytes.at_least(0xC0);
+    const uint64_t three = bytes.at_least(0xE0);
+    const uint64_t four = three == 0 ? 0 : bytes.at_least(0xF0);
     m.continuations = not_ascii & ~two;
     size = whole_characters(two, three, four, m.continuations, size);
     uint64_t left = two & bits_below(size);
-    uint64_t letters = three == 0 ? 0 : letters_by_range<Set>(bytes) & left;
+    uint64_t letters = three == 0 ? 0 : letters_by_range(bytes) & left;
     uint64_t caseless = letters, upper = 0, marks = 0, numbers = 0, spaces = 0;
     left &= ~letters;
     while (left != 0) {
@@ -117,21 +122,21 @@ inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& byt
             size = index;
             break;
         }
-        uint64_t alike = Set::equal(bytes, c[0]);
-        if (tail >= 2) alike &= Set::equal(bytes, c[1]) >> 1;
-        if (tail >= 3) alike &= Set::equal(bytes, c[2]) >> 2;
+        uint64_t alike = bytes.equal(c[0]);
+        if (tail >= 2) alike &= bytes.equal(c[1]) >> 1;
+        if (tail >= 3) alike &= bytes.equal(c[2]) >> 2;
         alike &= left;
         left ^= alike;
-        const auto flags = Set::rows(bytes, kClassBlocks[kClassIndex[block >> 1]] + (block & 1) * 64);
-        if ((Set::has(flags, kRareFlag) >> tail & alike) != 0) {
-            numbers |= Set::has(flags, kNumberFlag) >> tail & alike;
-            spaces |= Set::has(flags, kSpaceFlag) >> tail & alike;
+        const auto flags = flags_of(bytes, kClassBlocks[kClassIndex[block >> 1]] + (block & 1) * 64);
+        if ((flags.has(kRareFlag) >> tail & alike) != 0) {
+            numbers |= flags.has(kNumberFlag) >> tail & alike;
+            spaces |= flags.has(kSpaceFlag) >> tail & alike;
         }
-        letters |= Set::has(flags, kLetterFlag) >> tail & alike;
+        letters |= flags.has(kLetterFlag) >> tail & alike;
         if constexpr (cased) {
-            upper |= Set::has(flags, kUpperFlag) >> tail & alike;
-            caseless |= Set::has(flags, kCaselessFlag) >> tail & alike;
-            marks |= Set::has(flags, kMarkFlag) >> tail & alike;
+            upper |= flags.has(kUpperFlag) >> tail & alike;
+            caseless |= flags.has(kCaselessFlag) >> tail & alike;
+            marks |= flags.has(kMarkFlag) >> tail & alike;
         }
     }
     if constexpr (cased) {
@@ -146,6 +151,31 @@ inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& byt
     m.letters |= flood(letters | m.continuations, letters);
     m.numbers |= flood(numbers | m.continuations, numbers);
     m.spaces |= flood(spaces | m.continuations, spaces);
+    return size;
+}
+
+// Does the same without look-ups, one character at a time.
+template <Family family>
+inline uint32_t classify_chars(const uint8_t* p, uint64_t not_ascii, uint32_t size, Masks& m) {
+    constexpr bool cased = rules_of(family).words == Words::cased;
+    const uint8_t* const end = p + size;
+    m.caseless = m.marks = m.continuations = 0;
+    for (uint64_t left = not_ascii; left != 0;) {
+        const uint32_t index = lowest_bit(left);
+        const ClassifiedChar c = read_multibyte(p + index, end);
+        if (c.size == 1) return index;
+        const uint64_t bytes = bits_below(index + c.size) & ~bits_below(index);
+        left &= ~bytes;
+        m.continuations |= bytes & ~bit(index);
+        if (c.set & (cased ? kLetters | kCaseless : kLetters)) m.letters |= bytes;
+        if (c.set & kNumbers) m.numbers |= bytes;
+        if (c.set & kSpaces) m.spaces |= bytes;
+        if constexpr (cased) {
+            if (c.set & set_of(CharClass::upper)) m.upper |= bytes;
+            if (c.set & kCaseless) m.caseless |= bytes;
+            if (c.set & set_of(CharClass::mark)) m.marks |= bit(index);
+        }
+    }
     return size;
 }
 

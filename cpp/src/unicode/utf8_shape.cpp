@@ -1,8 +1,6 @@
-#include "unicode/unit_writers.h"
+#include "unicode/utf8_shape.h"
 
 #include <algorithm>
-
-#include "crayon/support/cpu.h"
 
 namespace crayon {
 
@@ -21,13 +19,6 @@ Utf8Shape utf8_shape(Bytes text) {
         shape.largest = std::max(shape.largest, largest);
     }
     return shape;
-}
-
-const UnitWriters* best_unit_writers() {
-#if CRAYON_X86_64
-    if (selected_cpu_level() == CpuLevel::avx512) return &kAvx512UnitWriters;
-#endif
-    return nullptr;
 }
 
 }  // namespace crayon

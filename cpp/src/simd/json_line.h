@@ -1,4 +1,4 @@
-// Validates one line of JSON and finds the strings of columns. Each instruction set has its own reader.
+// Validates one line of JSON and finds the strings of columns. The unnamed namespace is explained in class_lookup.h.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "crayon/support/bytes.h"
-#include "support/target.h"
+#include "simd/window.h"
 
 namespace crayon {
 
@@ -30,16 +30,6 @@ struct JsonLine {
     static constexpr size_t kRoom = 64;
 };
 
-// Returns false if the line is unsure (json_lines.h). Writes only the strings, the room and is_ascii. Does not check
-// UTF-8.
-using JsonLineReader = bool (*)(JsonLine* line);
-
-JsonLineReader json_line_reader();
-#if CRAYON_X86_64
-JsonLineReader avx2_json_line_reader();
-#endif
-
-// Each file needs its own copy of the code below, compiled for its instruction set.
 namespace {
 
 // The value of each byte as the letter of an escape (0 for other bytes), and as a hexadecimal digit (0xFF for other
@@ -336,6 +326,41 @@ struct JsonWordFinder {
     }
 };
 
-}  // namespace
+// One window at a time. A small one is faster, because most strings are short.
+template <typename W>
+struct JsonWindowFinder {
+    static const uint8_t* find(const uint8_t* p, const uint8_t* end, JsonLine* line) {
+        return pass<false>(p, end, nullptr, line);
+    }
+    static const uint8_t* copy(const uint8_t* p, const uint8_t* end, uint8_t** to, JsonLine* line) {
+        return pass<true>(p, end, to, line);
+    }
 
+  private:
+    template <bool copies>
+    static const uint8_t* pass(const uint8_t* p, const uint8_t* end, uint8_t** to, JsonLine* line) {
+        uint64_t high = 0;
+        for (; size_t(end - p) >= W::kSize; p += W::kSize) {
+            const auto window = W::load(p);
+            if constexpr (copies) window.store(*to);
+            const uint64_t found =
+                window.where([](auto v) { return v.equal('"') | v.equal('\\') | v.in_range(0, 0x1F); });
+            high |= window.not_ascii();
+            const size_t plain = found == 0 ? W::kSize : lowest_bit(found);
+            if constexpr (copies) *to += plain;
+            if (found == 0) continue;
+            if (high != 0) line->is_ascii = false;
+            return p + plain;
+        }
+        if (high != 0) line->is_ascii = false;
+        return copies ? JsonWordFinder::copy(p, end, to, line) : JsonWordFinder::find(p, end, line);
+    }
+};
+
+template <typename Finder>
+bool read_json_line(JsonLine* line) {
+    return JsonLineParser<Finder>(line).run();
+}
+
+}  // namespace
 }  // namespace crayon

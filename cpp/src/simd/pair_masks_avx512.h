@@ -1,21 +1,25 @@
-// Finds ASCII bytes that merging can join to their predecessor, with AVX-512 (BW, VBMI).
-#include "bpe/spaced_pairs.h"
-#include "support/target.h"
+// Finds ASCII bytes that merging can join to their predecessor, with AVX-512 (BW, VBMI). The table
+// has bit before % 8 of the byte at before / 8 * 128 + after.
+#pragma once
 
-#if CRAYON_X86_64
-
-#include "unicode/avx512.h"
+#include "crayon/simd/kernels.h"
+#include "simd/avx512.h"
 
 namespace crayon {
+namespace {
 
-PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p) {
+void add_pair(uint8_t* table, uint8_t before, uint8_t after) {
+    table[before / 8 * 128 + after] |= uint8_t(1 << before % 8);
+}
+
+PairMasks pair_masks(const uint8_t* table, const uint8_t* p) {
     const __m512i after = _mm512_loadu_si512(p), before = _mm512_loadu_si512(p - 1);
     const __m512i eighth = _mm512_and_si512(_mm512_srli_epi16(before, 3), _mm512_set1_epi8(0x0F));
     // For each byte, the predecessors that it can join, among the eight around its actual one.
     __m512i found = _mm512_setzero_si512();
     for (int i = 0; i < 16; ++i) {
         const __mmask64 here = _mm512_cmpeq_epi8_mask(eighth, _mm512_set1_epi8(char(i)));
-        const uint8_t* const plane = ascii + 128 * i;
+        const uint8_t* const plane = table + 128 * i;
         const __m512i row = _mm512_permutex2var_epi8(_mm512_loadu_si512(plane), after, _mm512_loadu_si512(plane + 64));
         found = _mm512_mask_mov_epi8(found, here, row);
     }
@@ -25,6 +29,7 @@ PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p) {
     return {_mm512_test_epi8_mask(found, bit), high, high & ~_mm512_test_epi8_mask(after, _mm512_set1_epi8(0x40))};
 }
 
-}  // namespace crayon
+constexpr AsciiPairs kPlanePairs = {16 * 128, add_pair, pair_masks};
 
-#endif
+}  // namespace
+}  // namespace crayon

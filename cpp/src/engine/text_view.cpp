@@ -1,8 +1,8 @@
-#include "crayon/unicode/text_view.h"
+#include "crayon/engine/text_view.h"
 
 #include <cstring>
 
-#include "unicode/utf8_writer.h"
+#include "crayon/simd/kernels.h"
 
 namespace crayon {
 namespace {
@@ -89,9 +89,9 @@ void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
     if (to == from) return;  // the memory may be null
     if (text.width == 0) {
         std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
-    } else if (write_units(text, from, to, to - from < kManyUnits ? kNoUtf8Writers : best_utf8_writers(), memory) ==
-               nullptr) {
-        throw NotUnicode();
+    } else {
+        const Utf8Writers by = to - from < kManyUnits ? Utf8Writers() : selected_kernels().utf8_writers;
+        if (write_units(text, from, to, by, memory) == nullptr) throw NotUnicode();
     }
 }
 
@@ -105,8 +105,8 @@ Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
         memory_.reset(new uint8_t[capacity_]);
     }
     const bool many = to - from >= kManyUnits;
-    if (many && writers_ == nullptr) writers_ = &best_utf8_writers();
-    uint8_t* const end = write_units(text, from, to, many ? *writers_ : kNoUtf8Writers, memory_.get());
+    if (many && writers_ == nullptr) writers_ = &selected_kernels().utf8_writers;
+    uint8_t* const end = write_units(text, from, to, many ? *writers_ : Utf8Writers(), memory_.get());
     if (end == nullptr) throw NotUnicode();
     return {memory_.get(), size_t(end - memory_.get())};
 }

@@ -2,11 +2,10 @@
 // lanes and combines the bits of each character.
 //    two bytes    110aaaaa 10bbbbbb           -> 00000aaa aabbbbbb
 //    three bytes  1110aaaa 10bbbbbb 10cccccc  -> aaaabbbb bbcccccc
-#include "unicode/unit_writers.h"
+#pragma once
 
-#if CRAYON_X86_64
-
-#include "unicode/avx512.h"
+#include "crayon/simd/kernels.h"
+#include "simd/avx512.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
@@ -146,10 +145,7 @@ void write_units(Bytes text, size_t characters, Unit* to) {
     }
 }
 
+constexpr UnitWriters kUnitWriters = {write_units<uint8_t>, write_units<uint16_t>, write_units<uint32_t>};
+
 }  // namespace
-
-const UnitWriters kAvx512UnitWriters = {write_units<uint8_t>, write_units<uint16_t>, write_units<uint32_t>};
-
 }  // namespace crayon
-
-#endif

@@ -4,14 +4,12 @@
 // this window's last start. After a window with the starts 0, 2 and 58, for example, the next one begins at 58. Without
 // a start, the rules of scan_rules.h scan one pretoken.
 //
-// An instruction set provides `kShortest` (fewer bytes do not pay for a window), `load`, `not_ascii`, `classify` (ASCII
-// masks) and `classify_multibyte` (other characters). `store` writes the positions of bits. The unnamed namespace is
-// explained in class_lookup.h.
+// `V` is a vector (window.h). Its `kShortest` is the size of text from which a window pays, and its `store_places`
+// writes the places of bits. The unnamed namespace is explained in class_lookup.h.
 #pragma once
 
-#include <cstring>
-
-#include "scan/scan_masks.h"
+#include "crayon/simd/kernels.h"
+#include "simd/scan_multibyte.h"
 
 namespace crayon {
 namespace {
@@ -19,12 +17,18 @@ namespace {
 // A window with fewer known bytes was hardly worth its cost: the rules then scan this many bytes.
 constexpr uint32_t kHardly = 16;
 
-// 64 readable bytes: at p if that many are left, else in `room`, padded with zeros.
-inline const uint8_t* padded(const uint8_t* p, size_t left, uint8_t (&room)[kWindow]) {
-    if (left >= kWindow) return p;
-    std::memset(room, 0, kWindow);
-    std::memcpy(room, p, left);
-    return room;
+// The masks of ASCII bytes. Gives undefined bits for others.
+template <Family family, typename V>
+inline void classify(const Window<V>& bytes, Masks& m) {
+    constexpr Rules rules = rules_of(family);
+    m.letters = bytes.where([](V v) { return (v | V::all(0x20)).in_range('a', 'z'); });
+    m.numbers = bytes.in_range('0', '9');
+    m.blanks = bytes.equal(' ');
+    m.spaces = m.blanks | bytes.in_range(9, 13);
+    m.quotes = rules.contractions != Contractions::none ? bytes.equal('\'') : 0;
+    m.upper = rules.words == Words::cased ? bytes.in_range('A', 'Z') : 0;
+    m.breaks = rules.breaks ? bytes.where([](V v) { return v.equal('\n') | v.equal('\r'); }) : 0;
+    m.slashes = rules.slashes ? bytes.equal('/') : 0;
 }
 
 // The result of one window at `pos`.
@@ -35,12 +39,12 @@ struct Found {
     bool whole;       // The text ends with the window, and so does its last pretoken.
 };
 
-template <typename Set, Family family>
+template <typename V, Family family>
 inline Found scan_window(const uint8_t* p, size_t left) {
-    const typename Set::Bytes bytes = Set::load(p, left);
+    const auto bytes = Window<V>::load(p, left);
     Masks masks;
-    Set::template classify<family>(bytes, masks);
-    const uint64_t not_ascii = Set::not_ascii(bytes);
+    classify<family>(bytes, masks);
+    const uint64_t not_ascii = bytes.not_ascii();
     uint32_t size = left < kWindow ? static_cast<uint32_t>(left) : static_cast<uint32_t>(kWindow);
     Starts found;
     if (not_ascii == 0) {
@@ -52,7 +56,10 @@ inline Found scan_window(const uint8_t* p, size_t left) {
                                &masks.spaces, &masks.quotes, &masks.slashes}) {
             *mask &= ~not_ascii;
         }
-        size = Set::template classify_multibyte<family>(p, bytes, not_ascii, size, masks);
+        if constexpr (V::kSize < 16)
+            size = classify_chars<family>(p, not_ascii, size, masks);
+        else
+            size = classify_blocks<family>(p, bytes, not_ascii, size, masks);
         if (size == 0) return {0, 0, 0, false};
         found = window_starts<family, true>(p, masks, size, size == left);
     }
@@ -61,7 +68,8 @@ inline Found scan_window(const uint8_t* p, size_t left) {
     return {starts, size, middle, found.whole};
 }
 
-// An upper limit of the room that `store` needs for `starts`, which it writes up to 16 at a time, and one more end.
+// An upper limit of the room that `store_places` needs for `starts`, which it writes up to 16 at a time, and one more
+// end.
 inline size_t room_for(uint64_t starts) {
     starts -= starts >> 1 & 0x5555555555555555u;
     starts = (starts & 0x3333333333333333u) + (starts >> 2 & 0x3333333333333333u);
@@ -71,14 +79,14 @@ inline size_t room_for(uint64_t starts) {
 }
 
 // A ScanFunction.
-template <typename Set, Family family>
+template <typename V, Family family>
 inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity) {
     size_t count = 0;
     size_t resume = pos;  // no windows before this
     while (count < capacity && pos < size) {
         Found found{0, 0, 0, false};
-        if (size - pos >= Set::kShortest && pos >= resume) {
-            found = scan_window<Set, family>(text + pos, size - pos);
+        if (size - pos >= V::kShortest && pos >= resume) {
+            found = scan_window<V, family>(text + pos, size - pos);
             if (found.starts == 0 && !found.whole) {
                 if (found.middle >= kLong) {
                     pos += found.middle;
@@ -94,7 +102,7 @@ inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t*
         }
         if (capacity - count >= kWindow || capacity - count >= room_for(found.starts)) {
             const uint32_t last = highest_bit(found.starts);
-            count += Set::store(found.starts, pos, ends + count);
+            count += V::store_places(found.starts, pos, ends + count);
             pos += last;
             if (found.whole) {
                 // `ends` has room, because bit 0 is not a start.
@@ -112,25 +120,22 @@ inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t*
     return count;
 }
 
-template <typename Set>
-inline ScanFunction scanner_of(Family family) {
-    switch (family) {
-        case Family::whole:
-            break;
-        case Family::gpt2:
-            return scan_windows<Set, Family::gpt2>;
-        case Family::cl100k:
-            return scan_windows<Set, Family::cl100k>;
-        case Family::llama3:
-            return scan_windows<Set, Family::llama3>;
-        case Family::qwen2:
-            return scan_windows<Set, Family::qwen2>;
-        case Family::o200k:
-            return scan_windows<Set, Family::o200k>;
-        case Family::tekken:
-            return scan_windows<Set, Family::tekken>;
-    }
-    return nullptr;
+// A ScanFunction without a pattern.
+inline size_t scan_whole(const uint8_t*, size_t size, size_t pos, size_t* ends, size_t capacity) {
+    if (pos >= size || capacity == 0) return 0;
+    ends[0] = size;
+    return 1;
+}
+
+template <typename V>
+constexpr Scanners scanners_of() {
+    return {scan_whole,
+            scan_windows<V, Family::gpt2>,
+            scan_windows<V, Family::cl100k>,
+            scan_windows<V, Family::llama3>,
+            scan_windows<V, Family::qwen2>,
+            scan_windows<V, Family::o200k>,
+            scan_windows<V, Family::tekken>};
 }
 
 }  // namespace
