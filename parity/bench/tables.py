@@ -30,6 +30,7 @@ TITLES = {
     "lines": "",
     "hostile": "",
 }
+ALSO_OURS = ("tokenize", "no_cartridge", "no_cache")
 WITHOUT_TEXT = ("open", "short", "decode")
 
 
@@ -61,9 +62,9 @@ def best_peers(report: Report, cell: Cell) -> tuple[str, str]:
 
     Each text has our speedup over the peer by wall-clock time, in brackets by processor time, and the peer's name.
     """
-    figures = {name: figure for name, figure in report.cells()[cell].items() if figure.rounds}
+    found = report.cells()[cell].items()
+    figures = {name: figure for name, figure in found if figure.rounds and name not in ALSO_OURS}
     ours = figures.pop(OURS, None)
-    figures.pop("tokenize", None)  # also ours
     if ours is None:
         return "", ""
     ratios = sorted((ratio(ours.rounds, figure.rounds, figure.unit), name) for name, figure in figures.items())

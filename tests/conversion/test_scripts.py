@@ -99,6 +99,9 @@ def test_no_file_of_the_source_is_lost(sources: dict[str, Path], tmp_path: Path)
         huggingface.main([str(tmp_path / "mine"), "-o", str(tmp_path / "mine")])
     with pytest.raises(CrayonError, match=r"vocab_lite\.json is a file of the source"):
         crayon.main([str(tmp_path / "vocab_lite.dat"), "-o", str(tmp_path / "vocab_lite.dat")])
+    for output in ("mine", "vocab_lite.dat"):  # of another tokenizer
+        with pytest.raises(CrayonError, match=f"{output} has another tokenizer: give another -o"):
+            tekken.main([str(sources["tekken"]), "-o", str(tmp_path / output)])
     assert before == files(tmp_path / "mine") | {path.name: path.read_bytes() for path in tmp_path.glob("*.*")}
 
 
