@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import _core
@@ -37,6 +37,7 @@ TEXTS = st.lists(st.sampled_from([*CHARACTERS, *"aの子"]).map(str.encode) | st
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32).map(random_document), st.lists(TEXTS.map(b"".join), min_size=1, max_size=6))
+@example(random_document(1), ["".join("の" + c * size for size in (14, 15, 16) for c in "xyzt").encode() * 20])
 def test_random_vocabularies(document: reference_impl.Document, texts: list[bytes]) -> None:
     """Merging the parts equals merging the whole."""
     engine = reference_impl.open_engine(document)

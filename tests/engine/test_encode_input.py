@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error
+from tests.components.test_pre_tokenizers import byte_level, sequence
 from tests.support import reference_impl
 from tests.support.encode_shapes import SURROGATES, opened
 
@@ -41,7 +44,15 @@ def test_ill_formed_utf8_is_named(gpt2_both: reference_impl.Both, bad: bytes) ->
             for call in (engine.encode_ragged, engine.count_tokens):
                 with pytest.raises(InvalidUtf8Error, match=f"item 2 of the batch is not UTF-8.*{offset}"):
                     call(["a", b"a", data, b"\xff"])
-            assert engine.decode_bytes(engine.encode_bytes(data)) == data
+            for each in (engine, digits_apart()):
+                assert each.decode_bytes(each.encode_bytes(data)) == data
+
+
+@cache
+def digits_apart() -> _core.Engine:
+    """An engine of bytes whose pre-tokenizer is for text: it gets the valid parts."""
+    steps = sequence({"type": "Digits", "individual_digits": True}, byte_level(False, False))
+    return reference_impl.open_engine(reference_impl.byte_level_document(pre_tokenizer=steps))
 
 
 @settings(max_examples=100, deadline=None)
