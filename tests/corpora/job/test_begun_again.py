@@ -199,6 +199,16 @@ def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tm
     assert tree(out) == was
 
 
+def test_overwriting_removes_the_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Even if the new job does not finish: the manifest lists files that are gone."""
+    job(inputs, tmp_path / "out", gpt2_like)
+    spoil(inputs / "2.jsonl")
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like, "npy", overwrite=True)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert not list((tmp_path / "out").glob("*.bin"))
+
+
 def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """A file with the name of a later shard is refused, and an output whose name is that of another output's shard."""
     options: dict[str, Any] = {"tokenizer": str(gpt2_like), "max_tokens_per_shard": 20}

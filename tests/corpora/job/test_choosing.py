@@ -8,10 +8,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from crayon_hf import JobError
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.job.options import Options
+from crayon_hf.text_readers.documents import InputFile
 from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
 
 
@@ -102,3 +106,18 @@ def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) ->
     write_jsonl(tmp_path / "in" / "1.jsonl", ["one", "three"])
     job(tmp_path / "in", tmp_path / "out", gpt2_like, **options)
     assert rows(tmp_path / "out") == reference_ids(gpt2_like, ["one", "two", "0", "three", "2"])
+
+
+def test_damaged_hashes(tmp_path: Path) -> None:
+    path, files = tmp_path / "x", [InputFile("a", 1)]
+    hashes = choosing.Hashes(str(path), 1)
+    hashes.add(0, np.arange(6, dtype="<u8").reshape(-1, 2))
+    hashes.finish()
+    hashes.close()
+    whole = (tmp_path / "x.hashes").read_bytes()
+    choosing.choose([(str(path), files)], Options(deduplicate=True))
+    assert (tmp_path / "x.chosen").read_bytes() == bytes(3)
+    for data in (b"", whole[:8], whole[16:], whole[:-1], whole + bytes(8), whole[:-8] + bytes(8)):
+        (tmp_path / "x.hashes").write_bytes(data)
+        with pytest.raises(JobError, match=r"x\.hashes is damaged"):
+            choosing.choose([(str(path), files)], Options(deduplicate=True))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import crayon_hf
-from crayon_hf import CorpusError, JobError
+from crayon_hf import BadRecordError, CorpusError, JobError
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import plan_encoding
 from crayon_hf.corpora.job.progress import JobProgress
@@ -161,6 +161,16 @@ def test_one_bad_file(inputs: Path, gpt2_like: Path, tmp_path: Path, workers: in
     summary = job(tmp_path / "in", tmp_path / "out", gpt2_like, group_bytes=1, workers=workers)
     assert 0 < summary.tokenized.documents < summary.counts.documents
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_bad_record_ends_all_tasks(gpt2_like: Path, tmp_path: Path, workers: int) -> None:
+    corpus(tmp_path / "in", 40, 2)
+    (tmp_path / "in" / "0.jsonl").write_text("{oops\n")
+    with pytest.raises(BadRecordError, match=r"0\.jsonl, line 1"):
+        job(tmp_path / "in", tmp_path / "out", gpt2_like, group_bytes=1, workers=workers)
+    assert len(list((tmp_path / "out").glob("*.bin"))) < 39
+    assert not [name for name in tree(tmp_path / "out") if name.endswith("tmp")]
 
 
 def children_of(process: int) -> list[int]:

@@ -83,6 +83,7 @@ def test_every_format(
     assert next(iter(report.bad_reasons)).startswith("has no 'text'")
     assert sum(report.scripts.values()) == sum(map(len, texts))
     assert report.scripts[INHERITED] > 0
+    assert any(f"{len(report.scripts) - 2} other scripts" in line for line in report.lines(2))
 
 
 @pytest.mark.parametrize("packing", ["concat", "best-fit"])
