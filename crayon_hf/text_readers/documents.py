@@ -98,6 +98,8 @@ class Reading(NamedTuple):
     an empty document there. For invalid UTF-8 the document is not empty: U+FFFD replaces each maximal invalid part or
     lone surrogate.
     """
+    skips_nulls: bool = False
+    """Whether a null is left out, as a blank line is. Otherwise a null is a bad record."""
     batch_bytes: int = BATCH_BYTES
     """The approximate size of a batch in bytes."""
     max_document_bytes: int = MAX_DOCUMENT_BYTES

@@ -113,7 +113,7 @@ class _Lines:
 
 
 def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
-    """Return (the reason why a line is bad or None, its text or replacement), or (None, None) for a blank line."""
+    """Return (the reason why a line is bad or None, its text or replacement), or (None, None) for a line to skip."""
     rest = line
     while rest.startswith(_MARK):
         rest = rest.removeprefix(_MARK)
@@ -141,6 +141,8 @@ def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[s
     values = []
     for column in columns:
         text = record[column]
+        if text is None and reading.skips_nulls:
+            return reason, None
         if not isinstance(text, str):
             return reason or f"{column!r} is {kind(text)}, expected str", None
         clean = _SURROGATES.sub("\ufffd", text)

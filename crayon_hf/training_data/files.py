@@ -69,7 +69,7 @@ def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[
             with Stored(found, packing) as source:
                 yield from _lines(source)
         else:
-            yield from _texts(read_documents(found, Reading(kind, column, batch_bytes=BATCH)), path)
+            yield from _texts(read_documents(found, Reading(kind, column, skips_nulls=True, batch_bytes=BATCH)), path)
     else:  # a pipe, which has no size
         with open(path, "rb") as pipe:
             content: Any = unpacking(pipe, packing, path) if packing else pipe
@@ -80,7 +80,7 @@ def _stream(file: IO[bytes], name: str, column: str, kind: str) -> Iterator[Batc
     source = Stream(file, name)
     if kind == "text":
         return _lines(source)
-    return _texts(read_stream(source, Reading(kind, column, batch_bytes=BATCH)), name)
+    return _texts(read_stream(source, Reading(kind, column, skips_nulls=True, batch_bytes=BATCH)), name)
 
 
 def _lines(source: Stored | Stream) -> Iterator[Lines]:
