@@ -373,7 +373,7 @@ class Engine:
         threads: int = 0,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return (ids, row_splits): the ids of text i are ids[row_splits[i]:row_splits[i + 1]]."""
-    def encode_spans(
+    def encode_ranges(
         self,
         data: Any,
         begins: npt.ArrayLike,
@@ -385,7 +385,7 @@ class Engine:
         dtype: str = "int32",
         suffix_empty: bool = True,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """`encode_ragged` of the texts data[begins[i]:ends[i]], without a copy. Spans may overlap.
+        """`encode_ragged` of the texts data[begins[i]:ends[i]], without a copy. Ranges may overlap.
 
         Args:
             data: A buffer of UTF-8 (bytes, a mapped file). It must not change during the call.
@@ -397,7 +397,7 @@ class Engine:
 
         Raises:
             InvalidUtf8Error: Names the first text that is not UTF-8, and the offset in it.
-            ValueError: A span is outside of the buffer, or an id does not fit `dtype`.
+            ValueError: A range is outside of the buffer, or an id does not fit `dtype`.
         """
     def count_tokens(
         self,
@@ -432,10 +432,10 @@ class Engine:
     def token_index(self, text: str, special_as_text: bool = False) -> TokenIndex: ...
     def appender(self, special_as_text: bool = False) -> Appender: ...
     # -- how one text becomes tokens, for display (cpp/include/crayon/trace/trace.h describes the fields)
-    def trace_segments(self, text: str | bytes, special_as_text: bool = False) -> list[dict[str, Any]]:
+    def trace_parts(self, text: str | bytes, special_as_text: bool = False) -> list[dict[str, Any]]:
         """Return added tokens, and the text between them with its pieces for the model."""
-    def trace_raw_segments(self, data: bytes) -> list[dict[str, Any]]:
-        """`trace_segments` for `encode_bytes`."""
+    def trace_raw_parts(self, data: bytes) -> list[dict[str, Any]]:
+        """`trace_parts` for `encode_bytes`."""
     def trace_piece(self, piece: bytes) -> dict[str, Any]:
         """Return how a piece of at most TRACE_PIECE_BYTES becomes tokens: its merges in order, its best path, or its
         walks."""
@@ -698,10 +698,10 @@ def kept_tokens(
 def utf8_errors(data: Any, begins: npt.ArrayLike, ends: npt.ArrayLike, threads: int = 0) -> npt.NDArray[np.int64]:
     """Return for each text data[begins[i]:ends[i]] the offset of its first byte that is not UTF-8, or -1.
 
-    Spans as for `Engine.encode_spans`.
+    Ranges as for `Engine.encode_ranges`.
     """
 
-def split_spans(data: Any, separator: bytes, threads: int = 0) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def split_ranges(data: Any, separator: bytes, threads: int = 0) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return (begins, ends) of the documents of ``bytes(data).split(separator)``, without an empty last one.
 
     Raise ValueError for an empty separator.

@@ -77,12 +77,12 @@ class DelegatedStream:
         except UnicodeDecodeError as error:
             raise validation.not_utf8("the text", error.start) from None
         encoding = self._engine.encode(text, None, False, *self._how)
-        spans = None
+        ranges = None
         if self._offsets:
             begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
             starts = np.append(np.flatnonzero(begins), len(data)).astype(np.int64)
-            spans = starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)]
-        return end - start, np.array(encoding.ids, np.int32), spans
+            ranges = starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)]
+        return end - start, np.array(encoding.ids, np.int32), ranges
 
 
 def open_binary(file: Any) -> tuple[Any, bool]:

@@ -108,8 +108,8 @@ def merges(theme: Theme) -> str:
 
     engine = _core.Engine.open(str(Path(profiles.__file__).parent / "lite.dat"))
     text = "Hello, tokenizer!"
-    (segment,) = engine.trace_segments(text)
-    pieces = [text.encode()[piece["start"] : piece["end"]] for piece in segment["pieces"]]
+    (part,) = engine.trace_parts(text)
+    pieces = [text.encode()[piece["start"] : piece["end"]] for piece in part["pieces"]]
     drawing = Drawing(760, f"The pretokens of {text!r}, and the merges of one", theme)
     drawing.text(16, 28, "Pretokens: merges never cross their ends", size=13, fill=theme.soft)
     x = 16.0

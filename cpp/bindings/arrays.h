@@ -37,10 +37,10 @@ py::array_t<T> array_of(GrowingIds<T>&& ids) {
     return py::array_t<T>(py::ssize_t(kept->size()), kept->data(), owner);
 }
 
-// The starts and ends of spans: two arrays of equal length, kept alive while they are read.
-class SpanArrays {
+// The starts and ends of ranges: two arrays of equal length, kept alive while they are read.
+class RangeArrays {
   public:
-    SpanArrays(const py::object& begins, const py::object& ends)
+    RangeArrays(const py::object& begins, const py::object& ends)
         : begins_(int64_array(begins, "begins")), ends_(int64_array(ends, "ends")) {
         if (begins_.size() != ends_.size())
             throw py::value_error("begins has " + std::to_string(begins_.size()) + " items, ends has " +

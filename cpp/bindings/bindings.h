@@ -30,7 +30,7 @@ void bind_columns(EngineClass& c);
 void bind_quick(py::module_& m, EngineClass& c);
 void bind_tokens(EngineClass& c);
 void bind_model_vocabulary(EngineClass& c);
-void bind_spans(py::module_& m, EngineClass& c);
+void bind_ranges(py::module_& m, EngineClass& c);
 void bind_budgets(py::module_& m, EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);

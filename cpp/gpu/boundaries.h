@@ -16,8 +16,8 @@ namespace gpu {
 
 // Returns the first start of a group of digits, if the chunk continues a run of numbers; else 0.
 CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const Masks& m, uint64_t last_numbers,
-                                          uint64_t segments) {
-    const uint64_t numbers = m.numbers & ~segments;
+                                          uint64_t parts) {
+    const uint64_t numbers = m.numbers & ~parts;
     if ((numbers & last_numbers & 1) == 0) return 0;
     uint64_t left = flood(numbers, 1) & ~m.continuations;
     for (uint32_t before = w.digit_states[chunk] & 3u; left != 0 && before % 3 != 0; ++before) left &= left - 1;
@@ -30,7 +30,7 @@ CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint6
     if constexpr (rules_of(family).contractions == Contractions::tail) {
         for (uint64_t left = quotes; left != 0; left &= left - 1) {
             const uint32_t at = chunk * kChunk + lowest_bit(left);
-            if (contraction_end<true>(TextCursor{&w, at + 1}, SegmentEnd{at}) != TextCursor())
+            if (contraction_end<true>(TextCursor{&w, at + 1}, PartEnd{at}) != TextCursor())
                 quotes &= ~(left & (0 - left));
         }
     }
@@ -58,22 +58,22 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     const uint64_t last_others = ~(last_letters | last_numbers | last_spaces);  // marks count as others
     const uint64_t marks = of_class(p, CharClass::mark), letters = m.letters & ~m.marks;
     const uint64_t others = ~(letters | m.numbers | m.spaces);
-    const uint64_t segments = word_of(w.segments, chunk);
+    const uint64_t parts = word_of(w.parts, chunk);
 
     // Inside a pretoken a number only follows a number, or a blank if the pattern allows one.
     uint64_t sure = m.numbers & ~last_numbers & (rules.digits == 0 ? ~last_blanks : ~uint64_t(0));
     if (rules.digits == 1) sure |= m.numbers;
-    if (rules.digits > 1) sure |= group_place(w, chunk, m, last_numbers, segments);
+    if (rules.digits > 1) sure |= group_place(w, chunk, m, last_numbers, parts);
 
     // Inside a pretoken white space only follows white space; line breaks also follow punctuation.
     const uint64_t breaks = rules.breaks ? newlines : 0;
     sure |= m.spaces & ~last_spaces & ~(breaks & last_others);
     // The last character of a run of white space joins the next word or is a pretoken of its own. Its place is found
     // here only if it has one byte, because the end of a longer character may be in the next chunk.
-    const uint64_t next_segments = behind(segments, word_of(w.segments, chunk + 1));
+    const uint64_t next_parts = behind(parts, word_of(w.parts, chunk + 1));
     const uint64_t next_spaces = behind(m.spaces, masks_of<family>(r).spaces);
     const uint64_t single = ~behind(p.continuations, r.continuations);
-    sure |= m.spaces & last_spaces & single & ~next_spaces & ~next_segments & ~breaks;
+    sure |= m.spaces & last_spaces & single & ~next_spaces & ~next_parts & ~breaks;
 
     // White space joins the following word if it is a blank, or any other prefix that the pattern allows.
     const uint64_t words = letters | others;
@@ -91,7 +91,7 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     // Punctuation and marks after letters are sure, unless a mark or a contraction continues the word.
     sure |= others & last_letters & (cased ? ~(marks | p.quotes) : ~uint64_t(0));
     if (cased) sure |= ends_of_words<family>(w, chunk, p.quotes & last_letters);
-    return ((sure & ~p.continuations) | segments) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
+    return ((sure & ~p.continuations) | parts) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
 }
 
 // One thread per chunk.
@@ -117,19 +117,19 @@ struct FindBoundaries {
         uint64_t starts;  // proven starts, without bit 0
         uint32_t size;
         uint32_t middle;  // where to continue if `starts` is 0; 0: nowhere
-        bool whole;       // a segment and its last pretoken end with the window
+        bool whole;       // a part and its last pretoken end with the window
     };
 
     // The window of up to 64 bytes from a pretoken's start.
     CRAYON_DEVICE static Window window_at(const Work& w, uint32_t at) {
         const uint32_t chunk = at / kChunk, by = at % kChunk;
         const Masks m = masks_of<family>(planes_at(w, at));
-        const uint64_t next_segments = word_of(w.segments, chunk + 1);
-        const uint64_t segments = shifted(word_of(w.segments, chunk), next_segments, by) & ~uint64_t(1);
+        const uint64_t next_parts = word_of(w.parts, chunk + 1);
+        const uint64_t parts = shifted(word_of(w.parts, chunk), next_parts, by) & ~uint64_t(1);
         uint32_t size = kChunk;
-        bool last = (next_segments >> by & 1) != 0;
-        if (segments != 0) {
-            size = lowest_bit(segments);
+        bool last = (next_parts >> by & 1) != 0;
+        if (parts != 0) {
+            size = lowest_bit(parts);
             last = true;
         } else if (!last && (w.planes[chunk + 1].continuations >> by & 1) != 0) {
             size = highest_bit(~m.continuations);  // the window's end cuts a character
@@ -177,10 +177,10 @@ struct FindBoundaries {
                 continue;
             } else {
                 if (window.middle >= kLong) at += window.middle;
-                at = pretoken_end<family>(TextCursor{&w, at}, SegmentEnd{at}).at;  // skips long runs chunk by chunk
+                at = pretoken_end<family>(TextCursor{&w, at}, PartEnd{at}).at;  // skips long runs chunk by chunk
             }
-            // Each segment begins in some chunk, whose thread marks its start.
-            if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return windows;
+            // Each part begins in some chunk, whose thread marks its start.
+            if (has_bit(w.parts, at) && (at / kChunk > own || at == w.size)) return windows;
             set_bit(w.boundaries, at);
             asked = of_last_chunk(at, 1, own);
         }
@@ -205,7 +205,7 @@ struct FindBoundaries {
     }
 };
 
-// Every segment is one pretoken. One thread per word of the bitmap.
+// Every part is one pretoken. One thread per word of the bitmap.
 template <>
 struct FindBoundaries<Family::whole> {
     static constexpr uint32_t kThreads = 256;
@@ -217,7 +217,7 @@ struct FindBoundaries<Family::whole> {
             const uint32_t word = block.index() * kThreads + lane;
             if (word > w.size / 32) return;
             const uint32_t end = word == w.size / 32 ? uint32_t(1) << (w.size % 32) : 0;
-            w.boundaries[word] = w.segments[word] & ~end;
+            w.boundaries[word] = w.parts[word] & ~end;
         });
     }
 };

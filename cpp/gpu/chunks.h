@@ -9,10 +9,10 @@
 namespace crayon {
 namespace gpu {
 
-// A function from the number of digits before a span of text to the number at its end, both modulo 3. A character that
-// is not a digit, or the start of a segment, forgets the digits before it. As a byte:
-//    _____1__ forgets the digits before the span
-//    ______nn digits at the end of the span, modulo 3
+// A function from the number of digits before a range of text to the number at its end, both modulo 3. A character that
+// is not a digit, or the start of a part, forgets the digits before it. As a byte:
+//    _____1__ forgets the digits before the range
+//    ______nn digits at the end of the range, modulo 3
 // Example: "ab12" is 110 (forgets, 2 digits). "3456" is 001. Joined they are 100: 6 digits in a row, modulo 3.
 struct Digits {
     static constexpr uint8_t kForgets = 4;
@@ -27,7 +27,7 @@ struct Digits {
         for (uint32_t i = first; i < last; ++i) state = join(state, states[i]);
         return state;
     }
-    // Replaces each state by the digits before its span. `state` is the number of digits before the first span.
+    // Replaces each state by the digits before its range. `state` is the number of digits before the first range.
     CRAYON_DEVICE static void scan(uint8_t* states, uint32_t first, uint32_t last, uint8_t state) {
         for (uint32_t i = first; i < last; ++i) {
             const uint8_t own = states[i];
@@ -55,10 +55,10 @@ struct DescribeChunks {
             Planes p = ascii_planes(w, chunk, &others);
             if (others != 0) add_others(w, start, others, &p);
             w.planes[chunk] = p;
-            const uint64_t segments = word_of(w.segments, chunk);
+            const uint64_t parts = word_of(w.parts, chunk);
             const uint64_t firsts = ~p.continuations & bits_below(least_of(w.size - start, kChunk));
-            w.chunk_sets[chunk] = (segments & ~uint64_t(1)) != 0 ? 0xFF : set_of_chunk(p, firsts);
-            w.digit_states[chunk] = digits_of(of_class(p, CharClass::number), firsts, segments);
+            w.chunk_sets[chunk] = (parts & ~uint64_t(1)) != 0 ? 0xFF : set_of_chunk(p, firsts);
+            w.digit_states[chunk] = digits_of(of_class(p, CharClass::number), firsts, parts);
         });
     }
 
@@ -68,7 +68,7 @@ struct DescribeChunks {
     CRAYON_DEVICE static void add_others(const Work& w, uint32_t start, uint64_t left, Planes* p) {
         if ((left & 1) != 0 && !begins_char(w, start)) {
             const uint32_t from = lead_before(w, start);
-            const ClassifiedChar c = read_char(TextCursor{&w, from}, SegmentEnd{from});
+            const ClassifiedChar c = read_char(TextCursor{&w, from}, PartEnd{from});
             const uint64_t own = bits_below(from + c.size - start);
             add(p, c.set, own, own);
             left &= ~own;
@@ -76,7 +76,7 @@ struct DescribeChunks {
         while (left != 0) {
             const uint32_t i = lowest_bit(left), at = start + i;
             const TextCursor place{&w, at};
-            const Decoded c = decode_multibyte(place, SegmentEnd{at});
+            const Decoded c = decode_multibyte(place, PartEnd{at});
             // Invalid UTF-8, or a character that the normalizer may change, leaves the document to the CPU.
             const uint32_t* const stable = w.tables.stable_chars;
             if (!c.valid || (stable != nullptr && !has_bit(stable, c.code_point))) give_to_host(w, at);
@@ -97,20 +97,20 @@ struct DescribeChunks {
         return uint8_t(set);
     }
 
-    // The digits after the last place that forgets: a character that is not a digit, or the start of a segment.
-    CRAYON_DEVICE static uint8_t digits_of(uint64_t numbers, uint64_t firsts, uint64_t segments) {
+    // The digits after the last place that forgets: a character that is not a digit, or the start of a part.
+    CRAYON_DEVICE static uint8_t digits_of(uint64_t numbers, uint64_t firsts, uint64_t parts) {
         const uint64_t others = firsts & ~numbers;
         uint64_t counted = numbers & firsts;
         if (others != 0) counted &= ~bits_below(highest_bit(others) + 1);
-        if (segments != 0) counted &= ~bits_below(highest_bit(segments));
+        if (parts != 0) counted &= ~bits_below(highest_bit(parts));
         const uint32_t count = count_bits(uint32_t(counted)) + count_bits(uint32_t(counted >> 32));
-        return uint8_t(((others | segments) != 0 ? Digits::kForgets : 0) | count % 3);
+        return uint8_t(((others | parts) != 0 ? Digits::kForgets : 0) | count % 3);
     }
 };
 
-// The union of the sets of kTile chunks, and kHasSegment if a segment begins among them. One block per tile.
+// The union of the sets of kTile chunks, and kHasPartStart if a part begins among them. One block per tile.
 struct JoinSets {
-    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads, kHasSegment = 0x100;
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads, kHasPartStart = 0x100;
     struct Shared {};
 
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (chunks_of(w) + kTile - 1) / kTile; }
@@ -121,7 +121,7 @@ struct JoinSets {
             for (uint32_t chunk = first; chunk < least_of(first + kEach, chunks_of(w)); ++chunk) {
                 set |= w.chunk_sets[chunk];
                 // A start inside a chunk is already in the chunk's set.
-                if (chunk % kTile != 0 && has_bit(w.segments, chunk * kChunk)) set |= kHasSegment;
+                if (chunk % kTile != 0 && has_bit(w.parts, chunk * kChunk)) set |= kHasPartStart;
             }
             if (set != 0) atomic_or(w.tile_sets + block.index(), set);
         });

@@ -10,7 +10,7 @@
 // ca, b, c.
 #pragma once
 
-#include "segments.h"
+#include "parts.h"
 
 namespace crayon {
 namespace gpu {

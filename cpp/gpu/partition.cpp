@@ -110,7 +110,7 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
 void PartitionRun::find_pretokens() {
     const Family family = *engine_.family();
     const size_t words = bitmap_words(work_), chunks = chunks_of(work_);
-    work_.segments = zeroed(&segments_, words);
+    work_.parts = zeroed(&parts_, words);
     work_.documents = zeroed(&documents_, words);
     work_.boundaries = zeroed(&boundaries_, words);
     work_.planes = planes_.make_room(chunks + 1);
@@ -201,29 +201,29 @@ std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vec
             all.emplace_back(texts.bytes + texts.offsets[0] + task.start, size_t(task.size));
         return all;
     }
-    struct Stretch {
+    struct CopiedRange {
         size_t begin, end;
     };
-    std::vector<Stretch> stretches;
+    std::vector<CopiedRange> ranges;
     size_t total = 0;
     for (const HostTask& task : tasks) {
         const size_t begin = task.start, end = begin + task.size;
-        if (stretches.empty() || begin > stretches.back().end + kNear) {
-            stretches.push_back({begin, end});
+        if (ranges.empty() || begin > ranges.back().end + kNear) {
+            ranges.push_back({begin, end});
             total += end - begin;
-        } else if (end > stretches.back().end) {
-            total += end - stretches.back().end;
-            stretches.back().end = end;
+        } else if (end > ranges.back().end) {
+            total += end - ranges.back().end;
+            ranges.back().end = end;
         }
     }
     copies->reset(new uint8_t[total]);
     uint8_t* to = copies->get();
     auto task = tasks.begin();
-    for (const Stretch& stretch : stretches) {
-        reader_.read(to, work_.text + stretch.begin, stretch.end - stretch.begin);
-        for (; task != tasks.end() && task->start + size_t(task->size) <= stretch.end; ++task)
-            all.emplace_back(to + (task->start - stretch.begin), size_t(task->size));
-        to += stretch.end - stretch.begin;
+    for (const CopiedRange& range : ranges) {
+        reader_.read(to, work_.text + range.begin, range.end - range.begin);
+        for (; task != tasks.end() && task->start + size_t(task->size) <= range.end; ++task)
+            all.emplace_back(to + (task->start - range.begin), size_t(task->size));
+        to += range.end - range.begin;
     }
     return all;
 }

@@ -67,7 +67,7 @@ class PartitionRun {
 
     Buffer<uint8_t> text_{pool_};
     Buffer<uint64_t> offsets_{pool_};
-    Buffer<uint32_t> segments_{pool_}, documents_{pool_}, added_{pool_}, boundaries_{pool_};
+    Buffer<uint32_t> parts_{pool_}, documents_{pool_}, added_{pool_}, boundaries_{pool_};
     Buffer<Planes> planes_{pool_};
     Buffer<uint8_t> chunk_sets_{pool_}, digit_states_{pool_}, digit_tiles_{pool_}, is_host_{pool_};
     Buffer<uint16_t> match_sizes_{pool_}, tile_exits_{pool_}, group_exits_{pool_}, tile_entries_{pool_},

@@ -8,8 +8,8 @@
 //    blanks     ..100
 #pragma once
 
+#include "parts.h"
 #include "scan/scan_masks.h"
-#include "segments.h"
 
 namespace crayon {
 namespace gpu {
@@ -127,7 +127,7 @@ CRAYON_DEVICE inline uint32_t behind_last(const Work& w, uint32_t from, uint32_t
     return from;
 }
 
-CRAYON_DEVICE inline void pass_spaces(TextCursor& p, SegmentEnd, TextCursor& last, TextCursor& breaks) {
+CRAYON_DEVICE inline void pass_spaces(TextCursor& p, PartEnd, TextCursor& last, TextCursor& breaks) {
     const Work& w = *p.work;
     const uint32_t behind = behind_chunks(w, p.at, kSpaces);
     if (behind == p.at) return;
@@ -140,7 +140,7 @@ CRAYON_DEVICE inline void pass_spaces(TextCursor& p, SegmentEnd, TextCursor& las
     } while (!begins_char(w, last.at));
 }
 
-CRAYON_DEVICE inline void pass_capitals(TextCursor& p, SegmentEnd, TextCursor& fallback) {
+CRAYON_DEVICE inline void pass_capitals(TextCursor& p, PartEnd, TextCursor& fallback) {
     const uint32_t behind = behind_chunks(*p.work, p.at, kUppers);
     if (behind == p.at) return;
     const uint32_t found = behind_last(*p.work, p.at, behind, kCaseless);
@@ -150,7 +150,7 @@ CRAYON_DEVICE inline void pass_capitals(TextCursor& p, SegmentEnd, TextCursor& f
 
 // Skips line breaks, and slashes with them, after punctuation.
 template <bool slashes>
-CRAYON_DEVICE inline void pass_breaks(TextCursor& p, SegmentEnd end) {
+CRAYON_DEVICE inline void pass_breaks(TextCursor& p, PartEnd end) {
     const Work& w = *p.work;
     while (p < end) {
         p.at = behind_chunks(w, p.at, kNewlines);
@@ -158,8 +158,8 @@ CRAYON_DEVICE inline void pass_breaks(TextCursor& p, SegmentEnd end) {
         const uint32_t chunk = p.at / kChunk, by = p.at % kChunk;
         const Planes& planes = w.planes[chunk];
         const uint64_t run = of_class(planes, CharClass::newline) | (slashes ? planes.slashes : 0);
-        const uint64_t segments = word_of(w.segments, chunk) & ~(p.at == end.from ? bit(by) : 0);
-        const uint64_t others = (~run | segments) & ~bits_below(by);
+        const uint64_t parts = word_of(w.parts, chunk) & ~(p.at == end.from ? bit(by) : 0);
+        const uint64_t others = (~run | parts) & ~bits_below(by);
         if (others != 0) {
             p.at = chunk * kChunk + lowest_bit(others);
             return;

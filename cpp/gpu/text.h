@@ -43,19 +43,19 @@ struct TextCursor {
     CRAYON_DEVICE bool operator!=(const TextCursor& o) const { return at != o.at; }
 };
 
-// The end of the segment that contains the pretoken at `from`. The end is never computed: comparisons test each place
-// for a segment's start.
-struct SegmentEnd {
+// The end of the part that contains the pretoken at `from`. The end is never computed: comparisons test each place
+// for a part's start.
+struct PartEnd {
     uint32_t from;
 };
-CRAYON_DEVICE inline bool operator<(const TextCursor& p, const SegmentEnd& end) {
-    return p.at == end.from || !has_bit(p.work->segments, p.at);
+CRAYON_DEVICE inline bool operator<(const TextCursor& p, const PartEnd& end) {
+    return p.at == end.from || !has_bit(p.work->parts, p.at);
 }
-CRAYON_DEVICE inline bool operator==(const TextCursor& p, const SegmentEnd& end) {
+CRAYON_DEVICE inline bool operator==(const TextCursor& p, const PartEnd& end) {
     return !(p < end);
 }
 // The number of bytes up to the end, at most four.
-CRAYON_DEVICE inline uint32_t operator-(const SegmentEnd& end, const TextCursor& p) {
+CRAYON_DEVICE inline uint32_t operator-(const PartEnd& end, const TextCursor& p) {
     uint32_t n = 0;
     while (n < 4 && p + n < end) ++n;
     return n;
@@ -73,15 +73,15 @@ CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const TextCursor& p) {
 // three bytes before `at`, so this reads at most three bytes.
 CRAYON_DEVICE inline uint32_t lead_before(const Work& work, uint32_t at) {
     uint32_t start = at - 1;
-    while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
+    while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.parts, start)) --start;
     return start;
 }
 
 // Whether a character begins at `at`.
 CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
-    if (!is_continuation(work.text[at]) || has_bit(work.segments, at)) return true;
+    if (!is_continuation(work.text[at]) || has_bit(work.parts, at)) return true;
     const uint32_t start = lead_before(work, at);
-    return start + read_char(TextCursor{&work, start}, SegmentEnd{start}).size <= at;
+    return start + read_char(TextCursor{&work, start}, PartEnd{start}).size <= at;
 }
 
 // Returns the place after the chunks from `at` on whose characters are all in `set`. Returns `at` if it is not the
@@ -92,20 +92,20 @@ CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t
     if (before > 3 || (~w.planes[at / kChunk].continuations & bits_below(before)) != 0) return at;
     const uint32_t first = at - before;
     uint32_t behind = first;
-    // The sets are exact only where no segment begins in the chunk or tile (chunks.h).
-    while (behind + kChunk <= w.size && (behind == first || !has_bit(w.segments, behind))) {
+    // The sets are exact only where no part begins in the chunk or tile (chunks.h).
+    while (behind + kChunk <= w.size && (behind == first || !has_bit(w.parts, behind))) {
         const bool is_tile =
             behind % kTileBytes == 0 && behind + kTileBytes <= w.size && (w.tile_sets[behind / kTileBytes] & ~set) == 0;
         if (!is_tile && (w.chunk_sets[behind / kChunk] & ~set) != 0) break;
         behind += is_tile ? kTileBytes : kChunk;
     }
     if (behind == first) return at;
-    while (behind < w.size && !begins_char(w, behind)) ++behind;  // a segment's start also begins a character
+    while (behind < w.size && !begins_char(w, behind)) ++behind;  // a part's start also begins a character
     return behind;
 }
 
 // The place after a run of characters of `set`.
-CRAYON_DEVICE inline TextCursor skip_set(TextCursor p, SegmentEnd end, uint32_t set) {
+CRAYON_DEVICE inline TextCursor skip_set(TextCursor p, PartEnd end, uint32_t set) {
     while (p < end) {
         const uint32_t behind = behind_chunks(*p.work, p.at, set);
         if (behind != p.at) {

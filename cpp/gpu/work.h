@@ -103,13 +103,13 @@ struct Work {
     uint32_t n_documents;
 
     // Bitmaps over the text and one more place, in words of 32 bits, followed by zeros (bitmap_words in planes.h).
-    uint32_t* segments;     // Starts of documents and added tokens, ends of added tokens; and the end.
+    uint32_t* parts;        // Starts of documents and added tokens, ends of added tokens; and the end.
     uint32_t* documents;    // Starts of documents, and the end
     uint32_t* added;        // starts of added tokens
     uint32_t* boundaries;   // Starts of pretokens.
     Planes* planes;         // Planes of each chunk, and one more that is zero.
     uint8_t* chunk_sets;    // Sets of the classes of each chunk's characters.
-    uint32_t* tile_sets;    // Such a set for each tile of chunks, with a flag for a segment's start.
+    uint32_t* tile_sets;    // Such a set for each tile of chunks, with a flag for a part's start.
     uint8_t* digit_states;  // States of each chunk: see chunks.h.
     uint8_t* digit_tiles;   // states of each tile of chunks
     // For longest matches (longest.h): the size of each byte's match, and the exits and entries of tiles and groups.

@@ -83,7 +83,7 @@ class Splitter:
         window = self.window(text)
         chunks: list[Chunk] = []
         position = Position()
-        for start, end in window.spans():
+        for start, end in window.ranges():
             position = position.moved(text, start, end)
             chunks.append(self.chunk(window, start, end, position))
         return chunks
@@ -130,11 +130,11 @@ class Window:
         self._overlap = overlap
         self._strip = strip
 
-    def spans(self) -> Iterator[tuple[int, int]]:
+    def ranges(self) -> Iterator[tuple[int, int]]:
         """Yield (start, end) of all chunks."""
         start = end = 0
         while self.next_part(end) < len(self.text):
-            start, end = self.next_span(start, end)
+            start, end = self.next_range(start, end)
             yield start, end
 
     def next_part(self, end: int) -> int:
@@ -144,8 +144,8 @@ class Window:
         found = _NO_SPACE.search(self.text, end)
         return len(self.text) if found is None else found.start()
 
-    def next_span(self, start: int, end: int) -> tuple[int, int]:
-        """The span of the chunk that follows the one from `start` to `end`."""
+    def next_range(self, start: int, end: int) -> tuple[int, int]:
+        """The range of the chunk that follows the one from `start` to `end`."""
         self.index.hold(start)
         new = self.next_part(end)
         reach = self.index.longest(new, self._room)

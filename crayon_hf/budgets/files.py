@@ -42,7 +42,7 @@ def _chunks(splitter: Splitter, file: Any, own: bool, size: int) -> Iterator[Chu
             start, end = position.start - base, position.end - base
             began = end
             while (new := window.next_part(end)) < len(text) and (source.ended or window.reach(new) < sure):
-                start, end = window.next_span(start, end)
+                start, end = window.next_range(start, end)
                 position = position.moved(text, start, end, base)
                 yield splitter.chunk(window, start, end, position)
             if source.ended:

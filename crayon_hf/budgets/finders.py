@@ -36,9 +36,9 @@ class Fixed:
 class InLines:
     """Boundaries within lines, computed for one line at a time, on demand."""
 
-    def __init__(self, text: str, segments: Callable[[str], Iterable[str]]) -> None:
+    def __init__(self, text: str, finder: Callable[[str], Iterable[str]]) -> None:
         self._text = text
-        self._segments = segments
+        self._find = finder
         self._line = 0, 0
         self._places: list[int] = [0]
 
@@ -69,6 +69,6 @@ class InLines:
         if not start < place < end:
             start = self._text.rfind("\n", 0, place) + 1
             end = self._text.find("\n", place) + 1 or len(self._text)
-            self._places = list(accumulate(map(len, self._segments(self._text[start:end])), initial=start))
+            self._places = list(accumulate(map(len, self._find(self._text[start:end])), initial=start))
             self._line = start, end
         return self._places

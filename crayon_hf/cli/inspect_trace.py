@@ -19,23 +19,23 @@ class TraceView:
         self._write, self._paint, self._width = write, paint, width
 
     def show(self, trace: Trace) -> None:
-        """Write all segments, pretoken by pretoken."""
+        """Write all parts, pretoken by pretoken."""
         number = 0
-        for segment in trace.segments:
-            span = f"bytes {segment['start']}-{segment['end']}"
+        for part in trace.parts:
+            place = f"bytes {part['start']}-{part['end']}"
             self._write("")
-            if segment["added"] is not None:
-                name = plain(trace.engine.id_to_token(segment["added"]) or "")
-                self._title("added token", self._paint.token(0, name, is_special=True), f"{segment['added']}, {span}")
+            if part["added"] is not None:
+                name = plain(trace.engine.id_to_token(part["added"]) or "")
+                self._title("added token", self._paint.token(0, name, is_special=True), f"{part['added']}, {place}")
                 continue
-            before = trace.data[segment["start"] : segment["end"]]
-            self._step("text", before, span)
-            if segment["normalized"] != before:
-                self._step("normalized", segment["normalized"], "")
-            pretokens = [segment["text"][pretoken["start"] : pretoken["end"]] for pretoken in segment["pieces"]]
-            if pretokens != [segment["normalized"]]:
+            before = trace.data[part["start"] : part["end"]]
+            self._step("text", before, place)
+            if part["normalized"] != before:
+                self._step("normalized", part["normalized"], "")
+            pretokens = [part["text"][pretoken["start"] : pretoken["end"]] for pretoken in part["pieces"]]
+            if pretokens != [part["normalized"]]:
                 self._pretokens(pretokens, number)
-            for pretoken in trace.pretokens(segment):
+            for pretoken in trace.pretokens(part):
                 number += 1
                 start, end = pretoken.original
                 self._write("")

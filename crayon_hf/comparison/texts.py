@@ -70,8 +70,8 @@ def pieces_of(file: InputFile, format: str | None, column: str | None) -> Iterat
 
 def _joined(batch: Documents) -> Piece:
     """Return the documents of a batch as a piece, without the bytes between them."""
-    spans = zip(batch.begins.tolist(), batch.ends.tolist(), strict=True)
-    data = b"".join([batch.data[begin:end] for begin, end in spans])
+    ranges = zip(batch.begins.tolist(), batch.ends.tolist(), strict=True)
+    data = b"".join([batch.data[begin:end] for begin, end in ranges])
     ends = np.cumsum(batch.ends - batch.begins)
     return Piece(data, ends - (batch.ends - batch.begins), ends, True, True, batch.size)
 

@@ -53,10 +53,10 @@ class TokenMeter:
         """Encode a piece to ids on this thread, and add the time that it takes."""
         if isinstance(self._engine, _core.Engine):
             started, used = time.perf_counter(), time.process_time()
-            self._engine.encode_spans(piece.data, piece.begins, piece.ends, False, self._as_text, threads=1)
+            self._engine.encode_ranges(piece.data, piece.begins, piece.ends, False, self._as_text, threads=1)
         else:
-            spans = zip(piece.begins.tolist(), piece.ends.tolist(), strict=True)
-            texts = [bytes(piece.data[begin:end]) for begin, end in spans]
+            ranges = zip(piece.begins.tolist(), piece.ends.tolist(), strict=True)
+            texts = [bytes(piece.data[begin:end]) for begin, end in ranges]
             started, used = time.perf_counter(), time.process_time()
             self._engine.encode_lists(texts, False, self._as_text)
         self.seconds += time.perf_counter() - started
@@ -76,19 +76,19 @@ class TokenMeter:
         assert self._stream is not None
         self._data += piece.data
         self._scripts += scripts.tobytes()
-        used, ids, spans = self._stream.encode(self._data, 0, len(self._data), piece.is_last)
+        used, ids, ranges = self._stream.encode(self._data, 0, len(self._data), piece.is_last)
         if used:
-            assert spans is not None
-            self._add(ids, spans[:, 1] - self._position, np.frombuffer(self._scripts, np.uint8))
+            assert ranges is not None
+            self._add(ids, ranges[:, 1] - self._position, np.frombuffer(self._scripts, np.uint8))
             self._position += used
             del self._data[:used], self._scripts[:used]
 
     def _whole(self, piece: Piece, begin: int, end: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the ids of a document, and the end of each token in the piece."""
         stream = stream_encoder(self._engine, False, self._as_text, True)
-        _, ids, spans = stream.encode(piece.data, int(begin), int(end), True)
-        assert spans is not None
-        return ids, spans[:, 1] + begin
+        _, ids, ranges = stream.encode(piece.data, int(begin), int(end), True)
+        assert ranges is not None
+        return ids, ranges[:, 1] + begin
 
     def _add(self, ids: npt.NDArray[np.int32], ends: npt.NDArray[np.int64], scripts: npt.NDArray[np.uint8]) -> None:
         if not len(ids):

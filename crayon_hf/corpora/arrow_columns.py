@@ -16,7 +16,7 @@ import numpy.typing as npt
 from crayon_hf import _core
 from crayon_hf.corpora.job.encoder import DocumentEncoder
 from crayon_hf.errors import CorpusError, InvalidUtf8Error, UnsupportedError
-from crayon_hf.text_readers.arrow_spans import ArrowSpans, check_type, spans_of
+from crayon_hf.text_readers.arrow_ranges import ArrowRanges, check_type, ranges_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,14 +70,14 @@ def tokenize_column(
     with _about(name):
         check_type(column.type)
         if isinstance(column, pa.Array):
-            spans = spans_of(column)
-            ids, splits = encode(spans, 0)
-            return _lists(ids, splits, spans.valid, len(ids) > MOST_IDS)
+            ranges = ranges_of(column)
+            ids, splits = encode(ranges, 0)
+            return _lists(ids, splits, ranges.valid, len(ids) > MOST_IDS)
         chunks: list[pa.Array] = []
         row = 0
         for chunk in _worthwhile(column):
-            spans = spans_of(chunk)
-            chunks.extend(_cut(*encode(spans, row), spans.valid))
+            ranges = ranges_of(chunk)
+            chunks.extend(_cut(*encode(ranges, row), ranges.valid))
             row += len(chunk)
     return pa.chunked_array(chunks, pa.list_(pa.int32()))
 
@@ -111,7 +111,7 @@ def tokenizer_of(tokenizer: Any) -> Tokenizer:
 
 
 class _Encoder:
-    """A tokenizer with its options, for spans that may be null."""
+    """A tokenizer with its options, for ranges that may be null."""
 
     def __init__(
         self, tokenizer: Any, add_special_tokens: bool, suffix: tuple[int, ...], suffix_empty: bool, threads: int
@@ -123,10 +123,10 @@ class _Encoder:
             inner.encode_special_tokens = bool(special_as_text)
         self._encoder = DocumentEncoder(inner, np.dtype(np.int32), suffix, suffix_empty, add_special_tokens, threads)
 
-    def __call__(self, spans: ArrowSpans, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Encode spans to (ids, row_splits). A null row has no ids. Errors count rows from `first_row`."""
-        data, begins, ends, valid = spans
-        if valid is not None:  # the spans of null rows are undefined
+    def __call__(self, ranges: ArrowRanges, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Encode ranges to (ids, row_splits). A null row has no ids. Errors count rows from `first_row`."""
+        data, begins, ends, valid = ranges
+        if valid is not None:  # the ranges of null rows are undefined
             begins, ends = begins[valid], ends[valid]
         try:
             ids, splits = self._encoder.encode(data, begins, ends)

@@ -23,7 +23,7 @@ def encode_on_cpu(
     if ends.ndim != 1 or ends.size == 0:
         raise ValueError(f"offsets has shape {ends.shape}, expected one more offset than texts")
     if isinstance(engine, _core.Engine):
-        ids, splits = engine.encode_spans(buffer, ends[:-1], ends[1:], special, as_text, threads)
+        ids, splits = engine.encode_ranges(buffer, ends[:-1], ends[1:], special, as_text, threads)
         return ids, splits
     view, listed = memoryview(buffer).cast("B"), ends.tolist()
     texts = [bytes(view[begin:end]) for begin, end in pairwise(listed)]

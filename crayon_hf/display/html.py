@@ -70,7 +70,7 @@ def of_encoding(encoding: Any) -> str:
 def of_tokenizer(name: str, facts: Mapping[str, str], sample: Sequence[Token]) -> str:
     """Render the facts of a tokenizer, and a sample text in its tokens."""
     rows = " · ".join(f"<i>{escape(key)}</i> {escape(plain_text(value))}" for key, value in facts.items())
-    shown = f"\n{''.join(_spans(sample))}" if sample else ""
+    shown = f"\n{''.join(_ranges(sample))}" if sample else ""
     return f'{_style()}<div class="crayon-hf"><b>{escape(plain_text(name))}</b>  {rows}{shown}</div>'
 
 
@@ -78,7 +78,7 @@ def _fragment(tokens: Sequence[Token], title: str, total: int) -> str:
     """Render a title and up to `MOST_TOKENS` of `total` tokens."""
     left = total - min(len(tokens), MOST_TOKENS)
     rest = f"<i> … and {left:,} more</i>" if left > 0 else ""
-    body = "".join(_spans(tokens))
+    body = "".join(_ranges(tokens))
     return f'{_style()}<div class="crayon-hf"><b>{escape(title)}</b>\n{body}{rest}</div>'
 
 
@@ -103,7 +103,7 @@ def _count(number: int) -> str:
     return f"{number:,} token{'' if number == 1 else 's'}"
 
 
-def _spans(tokens: Sequence[Token]) -> Iterator[str]:
+def _ranges(tokens: Sequence[Token]) -> Iterator[str]:
     for number, token in enumerate(islice(tokens, MOST_TOKENS)):
         if token.gap:
             yield "\n" if "\n" in token.gap else " "

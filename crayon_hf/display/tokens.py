@@ -65,7 +65,7 @@ class Segmentation:
     """The tokens of a text as parallel sequences, one item per token."""
 
     ids: Sequence[int]
-    spans: Sequence[tuple[int, int]]
+    ranges: Sequence[tuple[int, int]]
     """The (start, end) of each token in characters, or in bytes if the input is bytes."""
     inserted: Sequence[Any]
     """Whether the post-processor inserted the token."""
@@ -82,8 +82,8 @@ class Tokenization:
     @property
     def segmentation(self) -> Segmentation:
         """The tokens as `differences` takes them."""
-        spans = [(token.start, token.end) for token in self.tokens]
-        return Segmentation([token.id for token in self.tokens], spans, [token.is_inserted for token in self.tokens])
+        ranges = [(token.start, token.end) for token in self.tokens]
+        return Segmentation([token.id for token in self.tokens], ranges, [token.is_inserted for token in self.tokens])
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,15 @@ def tokens_in(
     """Return tokens [first, last) of an `Encoding` of `text`; `segmentation` is that of the `Encoding`."""
     bytes_of, on_bytes = _bytes_of(engine), _is_on_bytes(engine)
     added, unknown = {row["id"] for row in engine.added_tokens()}, _unknown_of(engine)
-    before = zip(segmentation.spans[:first], segmentation.inserted[:first], strict=True)
+    before = zip(segmentation.ranges[:first], segmentation.inserted[:first], strict=True)
     done = max((end for (_, end), is_inserted in before if not is_inserted), default=0)  # characters before `first`
     window = slice(first, last)
-    spans = segmentation.spans[window]
-    starts = [start for start, _ in [*spans[1:], *segmentation.spans[first + len(spans) :][:1], (len(text), 0)]][
-        : len(spans)
+    ranges = segmentation.ranges[window]
+    starts = [start for start, _ in [*ranges[1:], *segmentation.ranges[first + len(ranges) :][:1], (len(text), 0)]][
+        : len(ranges)
     ]
     rows = zip(
-        segmentation.ids[window], encoding.tokens[window], spans, segmentation.inserted[window], starts, strict=True
+        segmentation.ids[window], encoding.tokens[window], ranges, segmentation.inserted[window], starts, strict=True
     )
     out = []
     for id, own, (start, end), is_inserted, next_start in rows:
@@ -216,7 +216,7 @@ class _Arrays(NamedTuple):
 
     keys: npt.NDArray[np.int64]
     """The number by which tokens are compared: the id, or the end of the token."""
-    spans: npt.NDArray[np.int64]
+    ranges: npt.NDArray[np.int64]
     inserted: npt.NDArray[np.bool_]
 
 
@@ -241,11 +241,11 @@ def marks_by_ends(segmentations: Sequence[Segmentation]) -> list[npt.NDArray[np.
 
     arrays = list(map(_arrays, segmentations))
     kept = [np.flatnonzero(~array.inserted) for array in arrays]
-    spans = [array.spans[tokens] for array, tokens in zip(arrays, kept, strict=True)]
+    ranges = [array.ranges[tokens] for array, tokens in zip(arrays, kept, strict=True)]
     out = []
-    found = _marks([_Arrays(each[:, 1], each, np.zeros(len(each), bool)) for each in spans])
+    found = _marks([_Arrays(each[:, 1], each, np.zeros(len(each), bool)) for each in ranges])
     for array, tokens, marked in zip(arrays, kept, found, strict=True):
-        out.append(np.zeros(len(array.spans), bool))
+        out.append(np.zeros(len(array.ranges), bool))
         out[-1][tokens] = marked
     return out
 
@@ -254,8 +254,10 @@ def _arrays(segmentation: Segmentation) -> _Arrays:
     import numpy as np
 
     # asarray takes twice as long for a list of pairs.
-    spans = np.fromiter(chain.from_iterable(segmentation.spans), np.int64, 2 * len(segmentation.spans)).reshape(-1, 2)
-    return _Arrays(np.asarray(segmentation.ids, np.int64), spans, np.asarray(segmentation.inserted, bool))
+    ranges = np.fromiter(chain.from_iterable(segmentation.ranges), np.int64, 2 * len(segmentation.ranges)).reshape(
+        -1, 2
+    )
+    return _Arrays(np.asarray(segmentation.ids, np.int64), ranges, np.asarray(segmentation.inserted, bool))
 
 
 def _marks(arrays: Sequence[_Arrays]) -> list[npt.NDArray[np.bool_]]:
@@ -263,7 +265,7 @@ def _marks(arrays: Sequence[_Arrays]) -> list[npt.NDArray[np.bool_]]:
 
     out = []
     for array, (first, last) in zip(arrays, _differing_parts(arrays)[2], strict=True):
-        steps = np.zeros(len(array.spans) + 1, np.int64)
+        steps = np.zeros(len(array.ranges) + 1, np.int64)
         np.add.at(steps, first, 1)
         np.add.at(steps, last, -1)
         out.append(np.cumsum(steps)[:-1] > 0)
@@ -276,8 +278,8 @@ def _differing_parts(
     """Return starts and ends of the differences, and for each segmentation their ranges [first, last) of tokens."""
     import numpy as np
 
-    size = max(int(array.spans.max(initial=0)) for array in arrays)
-    borders = [_borders(array.spans, array.inserted, size) for array in arrays]
+    size = max(int(array.ranges.max(initial=0)) for array in arrays)
+    borders = [_borders(array.ranges, array.inserted, size) for array in arrays]
     places = np.flatnonzero(np.all([each >= 0 for each in borders], axis=0))
     # Part k is between places k - 1 and k. Segmentation s has tokens [bounds[s][k], bounds[s][k + 1]) there.
     bounds = [np.concatenate([[0], each[places]]) for each in borders]
@@ -294,19 +296,19 @@ def _differing_parts(
     return starts[found], places[found], [np.stack([each[found], each[found + 1]]) for each in bounds]
 
 
-def _borders(spans: npt.NDArray[np.int64], inserted: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.int64]:
+def _borders(ranges: npt.NDArray[np.int64], inserted: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.int64]:
     """Return for each place of the text the number of tokens before that place, or -1 if it is inside a token."""
     import numpy as np
 
     tokens = np.flatnonzero(~inserted)
-    start, end = spans[tokens].T
+    start, end = ranges[tokens].T
     reached = np.maximum.accumulate(np.concatenate([[0], end]))
     is_border = start >= reached[:-1]
     before: npt.NDArray[np.int64] = np.full(size + 1, -1)
     # White space outside all tokens has a border at both ends. Of several empty tokens at a place, the last one counts.
     places = np.stack([reached[:-1], start], axis=1)[is_border]
     np.maximum.at(before, places.ravel(), np.repeat(tokens[is_border], 2))
-    before[[reached[-1], size]] = len(spans)
+    before[[reached[-1], size]] = len(ranges)
     return before
 
 

@@ -15,7 +15,7 @@ Walk = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """Bytes [start, end) of a segment's text that greedy mode matches as one text, and its walks on the trie."""
+    """Bytes [start, end) of a part's text that greedy mode matches as one text, and its walks on the trie."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Run:
 
     @property
     def walked(self) -> int:
-        """The end of the last walk, in bytes of the segment's text."""
+        """The end of the last walk, in bytes of the part's text."""
         return self.start + (int(self.walks[-1]["end"]) if self.walks else 0)
 
     @property
@@ -62,10 +62,8 @@ class Trace:
 
     def __init__(self, engine: _core.Engine, data: bytes, mode: str, options: Options) -> None:
         self.engine, self.mode = engine, mode
-        self.segments = (
-            engine.trace_raw_segments(data)
-            if options.is_bytes
-            else engine.trace_segments(data, options.special_as_text)
+        self.parts = (
+            engine.trace_raw_parts(data) if options.is_bytes else engine.trace_parts(data, options.special_as_text)
         )
         self.data = data
         self.is_on_bytes = engine.info()["tokens"] == "bytes"
@@ -76,14 +74,14 @@ class Trace:
             return plain(self.engine.id_to_bytes(id) or b"")
         return plain(self.engine.id_to_token(id) or "")
 
-    def pretokens(self, segment: dict[str, Any]) -> Iterator[Pretoken]:
-        """Trace the pretokens of a segment one by one. The time for one grows faster than its length."""
-        text: bytes = segment["text"]
-        runs = iter(segment["runs"])
+    def pretokens(self, part: dict[str, Any]) -> Iterator[Pretoken]:
+        """Trace the pretokens of a part one by one. The time for one grows faster than its length."""
+        text: bytes = part["text"]
+        runs = iter(part["runs"])
         run: Run | None = None
         walks: Iterator[Walk] = iter(())
         waiting: Walk | None = None
-        for row in segment["pieces"]:
+        for row in part["pieces"]:
             start, end = row["start"], row["end"]
             data = text[start:end]
             exact = self.engine.trace_piece(data) if self.mode != "greedy" else None
@@ -103,9 +101,9 @@ class Trace:
     def report(self) -> list[dict[str, Any]]:
         """Return the trace of the whole text for JSON, with bytes in hexadecimal."""
         out = []
-        for segment in self.segments:
-            row = {key: segment[key] for key in ("added", "start", "end")}
-            row |= {key: segment[key].hex() for key in ("normalized", "text")}
+        for part in self.parts:
+            row = {key: part[key] for key in ("added", "start", "end")}
+            row |= {key: part[key].hex() for key in ("normalized", "text")}
             row["pieces"] = [
                 {
                     "start": pretoken.start,
@@ -114,13 +112,13 @@ class Trace:
                     "bytes": pretoken.data.hex(),
                 }
                 | ({} if pretoken.exact is None else {"exact": pretoken.exact})
-                for pretoken in self.pretokens(segment)
+                for pretoken in self.pretokens(part)
             ]
             if self.mode != "exact":
-                text = segment["text"]
+                text = part["text"]
                 row["runs"] = [
                     {"start": start, "end": end, "walks": self.engine.trace_longest_match(text[start:end])}
-                    for start, end in segment["runs"]
+                    for start, end in part["runs"]
                 ]
             out.append(row)
         return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-Span = tuple[int, int]
+Range = tuple[int, int]
 """The characters of a token, as (start, end)."""
 
 
@@ -22,26 +22,26 @@ def truncation_place(
 
     if fits(text):
         return 0 if keeps_end else len(text)
-    spans = engine.ids_and_spans(text, special_as_text)[1]
-    for at in places(spans, max_tokens - added, len(text), keeps_end):
+    ranges = engine.ids_and_ranges(text, special_as_text)[1]
+    for at in places(ranges, max_tokens - added, len(text), keeps_end):
         if fits(text[at:] if keeps_end else text[:at]):
             return at
     return len(text) if keeps_end else 0
 
 
-def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator[int]:
+def places(ranges: list[Range], most: int, size: int, keeps_end: bool) -> Iterator[int]:
     """Yield the places where a text of at most `most` tokens can end (with `keeps_end`, begin), longest text first.
 
     No place is inside a token, or inside a character that has several tokens.
     """
     ends, starts = [0], [size]
-    for _, end in spans:
+    for _, end in ranges:
         ends.append(max(ends[-1], end))
-    for start, _ in reversed(spans):
+    for start, _ in reversed(ranges):
         starts.append(min(starts[-1], start))
     starts.reverse()
-    for kept in range(min(most, len(spans)), -1, -1):
-        at = len(spans) - kept if keeps_end else kept
+    for kept in range(min(most, len(ranges)), -1, -1):
+        at = len(ranges) - kept if keeps_end else kept
         if ends[at] <= starts[at]:
             yield starts[at] if keeps_end else ends[at]
 

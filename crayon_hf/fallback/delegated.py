@@ -113,8 +113,8 @@ class DelegatedEngine:
     def appender(self, special_as_text: bool = False) -> budgets.Appender:
         return budgets.Appender(self, special_as_text)
 
-    def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids without special tokens around the text, and the span of characters of each id, untrimmed."""
+    def ids_and_ranges(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the ids without special tokens around the text, and the range of characters of each id, untrimmed."""
         encoding = self.encode(text, None, False, False, special_as_text)
         return encoding.ids, encoding.offsets
 

@@ -174,7 +174,7 @@ class TiktokenEncoding:
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        return list(_character_spans(self.ids, self._engine.token_bytes))
+        return list(_character_ranges(self.ids, self._engine.token_bytes))
 
     @property
     def type_ids(self) -> list[int]:
@@ -199,7 +199,7 @@ class TiktokenEncoding:
         return [0] * len(self.ids)
 
 
-def _character_spans(ids: list[int], token_bytes: Callable[[int], bytes]) -> Iterator[tuple[int, int]]:
+def _character_ranges(ids: list[int], token_bytes: Callable[[int], bytes]) -> Iterator[tuple[int, int]]:
     """Yield for each token the range of characters of which the token has bytes."""
     characters = 0  # the number of characters that have begun so far
     for id in ids:

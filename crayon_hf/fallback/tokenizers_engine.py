@@ -114,8 +114,8 @@ class TokenizersEngine(DelegatedEngine):
         ids: list[int] = self.encode(as_text(text), None, False, add_special_tokens, special_as_text).ids
         return ids
 
-    def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
-        key = "spans", special_as_text
+    def ids_and_ranges(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
+        key = "ranges", special_as_text
         stock = self._made.get(key)
         if stock is None:
             stock = self._made[key] = self._make(special_as_text, None, None)

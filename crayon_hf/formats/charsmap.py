@@ -199,10 +199,10 @@ def _boxes(texts: Iterable[str]) -> list[tuple[frozenset[str], ...]]:
 
 def _class(chars: Iterable[str]) -> str:
     """The inside of a regular expression's character class."""
-    spans: list[list[int]] = []
+    ranges: list[list[int]] = []
     for code in sorted(map(ord, chars)):
-        if spans and spans[-1][1] == code - 1:
-            spans[-1][1] = code
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
         else:
-            spans.append([code, code])
-    return "".join(f"\\x{{{a:X}}}" if a == b else f"\\x{{{a:X}}}-\\x{{{b:X}}}" for a, b in spans)
+            ranges.append([code, code])
+    return "".join(f"\\x{{{a:X}}}" if a == b else f"\\x{{{a:X}}}-\\x{{{b:X}}}" for a, b in ranges)

@@ -276,7 +276,7 @@ def check_bpe(document: Document, texts: Sequence[str], kinds: Sequence[int], ta
 def check_unigram(
     document: Document, texts: Sequence[str], kinds: Sequence[int], exactness: Exactness, target: str
 ) -> list[float]:
-    """Return the scores of a Unigram model. Raises UnsupportedError if the target would segment text differently."""
+    """Return the scores of a Unigram model. Raises UnsupportedError if the target would cut text differently."""
     model = document["model"]
     if _unknown_of(model) is None:
         raise UnsupportedError(f"a Unigram model without unk_id: {target} needs an unknown token")
@@ -306,10 +306,10 @@ def _check_silent(
     """
     added = added_tokens(document)
     has_rules = bool(charsmap_of(normalizers(document)))
-    segments = _core.TextModel(json.dumps(document["model"]))
+    model = _core.TextModel(json.dumps(document["model"]))
     spelled = False
     for id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-        if kind == NORMAL or [token[0] for token in segments.tokenize(text)] != [id]:
+        if kind == NORMAL or [token[0] for token in model.tokenize(text)] != [id]:
             continue
         if text not in added or SPACE in text:
             raise UnsupportedError(

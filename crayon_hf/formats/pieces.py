@@ -272,8 +272,8 @@ def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[st
     for text in lost:
         for at in range(1, len(text)):
             over, before, after = (
-                any(_covers(piece, text, *span) for piece in near)
-                for span in ((at - 1, at + 1), (at - 1, at), (at, at + 1))
+                any(_covers(piece, text, *place) for piece in near)
+                for place in ((at - 1, at + 1), (at - 1, at), (at, at + 1))
             )
             if not over and not (fused and before and after):
                 parts.setdefault(text[:at], []).append(text[at:])

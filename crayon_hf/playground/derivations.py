@@ -42,12 +42,12 @@ class Derivations:
             return _derivation(f"{reason}. The reference library encodes this text, without steps to show.")
         if self._mode == "greedy":
             return self._derive_greedy(token)
-        for segment, pretoken in self._near(token):
+        for part, pretoken in self._near(token):
             if pretoken is None:
-                if segment["added"] == self._segmentation.ids[token]:
+                if part["added"] == self._segmentation.ids[token]:
                     return _derivation("An added token: it is matched in the text before the model encodes the rest.")
                 continue
-            data = segment["text"][pretoken["start"] : pretoken["end"]]
+            data = part["text"][pretoken["start"] : pretoken["end"]]
             if data not in self._exact:
                 self._exact[data] = self._engine.trace_piece(data)
             at = self._index_in(token, self._exact[data]["tokens"])
@@ -66,18 +66,16 @@ class Derivations:
 
     @cached_property
     def _pretokens(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-        """The (segment, pretoken) pairs of the text in order. An added token has no pretoken."""
+        """The (part, pretoken) pairs of the text in order. An added token has no pretoken."""
         return [
-            (segment, pretoken)
-            for segment in self._trace.segments
-            for pretoken in ([None] if segment["added"] is not None else segment["pieces"])
+            (part, pretoken)
+            for part in self._trace.parts
+            for pretoken in ([None] if part["added"] is not None else part["pieces"])
         ]
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [
-            segment["start"] if pretoken is None else pretoken["original"][0] for segment, pretoken in self._pretokens
-        ]
+        return [part["start"] if pretoken is None else pretoken["original"][0] for part, pretoken in self._pretokens]
 
     @cached_property
     def _byte_places(self) -> Sequence[int]:
@@ -92,7 +90,7 @@ class Derivations:
 
     def _near(self, token: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Yield the pretoken where the token begins, then those beside it: normalization can move characters."""
-        start = self._byte_places[self._segmentation.spans[token][0]]
+        start = self._byte_places[self._segmentation.ranges[token][0]]
         place = bisect_right(self._starts, start) - 1
         for step in (0, -1, 1, -2, 2):
             if 0 <= place + step < len(self._pretokens):
@@ -188,11 +186,11 @@ class Derivations:
     def _walks(self) -> list[tuple[Walk | None, dict[str, Any]]]:
         """The (walk, token) of each token by longest match. An added token has no walk."""
         out: list[tuple[Walk | None, dict[str, Any]]] = []
-        for segment in self._trace.segments:
-            if segment["added"] is not None:
-                out.append((None, {"id": segment["added"], "kind": "token"}))
-            for start, end in segment["runs"]:
-                for walk in self._engine.trace_longest_match(segment["text"][start:end]):
+        for part in self._trace.parts:
+            if part["added"] is not None:
+                out.append((None, {"id": part["added"], "kind": "token"}))
+            for start, end in part["runs"]:
+                for walk in self._engine.trace_longest_match(part["text"][start:end]):
                     out += [(walk, token) for token in walk["tokens"]]
         return out
 

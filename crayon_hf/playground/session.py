@@ -66,7 +66,7 @@ class Panel:
 
     @cached_property
     def segmentation(self) -> Segmentation:
-        """The ids and spans of the tokens."""
+        """The ids and ranges of the tokens."""
         return segmentation_of(self.encoding)
 
     @cached_property

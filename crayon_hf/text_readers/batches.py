@@ -1,4 +1,4 @@
-"""Batches of documents: spans of a view, texts that replace some of them, and bad records."""
+"""Batches of documents: ranges of a view, texts that replace some of them, and bad records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crayon_hf._core import utf8_errors
 from crayon_hf.text_readers.documents import BadRecord, Documents, Reading
 from crayon_hf.text_readers.template import Template
 
-Spans = npt.NDArray[np.int64]
+Ranges = npt.NDArray[np.int64]
 
 MOST_RECORDS = 1 << 18
 """The approximate limit of records in a batch: even an empty record takes memory here and in later steps."""
@@ -54,7 +54,7 @@ class Batch:
         else:
             self._left_out.append(record)
 
-    def documents(self, view: memoryview, begins: Spans, ends: Spans, size: int) -> Documents:
+    def documents(self, view: memoryview, begins: Ranges, ends: Ranges, size: int) -> Documents:
         """Finish the batch. Texts set by the method `text` are appended to a copy of `view`."""
         if self._texts:
             begins, ends, records = begins.copy(), ends.copy(), list(self._texts)
@@ -77,17 +77,17 @@ class Batch:
 
 
 def assembled(
-    template: Template, views: Sequence[memoryview], begins: Sequence[Spans], ends: Sequence[Spans]
-) -> tuple[memoryview, Spans, Spans]:
-    """Fill a template with the texts of columns. Each column is a view with spans, and so is the result."""
+    template: Template, views: Sequence[memoryview], begins: Sequence[Ranges], ends: Sequence[Ranges]
+) -> tuple[memoryview, Ranges, Ranges]:
+    """Fill a template with the texts of columns. Each column is a view with ranges, and so is the result."""
     count = len(begins[0])
     sizes = np.zeros(count, np.int64)
     parts = []
     for piece in template.pieces:
         if isinstance(piece, int):
             view = views[piece]
-            spans = zip(begins[piece].tolist(), ends[piece].tolist(), strict=True)
-            parts.append([view[begin:end] for begin, end in spans])
+            ranges = zip(begins[piece].tolist(), ends[piece].tolist(), strict=True)
+            parts.append([view[begin:end] for begin, end in ranges])
             sizes += ends[piece] - begins[piece]
         else:
             parts.append([memoryview(piece)] * count)
@@ -98,9 +98,9 @@ def assembled(
 
 
 def wrong_texts(
-    columns: Sequence[tuple[str, memoryview, Spans, Spans]],
-    sizes: Spans,
-    null: Spans | None,
+    columns: Sequence[tuple[str, memoryview, Ranges, Ranges]],
+    sizes: Ranges,
+    null: Ranges | None,
     reading: Reading,
     template: Template | None = None,
 ) -> Iterator[tuple[int, str | None, bytes]]:
@@ -135,8 +135,8 @@ def too_long(size: int, reading: Reading) -> str:
     return f"has {size} bytes, more than max_document_bytes ({reading.max_document_bytes})"
 
 
-def joined(parts: Sequence[tuple[memoryview, Spans, Spans]]) -> tuple[memoryview, Spans, Spans]:
-    """Concatenate views with spans into one; a single view is returned unchanged."""
+def joined(parts: Sequence[tuple[memoryview, Ranges, Ranges]]) -> tuple[memoryview, Ranges, Ranges]:
+    """Concatenate views with ranges into one; a single view is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     views, begins, ends, size = [], [], [], 0

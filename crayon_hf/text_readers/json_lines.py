@@ -87,7 +87,7 @@ class _Lines:
                     self._decide(batch, i - first, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
             low, high = int(bounds[first]), int(bounds[last])
             part = slice(first, last)
-            of_plain = plain[part]  # only plain lines have spans
+            of_plain = plain[part]  # only plain lines have ranges
             firsts = [np.where(of_plain, column[part] - low, 0) for column in begins]
             lasts = [np.where(of_plain, column[part] - low, 0) for column in ends]
             data, from_, to = view[low:high], firsts[0], lasts[0]

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from crayon_hf._core import split_spans
+from crayon_hf._core import split_ranges
 from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long, wrong_texts
 from crayon_hf.text_readers.blocks import blocks
 from crayon_hf.text_readers.documents import Documents, Reading
 from crayon_hf.text_readers.stored import Stored, Stream
 
-Spans = npt.NDArray[np.int64]
+Ranges = npt.NDArray[np.int64]
 
 _WINDOW = MOST_RECORDS
 """The number of bytes that are split at a time: in the worst case each byte is a document."""
@@ -31,7 +31,7 @@ def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
             number += 1
             yield batch.documents(block.view, nothing, nothing, source.done)
         else:
-            begins, ends = splitter.spans(block.view)
+            begins, ends = splitter.ranges(block.view)
             yield from _parts(source, reading, block.view, begins, ends, number)
             number += len(begins)
             del begins, ends
@@ -39,7 +39,7 @@ def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
 
 
 def _parts(
-    source: Stored | Stream, reading: Reading, view: memoryview, begins: Spans, ends: Spans, number: int
+    source: Stored | Stream, reading: Reading, view: memoryview, begins: Ranges, ends: Ranges, number: int
 ) -> Iterator[Documents]:
     """Yield the documents of a block in batches that each have few bad ones. `number` documents came before."""
     wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)
@@ -58,27 +58,27 @@ def _parts(
 
 
 class _Splitter:
-    """Splits each block at a separator, once: `whole` keeps the spans that `spans` returns.
+    """Splits each block at a separator, once: `whole` keeps the ranges that `ranges` returns.
 
     Without a separator, a block is one document.
     """
 
     def __init__(self, separator: bytes, threads: int) -> None:
         self.separator, self._threads = separator, threads
-        self._spans: tuple[Spans, Spans] | None = None
+        self._ranges: tuple[Ranges, Ranges] | None = None
 
     def whole(self, buffer: bytearray, old: int, size: int, at_end: bool) -> int:
         """Implement the argument `whole` of `blocks`. After MOST_RECORDS documents, no further window is split."""
         if not self.separator:
             return size if at_end else 0
-        parts: list[tuple[Spans, Spans]] = []
+        parts: list[tuple[Ranges, Ranges]] = []
         count = at = 0
         with memoryview(buffer) as view:
             while at < size and count < MOST_RECORDS:
                 until = min(at + _WINDOW, size)
                 is_last = at_end and until == size
                 with view[at:until] as window:
-                    begins, ends = split_spans(window, self.separator, self._threads)
+                    begins, ends = split_ranges(window, self.separator, self._threads)
                 if len(ends) and at + ends[-1] == until and not is_last:  # the document continues after the window
                     begins, ends = begins[:-1], ends[:-1]
                 if not len(ends):  # the next separator is after the window, or half in it
@@ -91,13 +91,13 @@ class _Splitter:
                 at = min(at + int(ends[-1]) + len(self.separator), size)
         if not parts:
             return 0
-        begins, ends = (np.concatenate(spans) for spans in zip(*parts, strict=True))
-        self._spans = begins, ends
+        begins, ends = (np.concatenate(ranges) for ranges in zip(*parts, strict=True))
+        self._ranges = begins, ends
         return at
 
-    def spans(self, view: memoryview) -> tuple[Spans, Spans]:
-        """Return the spans of the documents of the block that `whole` found."""
-        spans, self._spans = self._spans, None
-        if spans is not None:
-            return spans
+    def ranges(self, view: memoryview) -> tuple[Ranges, Ranges]:
+        """Return the ranges of the documents of the block that `whole` found."""
+        ranges, self._ranges = self._ranges, None
+        if ranges is not None:
+            return ranges
         return np.zeros(1, np.int64), np.full(1, len(view), np.int64)

@@ -11,8 +11,8 @@ import numpy as np
 
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.text_readers.addresses import is_local, local_path
-from crayon_hf.text_readers.arrow_spans import check_type, spans_of
-from crayon_hf.text_readers.batches import Batch, Spans, assembled, wrong_texts
+from crayon_hf.text_readers.arrow_ranges import check_type, ranges_of
+from crayon_hf.text_readers.batches import Batch, Ranges, assembled, wrong_texts
 from crayon_hf.text_readers.documents import Documents, Reading, check_columns
 from crayon_hf.text_readers.stored import Stored
 from crayon_hf.text_readers.template import Template
@@ -26,7 +26,7 @@ _FORGET = 1 << 25
 _COST = 16
 """The overhead of a row, in bytes, besides its text."""
 
-Column = tuple[str, memoryview, Spans, Spans]
+Column = tuple[str, memoryview, Ranges, Ranges]
 """A column's name, view, begins and ends: its text i is ``view[begins[i]:ends[i]]``."""
 
 
@@ -170,7 +170,7 @@ def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Do
     template = None if reading.template is None else Template(reading.template)
     number = 0
     for arrays, done in rows:
-        columns, sizes, null = _spans(arrays, source.file.address, reading, template)
+        columns, sizes, null = _ranges(arrays, source.file.address, reading, template)
         costs = np.cumsum(sizes + _COST)
         begin = 0
         while begin < len(costs):  # as many rows as fit the batch, but at least one
@@ -189,9 +189,9 @@ def column_documents(source: Stored, reading: Reading, kind: str) -> Iterator[Do
         number += len(costs)
 
 
-def _spans(
+def _ranges(
     arrays: list[Any], address: str, reading: Reading, template: Template | None
-) -> tuple[list[Column], Spans, Spans]:
+) -> tuple[list[Column], Ranges, Ranges]:
     """Return the columns, each row's size of text in bytes, and each row's first null column (its index, or -1).
 
     UTF-8 is not checked yet.
@@ -200,7 +200,7 @@ def _spans(
     null = np.full(len(arrays[0]), -1, np.int64)
     for i, (name, array) in enumerate(zip(reading.columns, arrays, strict=True)):
         try:
-            view, begins, ends, valid = spans_of(array)
+            view, begins, ends, valid = ranges_of(array)
         except CorpusError as error:
             raise CorpusError(f"{address}: column {name!r} {error}") from error
         if valid is not None:

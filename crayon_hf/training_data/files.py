@@ -101,5 +101,5 @@ def _lines(source: Stored | Stream) -> Iterator[Lines]:
 
 def _texts(batches: Iterable[Documents], path: str) -> Iterator[Texts]:
     for data, begins, ends, _, done in batches:
-        spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        yield Texts([str(data[begin:end], "utf-8") for begin, end in spans], lambda i: f"{path}, text {i}", done)
+        ranges = zip(begins.tolist(), ends.tolist(), strict=True)
+        yield Texts([str(data[begin:end], "utf-8") for begin, end in ranges], lambda i: f"{path}, text {i}", done)

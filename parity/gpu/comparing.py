@@ -48,7 +48,7 @@ def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
     if batch.way == "list":
         return _outcome(lambda: engine.encode_ragged(batch.texts, batch.special, batch.as_text))
     data, offsets = flat(batch.texts)
-    return _outcome(lambda: engine.encode_spans(data, offsets[:-1], offsets[1:], batch.special, batch.as_text))
+    return _outcome(lambda: engine.encode_ranges(data, offsets[:-1], offsets[1:], batch.special, batch.as_text))
 
 
 def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcome:

@@ -55,8 +55,8 @@ def read(data: bytes, columns: list[str], threads: int = 1, around: bytes = b"")
             out.append(int(status))
             continue
         record = json.loads(line.decode("utf-8"))
-        spans = zip(found.begins[i].tolist(), found.ends[i].tolist(), strict=True)
-        texts = [bytes(block[b:e]).decode("utf-8") for b, e in spans if begin < b <= e < end]
+        ranges = zip(found.begins[i].tolist(), found.ends[i].tolist(), strict=True)
+        texts = [bytes(block[b:e]).decode("utf-8") for b, e in ranges if begin < b <= e < end]
         assert texts == [record[column] for column in columns]
         assert type(record) is dict
         assert block[begin : begin + 1] == line[:1]

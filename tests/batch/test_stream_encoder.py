@@ -282,19 +282,19 @@ def test_living_arrays_share_no_memory() -> None:
     start, reused, seen = 0, 0, set()
     while start < len(data):
         end = min(len(data), start + rng.randrange(200, 3000))
-        consumed, ids, spans = encoder.encode(data, start, end, end == len(data))
+        consumed, ids, ranges = encoder.encode(data, start, end, end == len(data))
         start += consumed
         if not consumed:
             continue
-        assert spans is not None
-        arrays = (ids, ids[3:], spans, spans[:, 1])
+        assert ranges is not None
+        arrays = (ids, ids[3:], ranges, ranges[:, 1])
         for array in arrays:
             assert not any(np.shares_memory(array, other) for other, _ in kept)
         reused += ids.ctypes.data in seen
         seen.add(ids.ctypes.data)
         # Sometimes the whole array, sometimes only a view of it.
         kept += [(array, array.copy()) for array in arrays if rng.random() < 0.3]
-        del ids, spans, arrays
+        del ids, ranges, arrays
         while len(kept) > 40:
             array, copy = kept.pop(rng.randrange(len(kept)))
             assert (array == copy).all()

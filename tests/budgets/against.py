@@ -11,7 +11,7 @@ from crayon_hf.fallback import budgets as plain
 from tests.budgets import against_splits
 
 Ids = Callable[[str], list[int]]
-Spans = Callable[[str], list[tuple[int, int]]]
+Ranges = Callable[[str], list[tuple[int, int]]]
 
 
 class Different(AssertionError):
@@ -21,13 +21,13 @@ class Different(AssertionError):
 class Against:
     """Our calls against `ids`, which returns the ids of a text without special tokens.
 
-    `spans` are the untrimmed characters of these tokens. Without them, places are only checked to be valid.
+    `ranges` are the untrimmed characters of these tokens. Without them, places are only checked to be valid.
     """
 
-    def __init__(self, ours: crayon_hf.Tokenizer, ids: Ids, spans: Spans | None) -> None:
+    def __init__(self, ours: crayon_hf.Tokenizer, ids: Ids, ranges: Ranges | None) -> None:
         self.ours = ours
         self.ids = ids
-        self._spans = spans
+        self._ranges = ranges
         self.done = 0
 
     def same(self, ours: Any, wanted: Any, call: str, text: str) -> None:
@@ -101,15 +101,15 @@ class Against:
     def _check_place(self, text: str, at: int, most: int, keeps_end: bool, call: str) -> None:
         part = text[at:] if keeps_end else text[:at]
         self.same(self.count(part) <= most, True, f"{call} = {at} fits", text)
-        if self._spans is not None:
+        if self._ranges is not None:
             self.same(at, self._place(text, most, keeps_end), call, text)
 
     def _place(self, text: str, most: int, keeps_end: bool) -> int:
         """The plain twin's first place whose part fits."""
-        assert self._spans is not None
+        assert self._ranges is not None
         if self.count(text) <= most:
             return 0 if keeps_end else len(text)
-        for at in plain.places(self._spans(text), most, len(text), keeps_end):
+        for at in plain.places(self._ranges(text), most, len(text), keeps_end):
             if self.count(text[at:] if keeps_end else text[:at]) <= most:
                 return at
         return len(text) if keeps_end else 0

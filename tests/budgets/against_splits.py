@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import crayon_hf
-from tests.budgets.plain_chunks import PlainIndex, every_place, spans
+from tests.budgets.plain_chunks import PlainIndex, every_place, ranges
 
 if TYPE_CHECKING:
     from tests.budgets.against import Against
@@ -49,7 +49,7 @@ def check(against: Against, rng: random.Random, text: str) -> None:
         return
     check_chunks(against, chunks, text, most, overlap, call, strip)
     if len(text) <= SHORT:
-        expected = spans(ReferenceIndex(against, text), every_place(text, kind), most, overlap, strip)
+        expected = ranges(ReferenceIndex(against, text), every_place(text, kind), most, overlap, strip)
         against.same([(chunk.start, chunk.end) for chunk in chunks], expected, call, text)
     elif rng.random() < 0.1:
         files = list(against.ours.split_file(io.BytesIO(text.encode()), most, overlap, kind, strip=strip))

@@ -41,7 +41,7 @@ def every_place(text: str, boundaries: Any) -> list[list[int]]:
     return found
 
 
-def spans(
+def ranges(
     index: PlainIndex, kinds: list[list[int]], room: int, overlap: int, strip: bool = False
 ) -> list[tuple[int, int]]:
     """(start, end) of the chunks. `kinds` are all boundaries of each kind, the coarsest first."""

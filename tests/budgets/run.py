@@ -25,7 +25,7 @@ from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.compare.targets import find_target
 from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.parity.inputs.texts import shared_directory
-from tests.budgets.against import Against, Different, Ids, Spans
+from tests.budgets.against import Against, Different, Ids, Ranges
 
 HOSTILE = (
     *("a", "aa ", " ", "\n", "\t ", "1", "12 ", "\u0301", "e\u0301", "\u1100\u1161\u11a8", "\u0323\u0307"),
@@ -35,14 +35,14 @@ HOSTILE = (
 LONG = ("a", "7", "\U0001f469\u200d\U0001f680", "e\u0301")
 
 
-def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Spans | None]:
-    """The ids of the reference library, and its untrimmed spans if it has any."""
+def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Ranges | None]:
+    """The ids of the reference library, and its untrimmed ranges if it has any."""
     reference: Any = vocabulary.open_reference()
     if vocabulary.kind == "sentencepiece":
         return reference.encode, None
     if vocabulary.kind == "tiktoken":
         return lambda text: reference.encode(text, allowed_special="all", disallowed_special=()), None
-    reference.post_processor = None  # it may trim the spans
+    reference.post_processor = None  # it may trim the ranges
     reference.no_truncation()
     reference.no_padding()
     charsmap = reference.normalizer is not None and "recompiled" in str(reference.normalizer)

@@ -22,14 +22,14 @@ def against(document: str, mode: str = "exact") -> Against:
     unlimited: dict[str, Any] = {**json.loads(document), "truncation": None, "padding": None}
     ours = Tokenizer.from_str(json.dumps(unlimited), mode=mode)
     bare = {**unlimited, "post_processor": None}
-    spans = None
+    ranges = None
     if "Precompiled" not in json.dumps(bare["normalizer"]):  # its offsets depend on distant text before
         untrimmed = Tokenizer.from_str(json.dumps(bare), mode=mode)
 
-        def spans(text: str) -> list[tuple[int, int]]:
+        def ranges(text: str) -> list[tuple[int, int]]:
             return untrimmed.encode(text, add_special_tokens=False).offsets
 
-    return Against(ours, lambda text: ours.encode(text, add_special_tokens=False).ids, spans)
+    return Against(ours, lambda text: ours.encode(text, add_special_tokens=False).ids, ranges)
 
 
 def check(held: Against, rng: random.Random, texts: int, pieces: tuple[int, ...] = (3, 30, 300)) -> None:

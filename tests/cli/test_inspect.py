@@ -179,11 +179,11 @@ def test_json(run: Run, gpt2_like: Path) -> None:
     assert [(token["start"], token["end"]) for token in exact["tokens"]] == encoding.offsets
     for way in ("exact", "greedy"):
         assert b"".join(bytes.fromhex(token["bytes"]) for token in report[way]["tokens"]) == TEXT.encode()
-    (segment,) = report["trace"]
-    pieces = segment["pieces"]
+    (part,) = report["trace"]
+    pieces = part["pieces"]
     assert b"".join(bytes.fromhex(piece["bytes"]) for piece in pieces) == TEXT.encode()
     assert [token["id"] for piece in pieces for token in piece["exact"]["tokens"]] == encoding.ids
-    walks = [walk for run in segment["runs"] for walk in run["walks"]]
+    walks = [walk for run in part["runs"] for walk in run["walks"]]
     assert [token["id"] for walk in walks for token in walk["tokens"]] == [t["id"] for t in report["greedy"]["tokens"]]
 
 

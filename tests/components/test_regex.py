@@ -17,7 +17,7 @@ from tokenizers.pre_tokenizers import Split
 
 from crayon_hf import UnsupportedError, _core
 
-Span = tuple[int, int]
+Range = tuple[int, int]
 
 MARK = "\ue000"
 
@@ -171,19 +171,19 @@ class Reference:
         self.split = Split(regex, "isolated")
 
     def check(self, pattern: str, text: str) -> None:
-        spans = matches(pattern, text)
+        ranges = matches(pattern, text)
         marked, pieces, last = "", [], 0
-        for start, end in spans:
+        for start, end in ranges:
             marked += text[last:start] + MARK
             pieces += [piece for piece in ((last, start), (start, end)) if piece[0] < piece[1]]
             last = end
         pieces += [(last, len(text))] if last < len(text) else []
         if text:
             assert (pattern, text, marked + text[last:]) == (pattern, text, self.replace.normalize_str(text))
-        assert (pattern, text, pieces) == (pattern, text, [span for _, span in self.split.pre_tokenize_str(text)])
+        assert (pattern, text, pieces) == (pattern, text, [place for _, place in self.split.pre_tokenize_str(text)])
 
 
-def matches(pattern: str, text: str) -> list[Span]:
+def matches(pattern: str, text: str) -> list[Range]:
     """Our matches, in characters."""
     characters, size = {}, 0
     for number, char in enumerate(text):
@@ -230,7 +230,7 @@ def test_each_construct(pattern: str, texts: list[str]) -> None:
 def test_properties_over_every_character(name: str) -> None:
     text = "".join(chr(c) for c in range(0x32000) if not 0xD800 <= c < 0xE000)
     split = Split(Regex(rf"\p{{{name}}}+"), behavior="removed", invert=True)
-    assert matches(rf"\p{{{name}}}+", text) == [span for _, span in split.pre_tokenize_str(text)]
+    assert matches(rf"\p{{{name}}}+", text) == [place for _, place in split.pre_tokenize_str(text)]
 
 
 @pytest.mark.parametrize("pattern", [*REFUSED, *FOREIGN], ids=range(len(REFUSED) + len(FOREIGN)))

@@ -131,9 +131,9 @@ PIECES = st.one_of(
 @given(n=st.integers(0, 40), parts=st.lists(PIECES, max_size=8), data=st.data())
 def test_any_bytes(n: int, parts: list[bytes], data: st.DataObject) -> None:
     text = b"a" * n + b"".join(parts)
-    spans = data.draw(st.lists(st.tuples(*[st.integers(0, len(text))] * 2).map(sorted), max_size=5))
-    got = _core.utf8_errors(text, [begin for begin, _ in spans], [end for _, end in spans]).tolist()
-    assert got == [first_error(text[begin:end]) for begin, end in spans]
+    ranges = data.draw(st.lists(st.tuples(*[st.integers(0, len(text))] * 2).map(sorted), max_size=5))
+    got = _core.utf8_errors(text, [begin for begin, _ in ranges], [end for _, end in ranges]).tolist()
+    assert got == [first_error(text[begin:end]) for begin, end in ranges]
     assert _core._testing.utf8_error(text) == first_error(text) % (len(text) + 1)
     assert _core._testing.utf8_lossy(text) == text.decode(errors="replace")
     # Each byte that Python escapes counts as one invalid character.

@@ -12,7 +12,7 @@ from crayon_hf.display.tokens import Difference, Segmentation, differences, mark
 
 def plain_differences(segmentations: Sequence[Segmentation]) -> list[Difference]:
     """Compare the segmentations border by border."""
-    size = max((end for segmentation in segmentations for _, end in segmentation.spans), default=0)
+    size = max((end for segmentation in segmentations for _, end in segmentation.ranges), default=0)
     borders = [plain_borders(segmentation, size) for segmentation in segmentations]
     out = []
     start, before = 0, [0] * len(segmentations)
@@ -29,31 +29,31 @@ def plain_differences(segmentations: Sequence[Segmentation]) -> list[Difference]
 def plain_borders(segmentation: Segmentation, size: int) -> dict[int, int]:
     out = {}
     reached = 0
-    for i, ((start, end), is_inserted) in enumerate(zip(segmentation.spans, segmentation.inserted, strict=True)):
+    for i, ((start, end), is_inserted) in enumerate(zip(segmentation.ranges, segmentation.inserted, strict=True)):
         if not is_inserted:
             if start >= reached:
                 out[reached] = out[start] = i
             reached = max(reached, end)
-    return out | {reached: len(segmentation.spans), size: len(segmentation.spans)}
+    return out | {reached: len(segmentation.ranges), size: len(segmentation.ranges)}
 
 
 def random_segmentation(rng: random.Random, size: int) -> Segmentation:
     """Random tokens: some overlap, some have gaps between them, some are empty, some are inserted."""
-    spans, inserted = [], []
+    ranges, inserted = [], []
     at = 0
     while at < size:
         kind = rng.random()
         if kind < 0.1:
             at += 1
         elif kind < 0.2:
-            spans.append((0, 0))
+            ranges.append((0, 0))
             inserted.append(1)
         else:
             end = min(size, at + rng.choice([0, 1, 1, 2, 3]))
-            spans.append((max(0, at - (rng.random() < 0.1)), end))
+            ranges.append((max(0, at - (rng.random() < 0.1)), end))
             inserted.append(0)
             at = end
-    return Segmentation([rng.randrange(3) for _ in spans], spans, inserted)
+    return Segmentation([rng.randrange(3) for _ in ranges], ranges, inserted)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -82,13 +82,13 @@ def test_by_ends(seed: int) -> None:
             [place for place, inserted in enumerate(segmentation.inserted) if not inserted]
             for segmentation in segmentations
         ]
-        spans = [
-            [segmentation.spans[place] for place in places]
+        ranges = [
+            [segmentation.ranges[place] for place in places]
             for segmentation, places in zip(segmentations, kept, strict=True)
         ]
-        wanted = plain_differences([Segmentation([end for _, end in each], each, [0] * len(each)) for each in spans])
+        wanted = plain_differences([Segmentation([end for _, end in each], each, [0] * len(each)) for each in ranges])
         for side, marked in enumerate(marks_by_ends(segmentations)):
-            assert len(marked) == len(segmentations[side].spans)
+            assert len(marked) == len(segmentations[side].ranges)
             places = {kept[side][place] for place in places_of(wanted, side)}
             assert {place for place, is_marked in enumerate(marked) if is_marked} == places
         found += len(wanted)

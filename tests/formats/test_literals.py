@@ -30,5 +30,5 @@ def test_the_longest_text_is_found(texts, data):
     wanted = expected(texts, subject)
     assert _core._testing.regex_find_all(pattern, subject) == wanted
     kept = pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str(subject)
-    spans = [tuple(len(subject[:place].encode()) for place in offsets) for _, offsets in kept]
-    assert set(wanted) <= set(spans)
+    ranges = [tuple(len(subject[:place].encode()) for place in offsets) for _, offsets in kept]
+    assert set(wanted) <= set(ranges)

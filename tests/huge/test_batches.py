@@ -29,13 +29,13 @@ def test_a_batch(byte_level: Repeated) -> None:
 
 
 @pytest.mark.gigabytes(8)
-def test_one_text_as_a_span(byte_level: Repeated, scratch: Path) -> None:
+def test_one_text_as_a_range(byte_level: Repeated, scratch: Path) -> None:
     """5 GB in a mapped file, as one text and as two."""
     engine = Tokenizer.from_file(byte_level.vocabulary)._engine
     times = write(scratch / "text.txt", byte_level.block, BEYOND)
     middle, end = (times - 1) * len(byte_level.block), times * len(byte_level.block) + len(TAIL)
     with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        ids, splits = engine.encode_spans(data, [0, middle], [middle, end], False, dtype="uint16")
+        ids, splits = engine.encode_ranges(data, [0, middle], [middle, end], False, dtype="uint16")
         assert _core.utf8_errors(data, [0, middle], [middle, end]).tolist() == [-1, -1]
     assert splits.tolist() == [0, (times - 1) * len(byte_level.ids), len(ids)]
     byte_level.compare([ids], times)
@@ -48,7 +48,7 @@ def test_more_than_2_to_the_31_ids(qwen_like: Path, scratch: Path) -> None:
     times = write(scratch / "digits.txt", one.block, (1 << 31) + (1 << 28), b"7")
     engine = Tokenizer.from_file(qwen_like)._engine
     with open(scratch / "digits.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        ids, splits = engine.encode_spans(data, [0], [len(data)], False, dtype="uint16")
+        ids, splits = engine.encode_ranges(data, [0], [len(data)], False, dtype="uint16")
     assert len(ids) > 1 << 31
     assert splits.tolist() == [0, len(ids)]
     one.compare([ids], times)
@@ -60,7 +60,7 @@ def test_one_thread_and_text_tables(text_tables: Repeated, scratch: Path) -> Non
     engine = Tokenizer.from_file(text_tables.vocabulary)._engine
     times = write(scratch / "text.txt", text_tables.block, BEYOND)
     with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        ids, _ = engine.encode_spans(data, [0], [len(data)], False, threads=1, dtype="uint16")
+        ids, _ = engine.encode_ranges(data, [0], [len(data)], False, threads=1, dtype="uint16")
     text_tables.compare([ids], times)
 
 
@@ -98,6 +98,6 @@ def test_lines_of_json(byte_level: Repeated) -> None:
         assert block[begins[i] : ends[i]] == wanted
     engine = Tokenizer.from_file(byte_level.vocabulary)._engine
     few = slice(times - 3, times)
-    ids, splits = engine.encode_spans(block, begins[few], ends[few], False)
+    ids, splits = engine.encode_ranges(block, begins[few], ends[few], False)
     one = byte_level.reference.encode(wanted.decode(), add_special_tokens=False).ids
     assert [ids[a:b].tolist() for a, b in pairwise(splits)] == [one] * 3

@@ -101,7 +101,7 @@ void compare_texts(size_t texts, uint32_t limit, std::mt19937_64& random) {
     for (size_t i = 0; i < texts; ++i) {
         std::vector<Unit> units;
         const bool is_text = below(4) != 0;
-        for (size_t stretches = below(9); stretches != 0; --stretches) {
+        for (size_t parts = below(9); parts != 0; --parts) {
             const uint32_t last = kLimits[below(std::size(kLimits))];
             for (size_t n = below(90); n != 0; --n) {
                 const uint32_t c = below(8) != 0 ? uint32_t(below(last)) : last - 2 + uint32_t(below(4));

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from crayon_hf import _core
 
-Spans = npt.NDArray[np.int64]
+Ranges = npt.NDArray[np.int64]
 
 _PIECES = """the The tion 's 're ' ''l \u2019s '\u017f ABC aBcD ABCd \u01c5 1 12 123 1234 \u00bd \u0663 ! ... -- / \\ _
 {} ` `` :) \u200b \u0600 e\u0301 \u0301 \u0323 \u0323\u0307 \u212b \u1100\u1161\u11a8 \uac00
@@ -36,21 +36,21 @@ def streamed(
     """The ids and offsets through windows of `window` bytes. If a call consumes no byte, the window grows."""
     encoder = _core.StreamEncoder(engine, special, False, offsets)
     ids: list[int] = []
-    spans: list[Any] = []
+    ranges: list[Any] = []
     start, size = 0, window
     while True:
         end = min(len(data), start + size)
-        consumed, part, part_spans = encoder.encode(data, start, end, end == len(data))
-        assert (part_spans is not None) == offsets
+        consumed, part, part_ranges = encoder.encode(data, start, end, end == len(data))
+        assert (part_ranges is not None) == offsets
         assert consumed <= end - start
         assert encoder.position == start + consumed
         ids += part.tolist()
-        spans += [] if part_spans is None else map(tuple, part_spans.tolist())
+        ranges += [] if part_ranges is None else map(tuple, part_ranges.tolist())
         start += consumed
         size = window if consumed else size * grow
         if end == len(data):
             assert start == end
-            return ids, spans if offsets else None
+            return ids, ranges if offsets else None
 
 
 def assert_streams_alike(

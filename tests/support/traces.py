@@ -8,41 +8,41 @@ from typing import Any
 from crayon_hf import _core
 
 
-def pieces_of(segments: Sequence[dict[str, Any]]) -> Iterator[int | bytes]:
+def pieces_of(parts: Sequence[dict[str, Any]]) -> Iterator[int | bytes]:
     """Yield the ids of added tokens and the pieces between these tokens, in order."""
-    for segment in segments:
-        if segment["added"] is not None:
-            yield segment["added"]
-        for piece in segment["pieces"]:
-            yield segment["text"][piece["start"] : piece["end"]]
+    for part in parts:
+        if part["added"] is not None:
+            yield part["added"]
+        for piece in part["pieces"]:
+            yield part["text"][piece["start"] : piece["end"]]
 
 
 def ids_of(tokens: Sequence[dict[str, Any]]) -> list[int]:
     return [token["id"] for token in tokens]
 
 
-def traced_ids(engine: _core.Engine, segments: Sequence[dict[str, Any]]) -> list[int]:
+def traced_ids(engine: _core.Engine, parts: Sequence[dict[str, Any]]) -> list[int]:
     out: list[int] = []
-    for piece in pieces_of(segments):
+    for piece in pieces_of(parts):
         out += [piece] if isinstance(piece, int) else ids_of(engine.trace_piece(piece)["tokens"])
     return out
 
 
-def greedy_ids(engine: _core.Engine, segments: Sequence[dict[str, Any]]) -> list[int]:
+def greedy_ids(engine: _core.Engine, parts: Sequence[dict[str, Any]]) -> list[int]:
     out: list[int] = []
-    for segment in segments:
-        out += [] if segment["added"] is None else [segment["added"]]
-        for start, end in segment["runs"]:
-            for walk in engine.trace_longest_match(segment["text"][start:end]):
+    for part in parts:
+        out += [] if part["added"] is None else [part["added"]]
+        for start, end in part["runs"]:
+            for walk in engine.trace_longest_match(part["text"][start:end]):
                 out += ids_of(walk["tokens"])
     return out
 
 
 def check(engine: _core.Engine, text: str, special_as_text: bool = False) -> None:
     """Check that both traces of a text end in the engine's tokens."""
-    segments = engine.trace_segments(text, special_as_text)
-    assert traced_ids(engine, segments) == engine.encode_ids(text, False, special_as_text)
-    assert greedy_ids(engine, segments) == engine.greedy().encode_ids(text, False, special_as_text)
+    parts = engine.trace_parts(text, special_as_text)
+    assert traced_ids(engine, parts) == engine.encode_ids(text, False, special_as_text)
+    assert greedy_ids(engine, parts) == engine.greedy().encode_ids(text, False, special_as_text)
 
 
 def replay(trace: dict[str, Any]) -> list[tuple[int, int, int]]:

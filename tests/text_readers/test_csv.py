@@ -32,8 +32,8 @@ def table(kind: str, seed: int, rows: int = 200) -> tuple[bytes, list[str]]:
 def read(path: Path, **options: object) -> tuple[list[str], list[str]]:
     texts, bad = [], []
     for part in read_documents(find_inputs([path])[0], Reading(**options)):  # type: ignore[arg-type]
-        spans = zip(part.begins.tolist(), part.ends.tolist(), strict=True)
-        texts += [bytes(part.data[begin:end]).decode() for begin, end in spans]
+        ranges = zip(part.begins.tolist(), part.ends.tolist(), strict=True)
+        texts += [bytes(part.data[begin:end]).decode() for begin, end in ranges]
         bad += [f"{each.what} {each.number}: {each.reason}" for each in part.bad]
     return texts, bad
 

@@ -53,9 +53,9 @@ def check(chunks: Any, tokenizer: Tokenizer, text: str, special: bool = True, of
     assert listed[-1].end == len(text.encode())
     if offsets:
         starts = np.cumsum([0, *(len(character.encode()) for character in text)])
-        spans = np.concatenate([chunk.offsets for chunk in listed])
-        assert spans.dtype == np.int64
-        assert spans.tolist() == starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)].tolist()
+        ranges = np.concatenate([chunk.offsets for chunk in listed])
+        assert ranges.dtype == np.int64
+        assert ranges.tolist() == starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)].tolist()
     else:
         assert all(chunk.offsets is None for chunk in listed)
     return listed

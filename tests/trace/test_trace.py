@@ -54,11 +54,11 @@ def test_texts(engine: _core.Engine) -> None:
 def test_pieces_are_the_references(name: str, request: pytest.FixtureRequest) -> None:
     text = "Hello,  wörld! It's 12345 日本\n\n end  "
     source = request.getfixturevalue(name).read_text(encoding="utf-8")
-    (segment,) = reference_impl.open_engine(source).trace_segments(text)
+    (part,) = reference_impl.open_engine(source).trace_parts(text)
     reference = Tokenizer.from_str(source).pre_tokenizer.pre_tokenize_str(text)
-    spans = [(len(text[:start].encode()), len(text[:end].encode())) for _, (start, end) in reference]
-    assert [piece["original"] for piece in segment["pieces"]] == spans
-    assert [reference_impl.spell(piece) for piece in pieces_of([segment])] == [piece for piece, _ in reference]
+    ranges = [(len(text[:start].encode()), len(text[:end].encode())) for _, (start, end) in reference]
+    assert [piece["original"] for piece in part["pieces"]] == ranges
+    assert [reference_impl.spell(piece) for piece in pieces_of([part])] == [piece for piece, _ in reference]
 
 
 def test_tables_of_longest_match() -> None:
@@ -85,10 +85,10 @@ def test_tables_of_longest_match() -> None:
 @given(st.binary(max_size=60))
 def test_raw_bytes(data: bytes) -> None:
     for document in RAW:
-        segments = document.trace_raw_segments(data)
-        assert b"".join(segment["text"] for segment in segments) == data
-        assert traced_ids(document, segments) == document.encode_bytes(data)
-        assert greedy_ids(document, segments) == document.greedy().encode_bytes(data)
+        parts = document.trace_raw_parts(data)
+        assert b"".join(part["text"] for part in parts) == data
+        assert traced_ids(document, parts) == document.encode_bytes(data)
+        assert greedy_ids(document, parts) == document.greedy().encode_bytes(data)
 
 
 def raw_engines() -> Iterator[_core.Engine]:
@@ -181,16 +181,16 @@ def test_refusals(gpt2_like: Path, wordpiece_like: Path) -> None:
     for engine in (on_bytes, on_text):
         with pytest.raises(ValueError, match="empty"):
             engine.trace_piece(b"")
-        assert engine.trace_segments("") == []
+        assert engine.trace_parts("") == []
         assert engine.trace_longest_match(b"") == []
     for trace in (on_text.trace_piece, on_text.trace_longest_match):
         with pytest.raises(InvalidUtf8Error):
             trace(b"a\xff")
     with pytest.raises(InvalidUtf8Error):
-        on_bytes.trace_segments(b"a\xff")
+        on_bytes.trace_parts(b"a\xff")
     with pytest.raises(UnsupportedError):
-        on_text.trace_raw_segments(b"a")
-    assert on_bytes.trace_raw_segments(b"") == []
-    for call in ("trace_segments", "trace_raw_segments", "trace_piece", "trace_longest_match"):
+        on_text.trace_raw_parts(b"a")
+    assert on_bytes.trace_raw_parts(b"") == []
+    for call in ("trace_parts", "trace_raw_parts", "trace_piece", "trace_longest_match"):
         with pytest.raises(ValueError, match="exact mode"):
             getattr(on_bytes.greedy(), call)(b"a text")

@@ -85,7 +85,7 @@ def check_greedy(engine: _core.Engine, piece: str) -> None:
         with pytest.raises(VocabularyError):
             engine.trace_longest_match(piece.encode())
         return
-    assert greedy_ids(engine, engine.trace_segments(piece)) == want
+    assert greedy_ids(engine, engine.trace_parts(piece)) == want
 
 
 def test_word_piece_walks() -> None:

@@ -27,15 +27,15 @@ class Measured:
 
 def measure(into: Measured, text: str, made: list[Any], count: Callable[[str], int], budget: int) -> None:
     """Add the measures of one text's chunks."""
-    spans = _located(text, made)
-    into.altered += len(made) - len(spans)
+    ranges = _located(text, made)
+    into.altered += len(made) - len(ranges)
     sizes = [count(each if isinstance(each, str) else text[each[0] : each[1]]) for each in made]
     into.chunks += len(sizes)
     into.tokens += sum(sizes)
     into.over += sum(size > budget for size in sizes)
     into.largest = max(into.largest, *sizes)
     words, sentences = boundaries(text)
-    for (_, end), (start, _) in pairwise(spans):
+    for (_, end), (start, _) in pairwise(ranges):
         into.words += not any(place in words for place in range(end, start + 1))
         into.sentences += not any(place in sentences for place in range(end, start + 1))
 
@@ -51,7 +51,7 @@ def boundaries(text: str) -> tuple[set[int], set[int]]:
 
 def _located(text: str, made: list[Any]) -> list[Span]:
     """Return the positions of chunks, each after the one before, without chunks that are not found."""
-    spans: list[Span] = []
+    ranges: list[Span] = []
     end = 0
     for each in made:
         if isinstance(each, str):
@@ -59,6 +59,6 @@ def _located(text: str, made: list[Any]) -> list[Span]:
             if start < 0:
                 continue
             each = start, start + len(each)
-        spans.append(each)
+        ranges.append(each)
         end = each[1]
-    return spans
+    return ranges

@@ -77,13 +77,13 @@ def class_table(members: Callable[[str], set[int]]) -> bytearray:
     return table
 
 
-def added_token_spans(token: AddedToken, text: str) -> list[tuple[int, int]]:
+def added_token_ranges(token: AddedToken, text: str) -> list[tuple[int, int]]:
     """Return the matches of an added token in `text`, with the white space that it takes."""
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.add_tokens([token])
     number = tokenizer.token_to_id(token.content)
     encoding = tokenizer.encode(text)
-    return [span for id_, span in zip(encoding.ids, encoding.offsets, strict=True) if id_ == number]
+    return [place for id_, place in zip(encoding.ids, encoding.offsets, strict=True) if id_ == number]
 
 
 def word_and_space() -> tuple[set[int], set[int]]:
@@ -97,10 +97,10 @@ def word_and_space() -> tuple[set[int], set[int]]:
             for left in (False, True):
                 # A "#" on the far side is neither \w nor \s.
                 text = "".join(f"#{c}{marker}#" if left else f"#{marker}{c}#" for c in chars)
-                found = {a // 4 for a, _ in added_token_spans(AddedToken(marker, single_word=True), text)}
+                found = {a // 4 for a, _ in added_token_ranges(AddedToken(marker, single_word=True), text)}
                 members = {ord(c) for i, c in enumerate(chars) if i not in found}
                 stripping = AddedToken(marker, lstrip=left, rstrip=not left)
-                wide = {ord(chars[a // 4]) for a, b in added_token_spans(stripping, text) if b - a == 2}
+                wide = {ord(chars[a // 4]) for a, b in added_token_ranges(stripping, text) if b - a == 2}
                 if left:
                     batch_points = {ord(c) for c in chars}
                     if members != word & batch_points or wide != space & batch_points:

@@ -32,7 +32,7 @@ Ranges = tuple[tuple[int, int], ...]
 def matches(pattern: str, text: str) -> list[tuple[int, int]]:
     """Return the matches of `pattern`, which does not match the empty string, in `text`."""
     split = Split(Regex(pattern), behavior="removed", invert=True)
-    return [span for _, span in split.pre_tokenize_str(text)]
+    return [place for _, place in split.pre_tokenize_str(text)]
 
 
 def accepted(pattern: str) -> bool:

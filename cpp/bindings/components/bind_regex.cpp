@@ -17,9 +17,9 @@ py::list find_all(const crayon::Regex& regex, std::string_view text) {
         py::gil_scoped_release release;
         regex.find_all(text, &matches);
     }
-    py::list spans(matches.size());
-    for (size_t i = 0; i < matches.size(); ++i) spans[i] = py::make_tuple(matches[i].start, matches[i].end);
-    return spans;
+    py::list ranges(matches.size());
+    for (size_t i = 0; i < matches.size(); ++i) ranges[i] = py::make_tuple(matches[i].start, matches[i].end);
+    return ranges;
 }
 
 py::list property_ranges(std::string_view name) {

@@ -312,7 +312,7 @@ void bind_engine(py::module_& m) {
     c.def("info", &info_of);
     bind_encode(c);
     bind_columns(c);
-    bind_spans(m, c);
+    bind_ranges(m, c);
     bind_budgets(m, c);
     bind_trace(m, c);
     bind_decode(c);

@@ -37,7 +37,7 @@ py::dict dict_of(const TraceStep& step);
 py::dict dict_of(const TracePathStep& step);
 py::dict dict_of(const TraceWalk& walk);
 py::dict dict_of(const TracePiece& piece);
-py::dict dict_of(const TraceSegment& segment);
+py::dict dict_of(const TracedPart& part);
 
 template <typename T>
 py::list dicts_of(const std::vector<T>& items) {
@@ -99,16 +99,16 @@ py::dict dict_of(const TracePiece& piece) {
     return out;
 }
 
-py::dict dict_of(const TraceSegment& segment) {
+py::dict dict_of(const TracedPart& part) {
     py::dict out;
-    out["added"] = segment.added ? py::object(py::int_(*segment.added)) : py::none();
-    out["start"] = segment.start;
-    out["end"] = segment.end;
-    out["normalized"] = py::bytes(segment.normalized);
-    out["text"] = py::bytes(segment.text);
-    out["pieces"] = dicts_of(segment.pieces);
+    out["added"] = part.added ? py::object(py::int_(*part.added)) : py::none();
+    out["start"] = part.start;
+    out["end"] = part.end;
+    out["normalized"] = py::bytes(part.normalized);
+    out["text"] = py::bytes(part.text);
+    out["pieces"] = dicts_of(part.pieces);
     py::list runs;
-    for (const Piece& run : segment.runs) runs.append(py::make_tuple(run.start, run.end));
+    for (const Piece& run : part.runs) runs.append(py::make_tuple(run.start, run.end));
     out["runs"] = runs;
     return out;
 }
@@ -136,22 +136,22 @@ void bind_trace(py::module_& m, EngineClass& c) {
     testing.attr("TRACE_RUN_BYTES") = kTraceRunBytes;
     testing.attr("TRACE_STEPS") = kTraceSteps;
     c.def(
-        "trace_segments",
+        "trace_parts",
         [](const Engine& self, py::object text, bool as_text) {
             Texts texts(false);
             const Bytes bytes = texts.add(text, "text", true);
-            std::vector<TraceSegment> segments;
+            std::vector<TracedPart> parts;
             {
                 const py::gil_scoped_release release;
-                segments = trace_segments(self, bytes, as_text);
+                parts = trace_parts(self, bytes, as_text);
             }
-            return dicts_of(segments);
+            return dicts_of(parts);
         },
         py::arg("text"), py::arg("special_as_text") = false);
     c.def(
-        "trace_raw_segments",
+        "trace_raw_parts",
         [](const Engine& self, const py::bytes& data) {
-            return dicts_of(trace_raw_segments(self, std::string_view(data)));
+            return dicts_of(trace_raw_parts(self, std::string_view(data)));
         },
         py::arg("data"));
     c.def(

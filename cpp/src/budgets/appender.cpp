@@ -34,7 +34,7 @@ Appender::Appender(std::shared_ptr<const Engine> engine, bool special_as_text)
 Appender::Parts Appender::parts_of(const std::string& text, bool continues) const {
     Parts parts;
     const TextView view{text.data(), text.size(), 0};
-    StretchEncoder encoder(*engine_, special_as_text_);
+    PartEncoder encoder(*engine_, special_as_text_);
     SeamFinder cutter(seams_, view);
     InterruptWatch interrupts;
     IdBuffer ids;

@@ -20,7 +20,7 @@ size_t part_for(size_t tokens) {
 }
 
 size_t count_up_to(const Engine& engine, const TextView& text, const EncodeOptions& options, size_t limit) {
-    StretchEncoder encoder(engine, options.special_as_text);
+    PartEncoder encoder(engine, options.special_as_text);
     SeamFinder cutter(engine.seams(options.special_as_text), text);
     InterruptWatch interrupts;
     size_t n = options.add_special_tokens ? engine.special_tokens_added(false) : 0;

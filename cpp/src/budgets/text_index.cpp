@@ -21,12 +21,12 @@ bool is_digit(const TextView& text, size_t at) {
 
 }  // namespace
 
-// Where a span can be cut between its tokens, in units of the text. Its first `n` tokens end at ends[n], and the next
+// Where a range can be cut between its tokens, in units of the text. Its first `n` tokens end at ends[n], and the next
 // one begins at starts[n].
 struct TextIndex::Cuts {
-    Cuts(const std::vector<Offset>& spans, size_t from, size_t to) : ends(1, from), starts(spans.size() + 1, to) {
-        for (const Offset& span : spans) ends.push_back(std::max(ends.back(), from + span.end));
-        for (size_t n = spans.size(); n-- > 0;) starts[n] = std::min(starts[n + 1], from + spans[n].start);
+    Cuts(const std::vector<Offset>& ranges, size_t from, size_t to) : ends(1, from), starts(ranges.size() + 1, to) {
+        for (const Offset& range : ranges) ends.push_back(std::max(ends.back(), from + range.end));
+        for (size_t n = ranges.size(); n-- > 0;) starts[n] = std::min(starts[n + 1], from + ranges[n].start);
     }
     size_t tokens() const { return starts.size() - 1; }
     // Whether the first `n` tokens share no character with later ones.
@@ -51,7 +51,7 @@ TextIndex::~TextIndex() = default;
 
 bool TextIndex::grow(size_t tokens) {
     InterruptWatch interrupts;
-    StretchEncoder encoder(*engine_, special_as_text_);
+    PartEncoder encoder(*engine_, special_as_text_);
     SeamFinder cutter(seams_, text_, places_.back().at);
     while (known_tokens() <= tokens && !is_whole()) {
         const size_t from = places_.back().at, to = cutter.next(kPlaceEvery);
@@ -86,7 +86,7 @@ size_t TextIndex::work(size_t start, size_t end) const {
     return inside.first->at - start + (end - inside.last->at);
 }
 
-size_t TextIndex::count(size_t start, size_t end, StretchEncoder* encoder) const {
+size_t TextIndex::count(size_t start, size_t end, PartEncoder* encoder) const {
     if (start == end) return 0;
     const Edges inside = edges(start, end);
     if (inside.last <= inside.first) return encoder->count(text_, start, end, continues(start));
@@ -97,13 +97,13 @@ size_t TextIndex::count(size_t start, size_t end, StretchEncoder* encoder) const
 }
 
 size_t TextIndex::count(size_t start, size_t end) const {
-    StretchEncoder encoder(*engine_, special_as_text_);
+    PartEncoder encoder(*engine_, special_as_text_);
     return count(start, end, &encoder);
 }
 
 void TextIndex::ids(size_t start, size_t end, IdBuffer* out) const {
     if (start == end) return;
-    StretchEncoder encoder(*engine_, special_as_text_);
+    PartEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
     const Edges inside = edges(start, end);
     if (inside.last <= inside.first) return encoder.encode(text_, start, end, continues(start), out);
@@ -122,7 +122,7 @@ void TextIndex::ids(size_t start, size_t end, IdBuffer* out) const {
 size_t TextIndex::longest(size_t start, size_t most) const {
     const size_t known = places_.back().at;
     if (start >= known) return start;
-    StretchEncoder encoder(*engine_, special_as_text_);
+    PartEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
     const Edges inside = edges(start, known);
     // The parts from `start` on: [start, first), then between places, up to the end of the known text.
@@ -136,7 +136,7 @@ size_t TextIndex::longest(size_t start, size_t most) const {
     for (;; --part) {
         const bool is_head = part == first;
         const size_t from = is_head ? start : (part - 1)->at, before = is_head ? 0 : tokens_to(part - 1);
-        const Cuts cuts(encoder.spans(text_, from, part->at, from > 0 && (!is_head || continues(start))), from,
+        const Cuts cuts(encoder.ranges(text_, from, part->at, from > 0 && (!is_head || continues(start))), from,
                         part->at);
         for (size_t n = std::min(cuts.tokens(), most - std::min(most, before)); n > 0; --n) {
             if (!cuts.divides(n)) continue;
@@ -150,7 +150,7 @@ size_t TextIndex::longest(size_t start, size_t most) const {
 size_t TextIndex::longest_before(size_t end, size_t most) const {
     const SeamCount* const first = places_.data();
     if (end <= first->at) return end;
-    StretchEncoder encoder(*engine_, special_as_text_);
+    PartEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
     const Edges inside = edges(first->at, end);
     const SeamCount* const last = std::max(inside.last, first);
@@ -164,7 +164,7 @@ size_t TextIndex::longest_before(size_t end, size_t most) const {
         const bool is_tail = part > last;
         const size_t from = (part - 1)->at, to = is_tail ? end : part->at;
         const size_t after = is_tail ? 0 : tokens_from(part);
-        const Cuts cuts(encoder.spans(text_, from, to, from > 0), from, to);
+        const Cuts cuts(encoder.ranges(text_, from, to, from > 0), from, to);
         for (size_t n = std::min(cuts.tokens(), most - std::min(most, after)); n > 0; --n) {
             const size_t at = cuts.tokens() - n;
             if (!cuts.divides(at)) continue;

@@ -12,15 +12,15 @@
 namespace crayon {
 
 // Encodes parts of texts as texts of their own.
-class StretchEncoder {
+class PartEncoder {
   public:
-    StretchEncoder(const Engine& engine, bool special_as_text);
+    PartEncoder(const Engine& engine, bool special_as_text);
 
     // Appends the ids of units [from, to). `continues`: the units begin at a seam.
     void encode(const TextView& text, size_t from, size_t to, bool continues, IdBuffer* out);
     size_t count(const TextView& text, size_t from, size_t to, bool continues);
     // The range of characters of each token, counted from `from`, before any post-processor.
-    std::vector<Offset> spans(const TextView& text, size_t from, size_t to, bool continues);
+    std::vector<Offset> ranges(const TextView& text, size_t from, size_t to, bool continues);
 
   private:
     const Engine& engine_;

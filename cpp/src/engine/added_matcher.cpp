@@ -144,7 +144,7 @@ bool AddedMatcher::finds(Bytes text) const {
     return false;
 }
 
-void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>* out) const {
+void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<MatchedPart>* out) const {
     out->clear();
     size_t done = 0;
     size_t spaces_end = 0;  // end of the white space that the last rstrip scanned, so that none is scanned twice

@@ -12,7 +12,7 @@ namespace crayon {
 
 constexpr int32_t kPlainText = -1;
 
-struct Segment {
+struct MatchedPart {
     size_t start, stop;  // bytes
     int32_t added;       // index into the cartridge's added tokens, or kPlainText
 };
@@ -28,9 +28,9 @@ class AddedMatcher {
     bool may_go_on(Bytes text, size_t longest, size_t* steps_left) const;
     // Whether the text contains the content of some added token.
     bool finds(Bytes text) const;
-    // Replaces `out` by segments that cover `text` in order. As in the reference, neighbours may overlap in white space
+    // Replaces `out` by parts that cover `text` in order. As in the reference, neighbours may overlap in white space
     // that rstrip took and the next token begins with. `special_as_text` skips special tokens.
-    void split(Bytes text, bool special_as_text, std::vector<Segment>* out) const;
+    void split(Bytes text, bool special_as_text, std::vector<MatchedPart>* out) const;
 
   private:
     class Longest;

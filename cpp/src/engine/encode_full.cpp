@@ -97,11 +97,11 @@ class FullEncoder {
     }
 
     void scanned(Bytes piece, const Origin& place) {
-        const Bytes segment = prefixed(p_, piece, s_);
+        const Bytes part = prefixed(p_, piece, s_);
         // The reference aligns the space that it puts in front with the whole first character.
-        const size_t added = segment.size - piece.size;
+        const size_t added = part.size - piece.size;
         s_.ids.clear();
-        encode_segment(p_.tables(engine_.cartridge()), segment, s_, &s_.ids, &spans_);
+        encode_scanned(p_.tables(engine_.cartridge()), part, s_, &s_.ids, &pretokens_);
         byte_tokens([&](size_t start, size_t end) {
             if (added != 0) {
                 start = start > 0 ? start - 1 : 0;
@@ -113,7 +113,7 @@ class FullEncoder {
 
     void cut_on_bytes(const PieceList& list) {
         s_.ids.clear();
-        encode_pieces(p_.tables(engine_.cartridge()), list.text.text, list.pieces, s_, &s_.ids, &spans_);
+        encode_pieces(p_.tables(engine_.cartridge()), list.text.text, list.pieces, s_, &s_.ids, &pretokens_);
         byte_tokens([&](size_t start, size_t end) {
             return aligned_range(list.base, list.text.alignments.data(), start, end);
         });
@@ -153,14 +153,14 @@ class FullEncoder {
         return {shift + token.start, shift + token.end};
     }
 
-    // Adds the tokens of s_.ids, which cover spans_.
+    // Adds the tokens of s_.ids, which cover pretokens_.
     template <typename Original>
     void byte_tokens(Original&& original) {
         make_room(s_.ids.size());
         const int32_t* id = s_.ids.data();
-        for (const PretokenSpan& span : spans_) {
-            size_t at = span.start;
-            for (size_t i = 0; i < span.n_ids; ++i, ++id) {
+        for (const PretokenIds& pretoken : pretokens_) {
+            size_t at = pretoken.start;
+            for (size_t i = 0; i < pretoken.n_ids; ++i, ++id) {
                 const size_t next = at + engine_.cartridge().bytes_of(uint32_t(*id)).size;
                 const uint32_t given = p_.unknown(uint32_t(*id));
                 model_text(given);
@@ -200,7 +200,7 @@ class FullEncoder {
     Scratch& s_;
     Encoding out_;
     const CharacterMap* characters_ = nullptr;
-    std::vector<PretokenSpan> spans_;
+    std::vector<PretokenIds> pretokens_;
     uint32_t type_id_ = 0;
     int32_t word_ = 0, step_ = 1;
 };

@@ -277,11 +277,11 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
 
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
     const Impl& p = *impl_;
-    const SegmentTables tables = p.tables(cartridge_);
+    const ByteLevelTables tables = p.tables(cartridge_);
     const auto on_added = [&](uint32_t id, Bytes, const Origin&) { out->push(int32_t(id)); };
     const auto on_scanned = [&](Bytes piece, const Origin&) {
         const size_t before = out->size();
-        encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
+        encode_scanned(tables, prefixed(p, piece, s), s, out, nullptr);
         map_unknown_ids(p.unknown, before, out);
     };
     const auto on_text = [&](Bytes piece, const Origin& place) {
@@ -315,13 +315,13 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
     const Impl& p = *impl_;
     if (!p.on_bytes())
         throw Error(ErrorKind::unsupported, "this vocabulary is over text, not bytes: some bytes have no token");
-    const SegmentTables tables = p.tables(cartridge_);
+    const ByteLevelTables tables = p.tables(cartridge_);
     if (is_greedy()) {
         const size_t before = out->size();
         encode_whole(tables, data, s, out);
         return map_unknown_ids(p.unknown, before, out);
     }
-    if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
+    if (p.pipeline.scan != nullptr) return encode_scanned(tables, data, s, out, nullptr);
     // A general pre-tokenizer needs text, so it gets the valid parts, unless it would lose some of their bytes.
     for (size_t start = 0; start < data.size;) {
         const size_t end = start + utf8_error(data.data + start, data.size - start);

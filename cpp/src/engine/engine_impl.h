@@ -11,10 +11,10 @@
 #include "bpe/merge.h"
 #include "crayon/engine/engine.h"
 #include "crayon/post/post_process.h"
+#include "engine/byte_level.h"
 #include "engine/decode_table.h"
 #include "engine/pipeline.h"
 #include "engine/scratch_pool.h"
-#include "engine/segment_encoder.h"
 #include "engine/vocabulary.h"
 
 namespace crayon {
@@ -71,7 +71,7 @@ struct Engine::Impl {
         return stops_early && size <= text.size / 2 ? size : 0;
     }
     bool on_bytes() const { return pipeline.model == nullptr; }
-    SegmentTables tables(const Cartridge& cartridge) const {
+    ByteLevelTables tables(const Cartridge& cartridge) const {
         return {cartridge,
                 merges,
                 cuts,

@@ -27,7 +27,7 @@ class Scratch {
     std::optional<WordIds> words;    // for byte-level tables
     std::unique_ptr<WordIds> parts;  // of pretokens that merge
     size_t ends[WordIds::kBlock + 1];
-    std::vector<Segment> segments, inner_segments;
+    std::vector<MatchedPart> matched, inner_matched;
     AlignedText normalized;
     std::string prefixed;
     std::vector<uint32_t> characters;  // number of characters that begin before each byte of the text
@@ -60,8 +60,8 @@ class Scratch {
         trim_to(&pieces.pieces, size_t(1) << 17);
         trim_to(&pieces.spare_pieces, size_t(1) << 17);
         trim_to(&tokens, size_t(1) << 16);
-        trim_to(&segments, size_t(1) << 15);
-        trim_to(&inner_segments, size_t(1) << 15);
+        trim_to(&matched, size_t(1) << 15);
+        trim_to(&inner_matched, size_t(1) << 15);
     }
 
     // The allocated size, without small parts.
@@ -73,8 +73,8 @@ class Scratch {
         for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})
             bytes += text->text.capacity() + text->alignments.capacity() * sizeof(Alignment);
         return bytes + prefixed.capacity() + capacity_of(characters) + capacity_of(pieces.pieces) +
-               capacity_of(pieces.spare_pieces) + capacity_of(tokens) + capacity_of(segments) +
-               capacity_of(inner_segments);
+               capacity_of(pieces.spare_pieces) + capacity_of(tokens) + capacity_of(matched) +
+               capacity_of(inner_matched);
     }
 
   private:

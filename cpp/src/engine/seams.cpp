@@ -91,7 +91,7 @@ size_t Seams::last(Bytes text, bool continues) const {
     if (!exist_ || text.empty()) return 0;
     if (matches_whole_) return last_match(text);
     size_t steps_left = steps_for(text);
-    std::vector<Segment> uncut;
+    std::vector<MatchedPart> uncut;
     if (shifts_) uncut = shifted_pieces(text, continues);
     for (size_t at = text.size; at > 0;) {
         at = size_t(character_before(text.begin(), text.begin() + at) - text.begin());
@@ -110,16 +110,16 @@ size_t Seams::reach() const {
     return std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
 }
 
-size_t Seams::last_inside(Bytes stretch, size_t least) const {
+size_t Seams::last_inside(Bytes part, size_t least) const {
     if (!exist_inside()) return 0;
     size_t first = reach();
     if (groups_digits_)
-        while (first < stretch.size && uint8_t(stretch[first] - '0') < 10) ++first;
+        while (first < part.size && uint8_t(part[first] - '0') < 10) ++first;
     first = std::max(first, least);
-    size_t steps_left = steps_for(stretch);
-    for (size_t at = stretch.size; at > first;) {
-        at = size_t(character_before(stretch.begin(), stretch.begin() + at) - stretch.begin());
-        if (at > first && divides(stretch, at, &steps_left)) return at;
+    size_t steps_left = steps_for(part);
+    for (size_t at = part.size; at > first;) {
+        at = size_t(character_before(part.begin(), part.begin() + at) - part.begin());
+        if (at > first && divides(part, at, &steps_left)) return at;
     }
     return 0;
 }
@@ -131,7 +131,7 @@ template <typename OnPlain>
 void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
                            OnPlain&& on_plain) const {
     if (matcher.empty()) return on_plain(base, base + text.size, goes_on);
-    std::vector<Segment> pieces;
+    std::vector<MatchedPart> pieces;
     matcher.split(text, special_as_text_, &pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
         if (pieces[i].added != kPlainText) continue;
@@ -169,8 +169,8 @@ size_t Seams::last_match(Bytes text) const {
 }
 
 // Up to a seam, the pieces found in this text are those of the longer text.
-std::vector<Segment> Seams::shifted_pieces(Bytes text, bool continues) const {
-    std::vector<Segment> pieces;
+std::vector<MatchedPart> Seams::shifted_pieces(Bytes text, bool continues) const {
+    std::vector<MatchedPart> pieces;
     for_each_plain(p_.vocabulary->matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
         const bool is_rest = continues && start == 0;
         if (!is_rest && p_.pipeline.normalizer->shifts(text.slice(start, goes_on ? text.size : stop)))

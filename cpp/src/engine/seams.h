@@ -33,7 +33,7 @@ class Seams {
     size_t last(Bytes text, bool continues) const;
     // Returns the last seam after `least` of any part of a text, for ids only. Returns 0 if it finds none, or if the
     // text before the part could matter.
-    size_t last_inside(Bytes stretch, size_t least = 0) const;
+    size_t last_inside(Bytes part, size_t least = 0) const;
     // How many bytes before a seam matter to last_inside. If counts_digits(), all of a run of digits matters, too.
     size_t reach() const;
     bool counts_digits() const { return groups_digits_; }
@@ -61,7 +61,7 @@ class Seams {
     template <typename OnPlain>
     void for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on, OnPlain&& on_plain) const;
     size_t last_match(Bytes text) const;
-    std::vector<Segment> shifted_pieces(Bytes text, bool continues) const;
+    std::vector<MatchedPart> shifted_pieces(Bytes text, bool continues) const;
 
     const Engine::Impl& p_;
     const size_t longest_token_;

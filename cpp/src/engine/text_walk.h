@@ -55,8 +55,8 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
             if (!piece.empty()) on_text(piece, place);
             return;
         }
-        vocabulary.normalized_matcher().split(piece, special_as_text, &s.inner_segments);
-        for (const Segment& inner : s.inner_segments) {
+        vocabulary.normalized_matcher().split(piece, special_as_text, &s.inner_matched);
+        for (const MatchedPart& inner : s.inner_matched) {
             Origin here = place;
             here.unplaced = std::min(inner.stop, place.unplaced) - std::min(inner.start, place.unplaced);
             const Bytes bytes = piece.slice(inner.start, inner.stop);
@@ -74,19 +74,19 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
         if (!text.empty()) between(text, 0);
         return;
     }
-    vocabulary.matcher().split(text, special_as_text, &s.segments);
-    for (const Segment& segment : s.segments) {
-        const Bytes bytes = text.slice(segment.start, segment.stop);
+    vocabulary.matcher().split(text, special_as_text, &s.matched);
+    for (const MatchedPart& part : s.matched) {
+        const Bytes bytes = text.slice(part.start, part.stop);
         Origin place;
-        place.base = segment.start;
-        if (segment.added == kPlainText)
-            between(bytes, segment.start);
+        place.base = part.start;
+        if (part.added == kPlainText)
+            between(bytes, part.start);
         else
-            on_added(vocabulary.added()[size_t(segment.added)].id, bytes, place);
+            on_added(vocabulary.added()[size_t(part.added)].id, bytes, place);
     }
 }
 
-// Returns a piece as the scanner's segment: with a space in front where the reference adds one. A segment with such a
+// Returns a piece as the scanner's part: with a space in front where the reference adds one. A part with such a
 // space is stored in s.prefixed. A piece that continues begins with a space, so it gets none (Seams).
 inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;

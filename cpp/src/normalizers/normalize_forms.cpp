@@ -155,7 +155,7 @@ uint32_t compose(uint32_t first, uint32_t second) {
 }
 
 // One part of the text between two cuts.
-class Stretch {
+class Decomposition {
   public:
     void decompose(const Rules& rules, const uint8_t* p, const uint8_t* end) {
         pieces_.clear();
@@ -261,15 +261,15 @@ bool to_form(Form form, AlignedText* text) {
     const uint8_t* work = find_work(rules, done, end);
     if (work == end && unplaced_bytes(*text) == 0) return false;
     TextRewriter out(text);
-    Stretch stretch;
+    Decomposition decomposition;
     for (; work < end; work = find_work(rules, done, end)) {
         const uint8_t* from = cut_before(rules, done, work, end);
         out.keep(done, from);
         done = cut_after(rules, work + character_at(work, end).size, end);
-        stretch.decompose(rules, from, done);
-        stretch.sort();
-        if (rules.compose) stretch.compose_pieces();
-        stretch.write(&out);
+        decomposition.decompose(rules, from, done);
+        decomposition.sort();
+        if (rules.compose) decomposition.compose_pieces();
+        decomposition.write(&out);
     }
     out.keep(done, end);
     out.finish();

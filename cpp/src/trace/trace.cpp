@@ -25,11 +25,11 @@ void check_size(Bytes text) {
     if (text.size >= kNoId) throw Error(ErrorKind::argument, "a text of 4 GiB or more cannot be traced");
 }
 
-class SegmentTracer {
+class PartTracer {
   public:
-    SegmentTracer(const Engine& engine, Scratch& scratch) : p_(engine.impl()), s_(scratch) {}
+    PartTracer(const Engine& engine, Scratch& scratch) : p_(engine.impl()), s_(scratch) {}
 
-    std::vector<TraceSegment> text(Bytes text, bool special_as_text, bool joins) {
+    std::vector<TracedPart> text(Bytes text, bool special_as_text, bool joins) {
         const auto on_added = [&](uint32_t id, Bytes bytes, const Origin& place) {
             const Range range = original(place.base, place.alignments, 0, bytes.size);
             out_.push_back({id, range.start, range.end, std::string(bytes.view()), std::string(bytes.view()), {}, {}});
@@ -43,12 +43,12 @@ class SegmentTracer {
             for (const Piece& part : list.pieces)
                 add(part.start, part.end, original(list.base, list.text.alignments.data(), part.start, part.end));
         });
-        for (TraceSegment& segment : out_)
-            for (const TracePiece& piece : segment.pieces) add_run(piece, joins, &segment.runs);
+        for (TracedPart& part : out_)
+            for (const TracePiece& piece : part.pieces) add_run(piece, joins, &part.runs);
         return std::move(out_);
     }
 
-    std::vector<TraceSegment> raw(Bytes data) {
+    std::vector<TracedPart> raw(Bytes data) {
         if (!p_.on_bytes())
             throw Error(ErrorKind::unsupported, "this vocabulary is over text, not bytes: some bytes have no token");
         if (data.empty()) return {};
@@ -107,24 +107,24 @@ class SegmentTracer {
 
     const Engine::Impl& p_;
     Scratch& s_;
-    std::vector<TraceSegment> out_;
+    std::vector<TracedPart> out_;
 };
 
 }  // namespace
 
-std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool special_as_text) {
+std::vector<TracedPart> trace_parts(const Engine& engine, Bytes text, bool special_as_text) {
     check_exact(engine);
     check_size(text);
     const Engine::Lease lease(engine);
     const bool joins = engine.greedy()->impl().pipeline.joins_pieces;
-    return SegmentTracer(engine, *lease).text(text, special_as_text, joins);
+    return PartTracer(engine, *lease).text(text, special_as_text, joins);
 }
 
-std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data) {
+std::vector<TracedPart> trace_raw_parts(const Engine& engine, Bytes data) {
     check_exact(engine);
     check_size(data);
     const Engine::Lease lease(engine);
-    return SegmentTracer(engine, *lease).raw(data);
+    return PartTracer(engine, *lease).raw(data);
 }
 
 }  // namespace crayon

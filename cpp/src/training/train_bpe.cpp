@@ -222,13 +222,13 @@ class BpeTraining {
         const uint64_t count = words_.count(words_.first(position));
         const Position before = words_.before(position);
         words_.join(position, made);
-        const size_t length = words_.span(position);
+        const size_t length = words_.length(position);
         // As in the reference, a pair that is too long is never added to its count, but is subtracted from it when it
         // is lost.
         if (before != TrainingWords::kNone) {
             NeighbourChange& change = left_.of(words_.symbol(before));
             change.lost += count;
-            if (words_.span(before) + length < longest_) {
+            if (words_.length(before) + length < longest_) {
                 change.gained += count;
                 left_.note(words_.symbol(before), change, before);
             }
@@ -237,7 +237,7 @@ class BpeTraining {
         if (words_.is_symbol(after)) {
             NeighbourChange& change = right_.of(words_.symbol(after));
             change.lost += count;
-            if (words_.span(after) + length < longest_) {
+            if (words_.length(after) + length < longest_) {
                 change.gained += count;
                 right_.note(words_.symbol(after), change, position);
             }

@@ -62,9 +62,9 @@ class TrainingWords {
     uint32_t symbol(Position p) const { return slots_[p]; }
     bool is_symbol(Position p) const { return slots_[p] < kSymbols; }
     // Returns the position after a symbol: that of the next symbol, or the end of the word.
-    Position after(Position p) const { return p + span(p); }
+    Position after(Position p) const { return p + length(p); }
     // The number of original symbols that were joined to make this one.
-    uint32_t span(Position p) const { return is_free(slots_[p + 1]) ? slots_[p + 1] & kLength : 1; }
+    uint32_t length(Position p) const { return is_free(slots_[p + 1]) ? slots_[p + 1] & kLength : 1; }
     // Returns the position of the previous symbol, or kNone at the start of the word.
     Position before(Position p) const {
         const uint32_t slot = slots_[p - 1];

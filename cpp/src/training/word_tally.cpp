@@ -20,13 +20,13 @@ void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes re
         if (counts_added_) add(token, kTextWord, 1);
     };
     const auto on_scanned = [&](Bytes piece, const Origin&) {
-        const Bytes segment = prefixed(p, piece, s);
-        const uint8_t* const limit = limit_of(segment);
-        for (size_t at = 0, blocks = 1; at < segment.size; ++blocks) {
+        const Bytes part = prefixed(p, piece, s);
+        const uint8_t* const limit = limit_of(part);
+        for (size_t at = 0, blocks = 1; at < part.size; ++blocks) {
             s.ends[0] = at;
-            const size_t n = p.pipeline.scan(segment.data, segment.size, at, s.ends + 1, WordIds::kBlock);
+            const size_t n = p.pipeline.scan(part.data, part.size, at, s.ends + 1, WordIds::kBlock);
             count_block(
-                segment, n, 0, limit, [&](size_t i) { return s.ends[i]; }, [&](size_t i) { return s.ends[i + 1]; });
+                part, n, 0, limit, [&](size_t i) { return s.ends[i]; }, [&](size_t i) { return s.ends[i + 1]; });
             at = s.ends[n];
             if (blocks % 64 == 0) poll();
         }

@@ -35,8 +35,8 @@ _PART = 1 << 25
 
 def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     """Hashes of the documents ``data[begins[i]:ends[i]]``, of shape (documents, 2)."""
-    view, spans = memoryview(data), zip(begins.tolist(), ends.tolist(), strict=True)
-    digests = b"".join([blake2b(view[begin:end], digest_size=16).digest() for begin, end in spans])
+    view, ranges = memoryview(data), zip(begins.tolist(), ends.tolist(), strict=True)
+    digests = b"".join([blake2b(view[begin:end], digest_size=16).digest() for begin, end in ranges])
     return np.frombuffer(digests, "<u8").reshape(-1, 2)
 
 

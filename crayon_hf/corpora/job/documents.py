@@ -128,8 +128,8 @@ class Shuffler:
             np.cumsum(lengths, out=splits[1:])
             count = max(1, int(splits.searchsorted(_BATCH_TOKENS, side="right")) - 1)
             stops = ends[chosen[:count]]
-            spans = zip((stops - lengths[:count]).tolist(), stops.tolist(), strict=True)
-            yield np.concatenate([tokens[begin:end] for begin, end in spans]), splits[: count + 1]
+            ranges = zip((stops - lengths[:count]).tolist(), stops.tolist(), strict=True)
+            yield np.concatenate([tokens[begin:end] for begin, end in ranges]), splits[: count + 1]
             order = order[count:]
 
     def close(self) -> None:

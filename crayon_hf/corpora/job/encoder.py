@@ -153,7 +153,7 @@ class DocumentEncoder:
         with self._turn:
             if not isinstance(self._engine, _core.Engine):
                 return self._delegated(memoryview(data), begins, ends)
-            ids, splits = self._engine.encode_spans(
+            ids, splits = self._engine.encode_ranges(
                 data,
                 begins,
                 ends,

@@ -123,7 +123,7 @@ class CorpusReport:
             top = max(each.count for each in of_all.histogram)
             for each in of_all.histogram:
                 bar = "#" * round(40 * each.count / top)
-                lines.append(f"  {span(each):>21} {count(each.count):>13}  {bar}".rstrip())
+                lines.append(f"  {lengths(each):>21} {count(each.count):>13}  {bar}".rstrip())
         if self.scripts:
             total = sum(self.scripts.values())
             lines += ["", f"characters by script: {count(total)}"]
@@ -161,7 +161,7 @@ def script(name: str) -> str:
     return said.get(name, name.replace("_", " "))
 
 
-def span(each: Bin) -> str:
+def lengths(each: Bin) -> str:
     """The range of lengths of a bin."""
     return count(each.least) if each.least == each.most else f"{count(each.least)} \u2013 {count(each.most)}"
 

@@ -1,6 +1,6 @@
 """Code points for the generator of hostile strings, written out so that they depend on no Unicode database.
 
-Everything is in hexadecimal: ``41-5A`` is a span, ``65+301`` is one text of two code points.
+Everything is in hexadecimal: ``41-5A`` is a range, ``65+301`` is one text of two code points.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 #include "crayon/batch/batch.h"
 #include "crayon/batch/json_lines.h"
-#include "crayon/batch/spans.h"
+#include "crayon/batch/ranges.h"
 #include "crayon/engine/text_view.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"

@@ -8,7 +8,7 @@
 
 #include "crayon/batch/batch.h"
 #include "crayon/batch/columns.h"
-#include "crayon/batch/spans.h"
+#include "crayon/batch/ranges.h"
 #include "crayon/batch/stream_encoder.h"
 #include "crayon/budgets/budgets.h"
 #include "crayon/compiler/compiler.h"
@@ -203,11 +203,11 @@ void check_batches(const Engine& engine, const std::string& text, const EncodeOp
 
     const size_t cut = character_starts(text)[characters_of(text) / 2];
     const int64_t begins[] = {0, 0, int64_t(cut)}, ends[] = {int64_t(text.size()), int64_t(cut), int64_t(text.size())};
-    const SpanIds<uint32_t> spans =
-        encode_spans<uint32_t>(engine, texts_of_spans(text, begins, ends, 3), options, {}, 2);
-    Outcome of_span;
-    of_span.ids.assign(spans.ids.data(), spans.ids.data() + spans.splits[1]);
-    require_same(ids, of_span, "encode_spans", text);
+    const RangeIds<uint32_t> found =
+        encode_ranges<uint32_t>(engine, texts_of_ranges(text, begins, ends, 3), options, {}, 2);
+    Outcome of_range;
+    of_range.ids.assign(found.ids.data(), found.ids.data() + found.splits[1]);
+    require_same(ids, of_range, "encode_ranges", text);
 
     const std::optional<Row> row = encode_row(engine, text, options);
     if (!row) return;

@@ -37,7 +37,7 @@ class StreamEncoder {
     // Whether texts have seams (seams.h). Without seams, `encode` consumes only the last window, which must then be the
     // whole text: exact, but not in constant memory. Components without a proof of seams are custom patterns, models
     // that may join a text anywhere, and post-processors that do more than surround. Even if texts have seams, a long
-    // stretch of a text may have none, such as a megabyte of one letter.
+    // part of a text may have none, such as a megabyte of one letter.
     bool streams() const;
     // Encodes the window up to its last seam, or all of it if `is_last`. The window starts at the first unconsumed
     // byte. Offsets count bytes of the stream; they match an Encoding's offsets in characters. Error(utf8) gives the

@@ -14,7 +14,7 @@
 namespace crayon {
 
 class Seams;
-class StretchEncoder;
+class PartEncoder;
 
 // Use it from one thread at a time. A call that throws changes nothing.
 class Appender {

@@ -11,7 +11,7 @@
 namespace crayon {
 
 class Seams;
-class StretchEncoder;
+class PartEncoder;
 
 // Between seams (seams.h) the tokens of a text are those of its parts, so the index keeps running totals at seams.
 // Ranges are in units of the text, which must be characters: UTF-8 only if it is ASCII. Each answer equals encoding the
@@ -52,7 +52,7 @@ class TextIndex {
 
     bool is_whole() const { return places_.back().at == text_.size; }
     Edges edges(size_t start, size_t end) const;
-    size_t count(size_t start, size_t end, StretchEncoder* encoder) const;
+    size_t count(size_t start, size_t end, PartEncoder* encoder) const;
     bool continues(size_t start) const { return start == places_.front().at && start > 0; }
 
     const std::shared_ptr<const Engine> engine_;

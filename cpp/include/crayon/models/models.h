@@ -1,4 +1,4 @@
-// The models of a tokenizer.json on text: they turn one piece into tokens. Byte-level BPE uses segment_encoder.h
+// The models of a tokenizer.json on text: they turn one piece into tokens. Byte-level BPE uses byte_level.h
 // instead.
 #pragma once
 

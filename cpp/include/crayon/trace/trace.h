@@ -22,27 +22,27 @@ constexpr size_t kTraceRunBytes = size_t(1) << 16;
 // The most steps of the walks over one run, for vocabularies with long walks.
 constexpr size_t kTraceSteps = size_t(1) << 20;
 
-// A piece (pretoken): bytes [start, end) of a segment's text, [original_start, original_end) of the input.
+// A piece (pretoken): bytes [start, end) of a part's text, [original_start, original_end) of the input.
 struct TracePiece {
     size_t start, end;
     size_t original_start, original_end;
 };
 
-// A segment of the input: an added token, or text for the model.
-struct TraceSegment {
+// A part of the input: an added token, or text for the model.
+struct TracedPart {
     std::optional<uint32_t> added;  // the token's id
     size_t start, end;              // bytes of the input
-    std::string normalized;         // the segment after the normalizer
+    std::string normalized;         // the part after the normalizer
     std::string text;               // the same after the pre-tokenizer, in plain bytes
     std::vector<TracePiece> pieces;
     // Greedy mode's pieces: those of `pieces`, except that pieces that touch are joined.
     std::vector<Piece> runs;
 };
 
-// The segments of a text (UTF-8) as in Engine::encode_inner_ids.
-std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool special_as_text);
-// The segments of Engine::encode_raw. Throws Error(unsupported) where encode_raw raises it.
-std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data);
+// The parts of a text (UTF-8) as in Engine::encode_inner_ids.
+std::vector<TracedPart> trace_parts(const Engine& engine, Bytes text, bool special_as_text);
+// The parts of Engine::encode_raw. Throws Error(unsupported) where encode_raw raises it.
+std::vector<TracedPart> trace_raw_parts(const Engine& engine, Bytes data);
 
 struct TraceToken {
     enum class Kind { token, byte, unknown };  // byte: replaces a part of a character that has no token

@@ -1,4 +1,4 @@
-#include "engine/segment_encoder.h"
+#include "engine/byte_level.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@ namespace {
 
 // The ids of a pretoken that neither a cache nor the word table has. Looks its parts up, which merging never joins
 // (byte_cuts.h), because text without spaces repeats the same few characters and pairs.
-void merge_pretoken(const SegmentTables& t, Bytes word, Scratch& s, IdBuffer* out) {
+void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* out) {
     if (word.size > kWordKeyBytes && word.size <= t.cartridge.program().max_token_bytes) {
         const int32_t id = t.cartridge.trie.find(word);
         if (id >= 0 && (t.cartridge.token_flags[size_t(id)] & kWhole)) return out->push(id);
@@ -32,7 +32,7 @@ void merge_pretoken(const SegmentTables& t, Bytes word, Scratch& s, IdBuffer* ou
 }
 
 // Cuts a word into longest tokens. Every byte has a token.
-size_t match_word(const SegmentTables& t, Bytes word, IdBuffer* out) {
+size_t match_word(const ByteLevelTables& t, Bytes word, IdBuffer* out) {
     const size_t before = out->size();
     size_t at = t.match->cut(word, out);
     while (at < word.size) {
@@ -42,13 +42,13 @@ size_t match_word(const SegmentTables& t, Bytes word, IdBuffer* out) {
     return out->size() - before;
 }
 
-WordIds& words_of(const SegmentTables& t, Scratch& s) {
+WordIds& words_of(const ByteLevelTables& t, Scratch& s) {
     if (!s.words) s.words.emplace(t.kernels, s.memos);
     return *s.words;
 }
 
 // One pretoken, cut at seams if possible.
-size_t match_pretoken(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out) {
+size_t match_pretoken(const ByteLevelTables& t, Bytes text, Scratch& s, IdBuffer* out) {
     const size_t before = out->size();
     if (t.seams == nullptr) return match_word(t, text, out);
     const auto make = [&](Bytes word, IdBuffer* ids) { match_word(t, word, ids); };
@@ -61,10 +61,10 @@ size_t match_pretoken(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* 
 
 // One block of up to WordIds::kBlock pretokens, in order.
 template <typename Words>
-void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
-                  std::vector<PretokenSpan>* spans) {
+void encode_block(const ByteLevelTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
+                  std::vector<PretokenIds>* pretokens) {
     const auto on_word = [&](size_t i, size_t count) {
-        if (spans != nullptr) spans->push_back({words.start(i), count});
+        if (pretokens != nullptr) pretokens->push_back({words.start(i), count});
     };
     if (t.seams != nullptr) {
         for (size_t i = 0; i < n; ++i) on_word(i, match_pretoken(t, text.slice(words.start(i), words.end(i)), s, out));
@@ -83,27 +83,28 @@ void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scr
 
 }  // namespace
 
-void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out, std::vector<PretokenSpan>* spans) {
-    if (spans != nullptr) spans->clear();
+void encode_scanned(const ByteLevelTables& t, Bytes text, Scratch& s, IdBuffer* out,
+                    std::vector<PretokenIds>* pretokens) {
+    if (pretokens != nullptr) pretokens->clear();
     for (size_t pos = 0; pos < text.size;) {
         // ends[0] is the end of the previous pretoken, because each pretoken starts at the end before it.
         s.ends[0] = pos;
         const size_t n = t.scan(text.data, text.size, pos, s.ends + 1, WordIds::kBlock);
-        encode_block(t, text, n, TouchingWords{s.ends}, s, out, spans);
+        encode_block(t, text, n, TouchingWords{s.ends}, s, out, pretokens);
         pos = s.ends[n];
     }
 }
 
-void encode_whole(const SegmentTables& t, Bytes data, Scratch& s, IdBuffer* out) {
+void encode_whole(const ByteLevelTables& t, Bytes data, Scratch& s, IdBuffer* out) {
     match_pretoken(t, data, s, out);
 }
 
-void encode_pieces(const SegmentTables& t, Bytes text, const std::vector<Piece>& pieces, Scratch& s, IdBuffer* out,
-                   std::vector<PretokenSpan>* spans) {
-    if (spans != nullptr) spans->clear();
+void encode_pieces(const ByteLevelTables& t, Bytes text, const std::vector<Piece>& pieces, Scratch& s, IdBuffer* out,
+                   std::vector<PretokenIds>* pretokens) {
+    if (pretokens != nullptr) pretokens->clear();
     for (size_t done = 0; done < pieces.size();) {
         const size_t n = std::min(pieces.size() - done, WordIds::kBlock);
-        encode_block(t, text, n, PieceWords{pieces.data() + done}, s, out, spans);
+        encode_block(t, text, n, PieceWords{pieces.data() + done}, s, out, pretokens);
         done += n;
     }
 }

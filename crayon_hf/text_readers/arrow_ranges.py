@@ -1,4 +1,4 @@
-"""The byte spans of the texts of an Arrow array, without a Python object for any text. Needs ``pyarrow``.
+"""The byte ranges of the texts of an Arrow array, without a Python object for any text. Needs ``pyarrow``.
 
 The layouts are those of Arrow's specification ("Physical Memory Layout"): offsets into one buffer of bytes, a validity
 bitmap, indices into a dictionary. Offsets and indices are checked, since a file may be damaged.
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class ArrowSpans(NamedTuple):
+class ArrowRanges(NamedTuple):
     """The text of row i is ``data[begins[i]:ends[i]]`` if ``valid[i]``. It may be invalid UTF-8."""
 
     data: memoryview
     begins: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     valid: npt.NDArray[np.bool_] | None
-    """Whether each row has a text, or None if no row is null. The spans of null rows are within `data`."""
+    """Whether each row has a text, or None if no row is null. The ranges of null rows are within `data`."""
 
 
-def spans_of(array: pa.Array) -> ArrowSpans:
-    """Return the spans of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
+def ranges_of(array: pa.Array) -> ArrowRanges:
+    """Return the ranges of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
 
     Buffers are not copied, except those of string_view and of compressed data. Raise CorpusError for another type and
     for damaged data. Its message follows the column's name.
@@ -38,16 +38,16 @@ def spans_of(array: pa.Array) -> ArrowSpans:
     kind = array.type
     check_type(kind)
     if isinstance(array, pa.ExtensionArray):
-        return spans_of(array.storage)
+        return ranges_of(array.storage)
     try:
         array.validate()
     except pa.ArrowInvalid as error:
         raise _damaged(str(error)) from error
     if pa.types.is_dictionary(kind):
-        return _dictionary_spans(array)
+        return _dictionary_ranges(array)
     if pa.types.is_null(kind) or not len(array):
         nothing = np.zeros(len(array), np.int64)
-        return ArrowSpans(memoryview(b""), nothing, nothing, np.zeros(len(array), np.bool_))
+        return ArrowRanges(memoryview(b""), nothing, nothing, np.zeros(len(array), np.bool_))
     width: np.dtype[Any] = np.dtype(np.int32 if pa.types.is_string(kind) else np.int64)
     if is_view(kind):
         array = array.view(pa.binary_view())  # as bytes: UTF-8 is checked later
@@ -62,7 +62,7 @@ def spans_of(array: pa.Array) -> ArrowSpans:
     begins, ends = places[:-1], places[1:]
     if places[0] < 0 or places[-1] > len(view) or (begins > ends).any():
         raise _damaged("offsets that are not in order")
-    return ArrowSpans(view, begins, ends, _valid(array))
+    return ArrowRanges(view, begins, ends, _valid(array))
 
 
 def check_type(kind: pa.DataType) -> None:
@@ -86,21 +86,21 @@ def is_view(kind: pa.DataType) -> bool:
     return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(kind))
 
 
-def _dictionary_spans(array: Any) -> ArrowSpans:
-    words = spans_of(array.dictionary)
+def _dictionary_ranges(array: Any) -> ArrowRanges:
+    words = ranges_of(array.dictionary)
     valid = _valid(array)
     indices = array.indices.fill_null(0).to_numpy()
     real = indices if valid is None else indices[valid]
     if not len(real):
         nothing = np.zeros(len(array), np.int64)
-        return ArrowSpans(memoryview(b""), nothing, nothing, valid)
+        return ArrowRanges(memoryview(b""), nothing, nothing, valid)
     if not 0 <= int(real.min()) <= int(real.max()) < len(words.begins):
         raise _damaged("an index that is not in the dictionary")
     if valid is not None:
         indices = np.where(valid, indices, real[0])
     if words.valid is not None:
         valid = words.valid[indices] if valid is None else valid & words.valid[indices]
-    return ArrowSpans(words.data, words.begins[indices], words.ends[indices], valid)
+    return ArrowRanges(words.data, words.begins[indices], words.ends[indices], valid)
 
 
 def _valid(array: Any) -> npt.NDArray[np.bool_] | None:

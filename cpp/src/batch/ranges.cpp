@@ -1,4 +1,4 @@
-#include "crayon/batch/spans.h"
+#include "crayon/batch/ranges.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,9 +26,9 @@ constexpr size_t kBytesPerId = 3;
 
 // Copies the ids of texts, which arrive in order and in parts, into arrays of another type.
 template <typename Id>
-class SpanTaker {
+class RangeTaker {
   public:
-    SpanTaker(const Suffix& suffix, size_t texts, size_t bytes, SpanIds<Id>* out)
+    RangeTaker(const Suffix& suffix, size_t texts, size_t bytes, RangeIds<Id>* out)
         : after_empty_(suffix.after_empty), out_(*out) {
         for (const int64_t id : suffix.ids) {
             if (id < 0 || uint64_t(id) > kLargest) too_large(id, " of the suffix", kLargest);
@@ -89,7 +89,7 @@ class SpanTaker {
 
     const bool after_empty_;
     std::vector<Id> suffix_;
-    SpanIds<Id>& out_;
+    RangeIds<Id>& out_;
 };
 
 // Ranges of about kReadBytes for threads: texts starts[i] to starts[i + 1].
@@ -121,7 +121,7 @@ std::vector<size_t> find_separators(Bytes data, Bytes separator, size_t from, si
 
 }  // namespace
 
-std::vector<TextView> texts_of_spans(Bytes data, const int64_t* begins, const int64_t* ends, size_t n) {
+std::vector<TextView> texts_of_ranges(Bytes data, const int64_t* begins, const int64_t* ends, size_t n) {
     std::vector<TextView> texts(n);
     for (size_t i = 0; i < n; ++i) {
         const int64_t begin = begins[i], end = ends[i];
@@ -135,10 +135,10 @@ std::vector<TextView> texts_of_spans(Bytes data, const int64_t* begins, const in
 }
 
 template <typename Id>
-SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
-                         const Suffix& suffix, size_t threads) {
-    SpanIds<Id> out;
-    SpanTaker<Id> taker(suffix, texts.size(), bytes_of(texts), &out);
+RangeIds<Id> encode_ranges(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
+                           const Suffix& suffix, size_t threads) {
+    RangeIds<Id> out;
+    RangeTaker<Id> taker(suffix, texts.size(), bytes_of(texts), &out);
     const auto take = [&](const Task* tasks, const auto* parts, size_t n) {
         for (size_t t = 0; t < n; ++t) taker.take(tasks[t], *parts[t]);
     };
@@ -146,12 +146,12 @@ SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& text
     return out;
 }
 
-template SpanIds<int32_t> encode_spans(const Engine&, const std::vector<TextView>&, const EncodeOptions&, const Suffix&,
-                                       size_t);
-template SpanIds<uint32_t> encode_spans(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
-                                        const Suffix&, size_t);
-template SpanIds<uint16_t> encode_spans(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
-                                        const Suffix&, size_t);
+template RangeIds<int32_t> encode_ranges(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
+                                         const Suffix&, size_t);
+template RangeIds<uint32_t> encode_ranges(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
+                                          const Suffix&, size_t);
+template RangeIds<uint16_t> encode_ranges(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
+                                          const Suffix&, size_t);
 
 std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t threads) {
     std::vector<int64_t> out(texts.size(), -1);
@@ -167,7 +167,7 @@ std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t thre
     return out;
 }
 
-SpanList split_spans(Bytes data, Bytes separator, size_t threads) {
+RangeList split_ranges(Bytes data, Bytes separator, size_t threads) {
     if (separator.empty()) throw Error(ErrorKind::argument, "the separator is empty");
     const size_t n = (data.size + kReadBytes - 1) / kReadBytes;
     std::vector<std::vector<size_t>> found(n);
@@ -175,7 +175,7 @@ SpanList split_spans(Bytes data, Bytes separator, size_t threads) {
         found[task] = find_separators(data, separator, task * kReadBytes, (task + 1) * kReadBytes);
     };
     run_watched(n, thread_count(threads, data.size), work, [] {});
-    SpanList out;
+    RangeList out;
     size_t total = 1;
     for (const std::vector<size_t>& some : found) total += some.size();
     out.begins.reserve(total);

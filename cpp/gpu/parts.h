@@ -1,7 +1,7 @@
-// Marks segments, which no pretoken crosses: documents and added tokens. Also marks the documents that are left to the
+// Marks parts, which no pretoken crosses: documents and added tokens. Also marks the documents that are left to the
 // CPU.
 //
-// Example: the documents "ab" and "c" have segments at 0 and 2, and one at the end, 3.
+// Example: the documents "ab" and "c" have parts at 0 and 2, and one at the end, 3.
 #pragma once
 
 #include "text.h"
@@ -39,7 +39,7 @@ struct MarkDocuments {
             if (document > w.n_documents) return;
             const uint32_t at = uint32_t(w.offsets[document] - w.offsets[0]);
             set_bit(w.documents, at);
-            set_bit(w.segments, at);
+            set_bit(w.parts, at);
         });
     }
 };
@@ -93,8 +93,8 @@ struct FindAdded {
                     continue;
                 }
                 set_bit(w.added, at);
-                set_bit(w.segments, at);
-                set_bit(w.segments, at + match.size);
+                set_bit(w.parts, at);
+                set_bit(w.parts, at + match.size);
             }
         });
     }

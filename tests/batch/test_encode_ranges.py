@@ -1,4 +1,4 @@
-"""Texts as spans of one buffer get the ids of `encode_ragged`, wherever they are in it."""
+"""Texts as ranges of one buffer get the ids of `encode_ragged`, wherever they are in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support import encode_shapes, reference_impl
 from tests.support.cartridge_text import NAMES, text_source
 
 SHAPES = [*encode_shapes.SHAPES, *NAMES]
-Spans = tuple[bytes, list[int], list[int]]
+Ranges = tuple[bytes, list[int], list[int]]
 
 
 @functools.cache
@@ -27,7 +27,7 @@ def opened(shape: str) -> _core.Engine:
     return reference_impl.open_engine(source)
 
 
-def spans_of(texts: list[bytes], between: bytes = b"") -> Spans:
+def ranges_of(texts: list[bytes], between: bytes = b"") -> Ranges:
     ends = list(accumulate(len(text) + len(between) for text in texts))
     begins = [end - len(text) - len(between) for text, end in zip(texts, ends, strict=True)]
     return between.join(texts), begins, [begin + len(text) for text, begin in zip(texts, begins, strict=True)]
@@ -49,15 +49,15 @@ def rows(ids: Any, splits: Any) -> list[list[int]]:
     return [ids[begin:end].tolist() for begin, end in pairwise(splits.tolist())]
 
 
-def check(engine: _core.Engine, spans: Spans, **arguments: Any) -> None:
+def check(engine: _core.Engine, ranges: Ranges, **arguments: Any) -> None:
     """Compare with encode_ragged of the same bytes, with every dtype and a suffix, on one thread and on four."""
-    data, begins, ends = spans
+    data, begins, ends = ranges
     texts = [data[begin:end] for begin, end in zip(begins, ends, strict=True)]
     want = rows(*engine.encode_ragged(texts, threads=1, **arguments))
     flat = [id for row in want for id in row]
     for threads in (1, 4):
         for dtype in ("int32", "uint32", "uint16"):
-            ids, splits = engine.encode_spans(data, begins, ends, threads=threads, dtype=dtype, **arguments)
+            ids, splits = engine.encode_ranges(data, begins, ends, threads=threads, dtype=dtype, **arguments)
             assert ids.dtype == dtype
             assert splits.dtype == np.int64
             assert ids.tolist() == flat
@@ -65,22 +65,22 @@ def check(engine: _core.Engine, spans: Spans, **arguments: Any) -> None:
         for dtype in ("int32", "uint16"):
             for suffix in ([7], (1, 2, 3)):
                 after = {"threads": threads, "dtype": dtype, "suffix": suffix, **arguments}
-                got = rows(*engine.encode_spans(data, begins, ends, **after))
+                got = rows(*engine.encode_ranges(data, begins, ends, **after))
                 assert got == [[*row, *suffix] for row in want]
-                got = rows(*engine.encode_spans(data, begins, ends, suffix_empty=False, **after))
+                got = rows(*engine.encode_ranges(data, begins, ends, suffix_empty=False, **after))
                 assert got == [[*row, *suffix] if row else [] for row in want]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_kind_of_tokenizer(shape: str) -> None:
-    check(opened(shape), spans_of(many_texts()))
-    check(opened(shape), spans_of(many_texts()[:40], b"\xff"), add_special_tokens=False, special_as_text=True)
+    check(opened(shape), ranges_of(many_texts()))
+    check(opened(shape), ranges_of(many_texts()[:40], b"\xff"), add_special_tokens=False, special_as_text=True)
 
 
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=60), data=st.data())
-def test_any_spans(text: str, data: st.DataObject) -> None:
+def test_any_ranges(text: str, data: st.DataObject) -> None:
     """Overlapping, out of order, empty, at both ends of the buffer."""
     at = [0, *accumulate(len(char.encode()) for char in text)]
     some = data.draw(st.lists(st.tuples(st.sampled_from(at), st.sampled_from(at)).map(sorted), max_size=8))
@@ -91,13 +91,13 @@ def test_no_texts_and_no_bytes() -> None:
     engine = opened("llama3")
     none = np.empty(0, np.int64)
     for dtype in ("int32", "uint16"):
-        ids, splits = engine.encode_spans(b"", none, none, dtype=dtype, suffix=[1])
+        ids, splits = engine.encode_ranges(b"", none, none, dtype=dtype, suffix=[1])
         assert (ids.dtype, ids.tolist(), splits.tolist()) == (dtype, [], [0])
     begin = engine.encode_ids("")
-    assert rows(*engine.encode_spans(b"", [0, 0], [0, 0], suffix=[9])) == [[*begin, 9]] * 2
-    assert rows(*engine.encode_spans(b"", [0], [0], add_special_tokens=False)) == [[]]
+    assert rows(*engine.encode_ranges(b"", [0, 0], [0, 0], suffix=[9])) == [[*begin, 9]] * 2
+    assert rows(*engine.encode_ranges(b"", [0], [0], add_special_tokens=False)) == [[]]
     # A text with special tokens alone has ids.
-    assert rows(*engine.encode_spans(b"", [0], [0], suffix=[9], suffix_empty=False)) == [[*begin, 9]]
+    assert rows(*engine.encode_ranges(b"", [0], [0], suffix=[9], suffix_empty=False)) == [[*begin, 9]]
 
 
 # -- what the arguments may be
@@ -106,34 +106,38 @@ def test_no_texts_and_no_bytes() -> None:
 def test_every_kind_of_buffer_and_array() -> None:
     engine = opened("gpt2")
     texts = [text for text in many_texts() if len(text) < 100]
-    data, begins, ends = spans_of(texts)
+    data, begins, ends = ranges_of(texts)
     want = rows(*engine.encode_ragged(texts))
     for buffer in (bytearray(data), memoryview(b"ab" + data + b"c")[2:-1], np.frombuffer(data, np.uint8)):
-        assert rows(*engine.encode_spans(buffer, begins, ends)) == want
+        assert rows(*engine.encode_ranges(buffer, begins, ends)) == want
     both = np.stack([begins, ends], axis=1)
     frozen = np.array(begins)
     frozen.flags.writeable = False
-    for spans in ((both[:, 0], both[:, 1]), (frozen, np.array(ends, np.int32)), (tuple(begins), np.array(ends, ">i8"))):
-        assert rows(*engine.encode_spans(data, *spans)) == want
+    for ranges in (
+        (both[:, 0], both[:, 1]),
+        (frozen, np.array(ends, np.int32)),
+        (tuple(begins), np.array(ends, ">i8")),
+    ):
+        assert rows(*engine.encode_ranges(data, *ranges)) == want
     for bad in (np.array(begins, np.float64), np.array(begins, np.uint64), ["a"] * len(texts), None, ends[:3], both):
         with pytest.raises((TypeError, ValueError)):
-            engine.encode_spans(data, bad, ends)
+            engine.encode_ranges(data, bad, ends)
     for buffer in (memoryview(data)[::2], data.decode()):
         with pytest.raises((BufferError, TypeError)):
-            engine.encode_spans(buffer, [0], [1])
+            engine.encode_ranges(buffer, [0], [1])
     with pytest.raises(ValueError, match="dtype"):
-        engine.encode_spans(data, begins, ends, dtype="int64")
+        engine.encode_ranges(data, begins, ends, dtype="int64")
 
 
 @pytest.mark.parametrize(
     ("begin", "end"),
     [(-1, 2), (0, 9), (8, 9), (3, 2), (9, 9), (-(2**63), 0), (0, 2**63 - 1), (2**63 - 1, -(2**63)), (2, -1)],
 )
-def test_spans_that_are_none(begin: int, end: int) -> None:
+def test_invalid_ranges(begin: int, end: int) -> None:
     data = b"12345678"
     calls = (
-        lambda *spans: opened("gpt2").encode_spans(data, *spans),
-        lambda *spans: _core.utf8_errors(data, *spans),
+        lambda *ranges: opened("gpt2").encode_ranges(data, *ranges),
+        lambda *ranges: _core.utf8_errors(data, *ranges),
     )
     for call in calls:
         with pytest.raises(ValueError, match=rf"^text 2 is bytes {begin} to {end} of a buffer of 8$"):
@@ -147,22 +151,22 @@ def test_spans_that_are_none(begin: int, end: int) -> None:
 def test_ids_at_the_limits_of_a_dtype(dtype: str, largest: int) -> None:
     """Ids of a text, which the error names, and of the suffix."""
     engine = opened("gpt2")
-    data, begins, ends = spans_of([b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"] * 3000)
+    data, begins, ends = ranges_of([b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"] * 3000)
     for id in (65_535, 70_000):
         added = [{**engine.added_tokens()[0], "id": id, "content": "\U0001f642"}]
         changed = engine.with_components(engine.components, added)
         for threads, suffix in ((1, ()), (4, ()), (4, (1,))):
             arguments = {"dtype": dtype, "threads": threads, "suffix": suffix}
             if id <= largest:
-                assert id in changed.encode_spans(data, begins, ends, **arguments)[0]
+                assert id in changed.encode_ranges(data, begins, ends, **arguments)[0]
                 continue
             with pytest.raises(ValueError, match=rf"^id {id} of text 3 does not fit"):
-                changed.encode_spans(data, begins, ends, **arguments)
-    ids, _ = engine.encode_spans(b"a", [0], [1], dtype=dtype, suffix=[largest, 0])
+                changed.encode_ranges(data, begins, ends, **arguments)
+    ids, _ = engine.encode_ranges(b"a", [0], [1], dtype=dtype, suffix=[largest, 0])
     assert ids[-2:].tolist() == [largest, 0]
     for bad in (largest + 1, -1, 2**40):
         with pytest.raises(ValueError, match=rf"^id {bad} of the suffix does not fit"):
-            engine.encode_spans(b"a", [0], [1], dtype=dtype, suffix=[1, bad])
+            engine.encode_ranges(b"a", [0], [1], dtype=dtype, suffix=[1, bad])
 
 
 # -- UTF-8
@@ -173,11 +177,11 @@ INVALID = [b"\x80", b"\xc0\xaf", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", 
 @pytest.mark.parametrize("bad", INVALID, ids=bytes.hex)
 def test_invalid_utf8(bad: bytes) -> None:
     texts = [b"fine", "\u00e9t\u00e9 ".encode() * 5 + bad + b" x" + bad, b"", bad]
-    data, begins, ends = spans_of(texts * 2000, b"\xc3")  # bytes between texts need not be UTF-8
+    data, begins, ends = ranges_of(texts * 2000, b"\xc3")  # bytes between texts need not be UTF-8
     engine = opened("gpt2")
     for threads in (1, 4):
         with pytest.raises(InvalidUtf8Error, match=r"^text 1 is not UTF-8: invalid byte at offset 30$"):
-            engine.encode_spans(data, begins, ends, threads=threads)
+            engine.encode_ranges(data, begins, ends, threads=threads)
         found = _core.utf8_errors(data, begins, ends, threads=threads)
         assert found.dtype == np.int64
         assert found.tolist() == [-1, 30, -1, 0] * 2000
@@ -193,7 +197,7 @@ def split(data: bytes, separator: bytes) -> list[bytes]:
 
 def check_split(data: bytes, separator: bytes) -> None:
     for threads in (1, 4):
-        begins, ends = _core.split_spans(data, separator, threads=threads)
+        begins, ends = _core.split_ranges(data, separator, threads=threads)
         assert (begins.dtype, ends.dtype) == (np.int64, np.int64)
         got = [data[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
         assert got == split(data, separator)
@@ -214,4 +218,4 @@ def test_split_of_more_than_a_task(separator: bytes) -> None:
         check_split(b"y" * ((1 << 20) - shift) + separator + b"y" * 10, separator)
     check_split(b"", separator)
     with pytest.raises(ValueError, match="empty"):
-        _core.split_spans(b"abc", b"")
+        _core.split_ranges(b"abc", b"")

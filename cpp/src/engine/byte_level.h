@@ -1,4 +1,4 @@
-// Encodes one segment of text (without added tokens) by byte-level tables: the hot path.
+// Encodes one part of text (without added tokens) by byte-level tables: the hot path.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@
 
 namespace crayon {
 
-struct SegmentTables {
+struct ByteLevelTables {
     const Cartridge& cartridge;
     const MergeTables& merges;
     const ByteCuts& cuts;
@@ -27,20 +27,20 @@ struct SegmentTables {
 };
 
 // The start of a pretoken, and the number of its ids.
-struct PretokenSpan {
+struct PretokenIds {
     size_t start;
     size_t n_ids;
 };
 
-// Appends the ids of `text`. If `spans` is not null, replaces it by one record per pretoken.
-void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, IdBuffer* out,
-                    std::vector<PretokenSpan>* spans);
+// Appends the ids of `text`. If `pretokens` is not null, replaces it by one record per pretoken.
+void encode_scanned(const ByteLevelTables& tables, Bytes text, Scratch& scratch, IdBuffer* out,
+                    std::vector<PretokenIds>* pretokens);
 
 // Appends the ids of pieces of `text` that the caller has cut.
-void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
-                   IdBuffer* out, std::vector<PretokenSpan>* spans);
+void encode_pieces(const ByteLevelTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
+                   IdBuffer* out, std::vector<PretokenIds>* pretokens);
 
 // Encodes all of `data` as one pretoken, by longest match.
-void encode_whole(const SegmentTables& tables, Bytes data, Scratch& scratch, IdBuffer* out);
+void encode_whole(const ByteLevelTables& tables, Bytes data, Scratch& scratch, IdBuffer* out);
 
 }  // namespace crayon
