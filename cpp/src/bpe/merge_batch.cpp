@@ -1,5 +1,7 @@
 #include "bpe/merge_batch.h"
 
+#include <cstring>
+
 #include "bpe/merge.h"
 
 namespace crayon {
