@@ -1,4 +1,4 @@
-"""The parity certificate of a cartridge: which reference it agrees with, and on which inputs."""
+"""Parity certificates: which reference library a cartridge (a compiled tokenizer) agrees with, and on which inputs."""
 
 from __future__ import annotations
 
@@ -29,20 +29,23 @@ class CertificateError(CrayonError, ValueError):
 
 @dataclass(frozen=True)
 class Certificate:
-    """A parity certificate: a measurement, and how to repeat it. It is not signed."""
+    """A record that a cartridge and a reference library gave equal results, and how to repeat the comparison.
+
+    It is not signed.
+    """
 
     source_digest: str
     """SHA-256 (hex) of the ``tokenizer.json`` that the cartridge was compiled from."""
     target: str
     reference: Mapping[str, str]
-    """``name`` and ``version``."""
+    """``name`` and ``version`` of the reference library."""
     ours: Mapping[str, str]
-    """``version`` and ``details``: engine and instruction set."""
+    """The ``version`` of crayon_hf, and ``details``: its engine and instruction set."""
     inputs: int
     characters: int
     compared: tuple[str, ...]
     suites: tuple[Mapping[str, Any], ...]
-    """Dicts with ``name``, ``kind``, ``inputs``, ``characters``, ``seed`` and ``digest``."""
+    """For each suite of inputs: ``name``, ``kind``, ``inputs``, ``characters``, ``seed`` and ``digest``."""
     machine: tuple[str, ...]
     command: str
     started: str
@@ -56,7 +59,7 @@ class Certificate:
 
 
 def of_report(report: Report) -> dict[str, Any]:
-    """Return the certificate of a report. Raise CertificateError unless all inputs agree, on our own engine."""
+    """Return the certificate for a report. Raise CertificateError unless our engine encoded and all inputs agree."""
     if not report.agreed:
         raise CertificateError(
             f"no certificate for {report.target.name}: {report.differing} of {report.inputs} inputs differ from "
@@ -115,16 +118,17 @@ def certify(path: str | os.PathLike[str], report: Report) -> None:
 
 
 def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
-    """Return the engine of a cartridge that may be certified: one that matches the ``tokenizer.json`` beside it.
+    """Check that a cartridge matches the ``tokenizer.json`` beside it, and return the cartridge's engine.
 
-    The contents of both files are compared, because a cartridge's writer can put any digest into it.
+    The contents of both files are compared, because a cartridge can record a false digest of the ``tokenizer.json``.
 
     Args:
         path: The cartridge.
-        against: The reference; by default the library that the cartridge names.
+        against: The library whose ids the cartridge must give, ``tokenizers`` or ``tiktoken``. If empty, the library
+            that the cartridge's metadata names.
 
     Raises:
-        CertificateError: The two do not match.
+        CertificateError: The two files do not match, or the ``tokenizer.json`` cannot be read.
         CartridgeError: The cartridge is damaged.
         VocabularyError: The ``tokenizer.json`` is too large.
     """
@@ -152,14 +156,14 @@ def _check(engine: _core.Engine, digest: str, text: str, name: str) -> None:
 def read(where: str | os.PathLike[str] | _core.Engine) -> Certificate | None:
     """Return the certificate of a cartridge, or None if it has no certificate.
 
-    The whole cartridge of a path is verified first. docs/parity.md has examples.
+    If `where` is a path, the whole cartridge is verified first. docs/parity.md has examples.
 
     Args:
         where: The path of a cartridge, or its engine.
 
     Raises:
-        CertificateError: The certificate is malformed, of another schema, or of another source than the cartridge's. Do
-            not trust it.
+        CertificateError: The certificate is malformed, has another schema, or is for another ``tokenizer.json``. Do not
+            trust it.
         CartridgeError: The cartridge is damaged.
     """
     engine = where if isinstance(where, _core.Engine) else _core.Engine.open(os.fspath(where), verify=True)

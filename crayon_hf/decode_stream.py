@@ -19,17 +19,17 @@ from crayon_hf.util.warned import warn_caller
 _ID_BITS = 32
 
 _references: WeakKeyDictionary[Tokenizer, tuple[Any, Any]] = WeakKeyDictionary()
-"""For a tokenizer of ours: the engine, and a reference tokenizer with the same output."""
+"""For each of our tokenizers: the engine it had, and a tokenizer of ``tokenizers`` with the output of that engine."""
 
 
 class DecodeStream(_core.DecodeStream):
-    """Decode ids one by one, as ``tokenizers.decoders.DecodeStream`` does, for tokenizers of both packages.
+    """Decode ids one by one, as ``tokenizers.decoders.DecodeStream`` does.
 
-    ``stream.step(tokenizer, id)`` adds one id, or several. It returns the new text, or None while a character is
-    incomplete. Unknown ids are left out.
+    ``stream.step(tokenizer, id)`` adds one id, or a list of ids. It returns the new text, or None while a character is
+    incomplete. Unknown ids are left out. The tokenizer is ours or one of ``tokenizers``.
 
     Args:
-        ids: The ids of a prompt: context, whose text is not returned.
+        ids: The ids of a prompt. They are context for the next ids: their text is not returned.
         skip_special_tokens: Whether special tokens are left out.
 
     Raises:
@@ -42,7 +42,7 @@ class DecodeStream(_core.DecodeStream):
     __slots__ = ()
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> None:
-        """`ids` are those of a prompt. They are context: their text is not returned."""
+        """`ids` are those of a prompt. They are context for the next ids: their text is not returned."""
         prompt = [] if ids is None else _ids_of(ids)
         super().__init__(
             prompt,
@@ -50,7 +50,7 @@ class DecodeStream(_core.DecodeStream):
         )
 
     def _step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
-        """`step` for unusual arguments. The fast path handles the others."""
+        """`step` for arguments that the compiled `step` does not handle itself."""
         engine: Any
         if isinstance(tokenizer, Tokenizer):
             engine = tokenizer._current_engine()
@@ -76,18 +76,18 @@ class DecodeStream(_core.DecodeStream):
 
 
 class _OfTheReference:
-    """Engine interface over a tokenizer of the library, for `advance`."""
+    """Gives a tokenizer of ``tokenizers`` the `decode` of our engines, which `advance` calls."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     def decode(self, ids: list[int], skip_special_tokens: bool, unknown: str) -> Any:
-        """Decode; the library itself leaves out unknown ids."""
+        """Decode ids. `unknown` is ignored: the library itself leaves out unknown ids."""
         return self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
 
 
 def watch() -> None:
-    """Make the reference's own `DecodeStream` take our tokenizers, now or when the library is imported.
+    """Make the `DecodeStream` of ``tokenizers`` take our tokenizers, now or when that library is imported.
 
     Otherwise it raises TypeError. Servers take the TypeError for a bad id, log it, and continue without text.
     """
@@ -96,7 +96,7 @@ def watch() -> None:
 
 def _extend() -> None:
     home: Any = sys.modules["tokenizers"]
-    kind = home.tokenizers.decoders.DecodeStream  # the extension's class: install() binds the package's name to another
+    kind = home.tokenizers.decoders.DecodeStream  # the compiled class: install() rebinds the public name
     stock = kind.step
 
     def step(self: Any, tokenizer: Any, id: Any) -> Any:
@@ -111,7 +111,7 @@ def _extend() -> None:
 
 
 def _reference_of(tokenizer: Tokenizer) -> Any:
-    """Return a reference tokenizer with the current output of `tokenizer`."""
+    """Return a tokenizer of ``tokenizers`` with the current output of `tokenizer`."""
     engine, known = tokenizer._current_engine(), _references.get(tokenizer)
     if known is None or known[0] is not engine:
         warn_caller(

@@ -77,8 +77,8 @@ class MissingExtraError(CrayonError, ImportError):
 
 
 class DeviceError(CrayonError, RuntimeError):
-    """A GPU failed; the message names the device and says what to do. If the error has no subclass, only one call
-    failed, and the next may succeed."""
+    """A GPU failed; the message names the device and says what to do. An error of this class itself, not of a subclass,
+    concerns one call: the next may succeed."""
 
 
 class DeviceUnavailableError(DeviceError):
@@ -103,4 +103,4 @@ class AmbiguousNameWarning(UserWarning):
 
 
 class DelegatedWarning(UserWarning):
-    """The engine does not support a tokenizer: its reference library encodes, with the same ids but slower."""
+    """Our engine does not support a tokenizer, so its reference library encodes: the same ids, but slower."""

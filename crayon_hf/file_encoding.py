@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _LARGEST_READ = 1 << 28
-"""The largest initial window over a file that is not mapped."""
+"""The most bytes of the first read from a file that is not memory-mapped."""
 
 
 class FileChunk(NamedTuple):
@@ -37,7 +37,7 @@ class FileChunk(NamedTuple):
 def encode_file(
     engine: Any, special_as_text: bool, file: Any, chunk_bytes: int, offsets: bool, add_special_tokens: bool
 ) -> Iterator[FileChunk]:
-    """`Tokenizer.encode_file`, with its engine and the value of its ``encode_special_tokens``."""
+    """Implement `Tokenizer.encode_file`. `special_as_text` is the tokenizer's ``encode_special_tokens``."""
     validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
@@ -49,7 +49,7 @@ def encode_file(
 
 
 def stream_encoder(engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> AnyStream:
-    """Return an encoder that takes one text window by window, for a native or a delegated engine."""
+    """Return an encoder for one text in windows. `engine` is a compiled one, or one that calls a reference library."""
     of = _core.StreamEncoder if isinstance(engine, _core.Engine) else DelegatedStream
     return of(engine, add_special_tokens, special_as_text, offsets)
 
@@ -58,7 +58,10 @@ AnyStream: TypeAlias = "_core.StreamEncoder | DelegatedStream"
 
 
 class DelegatedStream:
-    """`_core.StreamEncoder` for a delegated engine. A reference takes whole texts: only the last window is consumed."""
+    """Replaces `_core.StreamEncoder` for an engine that calls a reference library.
+
+    The library takes whole texts, so nothing is consumed until a window reaches the end of the text.
+    """
 
     def __init__(self, engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> None:
         self._engine, self._how, self._offsets = engine, (add_special_tokens, special_as_text), offsets
@@ -66,7 +69,7 @@ class DelegatedStream:
     def encode(
         self, buffer: Any, start: int, end: int, is_last: bool
     ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int64] | None]:
-        """Return (bytes consumed, ids, the byte range of each id)."""
+        """Encode ``buffer[start:end]``. Return (bytes consumed, ids, the byte range of each id, if wanted)."""
         import numpy as np
 
         if not is_last:
@@ -86,7 +89,7 @@ class DelegatedStream:
 
 
 def open_binary(file: Any) -> tuple[Any, bool]:
-    """Return a binary file, and whether we must close it."""
+    """Open a path, or check a binary file. Return the file, and whether the caller must close it."""
     if isinstance(file, (str, bytes, os.PathLike)):
         return open(file, "rb", buffering=0), True
     if isinstance(file, io.TextIOBase) or not (hasattr(file, "readinto") or hasattr(file, "read")):
@@ -116,7 +119,7 @@ def _mapped(encoder: AnyStream, file: io.FileIO, chunk_bytes: int) -> Iterator[F
 
 
 def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
-    """Release the whole pages in [done, start) to the system. Return the end of the last one."""
+    """Let the system free the mapped memory pages in [done, start). Return the end of the last such page."""
     end = start - start % mmap.PAGESIZE
     if end > done and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED, done, end - done)
@@ -147,7 +150,7 @@ def _read(encoder: AnyStream, file: Any, own: bool, chunk_bytes: int) -> Iterato
 
 
 def read_into(file: Any, view: memoryview) -> int:
-    """Read into `view`. Return the number of bytes, which is 0 at the end."""
+    """Read into `view`. Return the number of bytes read, which is 0 at the end of the file."""
     if hasattr(file, "readinto"):
         count = file.readinto(view)
     else:

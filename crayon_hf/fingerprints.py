@@ -4,7 +4,7 @@
 with its own pickler, and hashes the pickle. Our pickles hold the path of a cartridge. The fingerprint replaces the path
 with everything that the ids depend on, so path, machine and earlier use do not matter.
 
-The pickler is not a public interface of ``datasets``. If a version lacks that pickler, ``datasets`` hashes the pickle.
+The pickler is not a public interface of ``datasets``. A version without it hashes our pickles, paths included.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 
 def watch() -> None:
-    """Register with ``datasets`` now, or when it is imported. Idempotent."""
+    """Make ``datasets`` hash tokenizers by their `facts`, now or when it is imported. Idempotent."""
     when_imported("datasets.utils._dill", "pklregister", _register)
 
 
 def facts(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Return text that identifies a tokenizer, the same in every process.
+    """Return strings that identify a tokenizer and are the same in every process.
 
-    Raise UnsupportedError for a component written in Python. In that case, ``datasets`` warns and uses a random hash.
+    Raise UnsupportedError if a component of the tokenizer is written in Python. Then ``datasets`` warns and uses a
+    random hash.
     """
     sizes = repr(tokenizer.truncation), repr(tokenizer.padding)
     return type(tokenizer).__name__, digest_of(tokenizer), *sizes
@@ -61,7 +62,7 @@ def digest_of(tokenizer: Tokenizer) -> str:
 
 
 def hash_by(kind: type, facts: Callable[[Any], tuple[str, ...]]) -> None:
-    """Make an imported ``datasets`` hash objects of exactly this class by their facts. Idempotent."""
+    """Make ``datasets`` hash objects of exactly the class `kind` by the strings that `facts` returns. Idempotent."""
     from datasets.utils._dill import Pickler, pklregister
 
     def save(pickler: Any, thing: Any) -> None:

@@ -1,1 +1,1 @@
-"""`split_text` behind the interfaces of other libraries. Each module needs its library and is imported alone."""
+"""Text splitters for other libraries, which call `split_text`. A module can be imported if its library is installed."""

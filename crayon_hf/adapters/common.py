@@ -20,7 +20,7 @@ def tokenizer_of(tokenizer: Any) -> Any:
 
 
 class Settings:
-    """The checked arguments of a `Splitter`. Copies and pickles contain the arguments, and make the splitter again."""
+    """A `Splitter` that can be copied and pickled: copies make a new splitter from the same arguments."""
 
     def __init__(
         self, tokenizer: Any, max_tokens: int, overlap: int, boundaries: Boundaries, special: bool, strip: bool
@@ -29,7 +29,7 @@ class Settings:
         self.splitter = self.with_room(max_tokens)
 
     def with_room(self, max_tokens: int) -> Splitter:
-        """Return a splitter for chunks of another size, which keeps as much of the overlap as fits."""
+        """Return a splitter for chunks of at most `max_tokens` tokens, with as much of the overlap as fits."""
         tokenizer, whole, overlap, boundaries, special, strip = self._arguments
         fitting = overlap if max_tokens == whole else min(overlap, max_tokens - 1)
         return Splitter(tokenizer, max_tokens, fitting, boundaries, special, strip)

@@ -55,7 +55,7 @@ class CrayonDocumentSplitter:
         return {"documents": made}
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as values for a pipeline file. Raises ValueError unless tokenizer and boundaries have names."""
+        """The arguments, for a pipeline file. Raises ValueError unless tokenizer and boundaries were given by name."""
         for name in ("tokenizer", "boundaries"):
             value = self._arguments[name]
             named = value if isinstance(value, list) else [value]
@@ -94,7 +94,7 @@ def _leading_page_breaks(text: str) -> int:
 
 
 def _note_overlap(made: list[Document], before: Chunk | None, chunk: Chunk) -> None:
-    """Record the overlap in the metadata of the last document and of the document before it."""
+    """Record the overlap of the chunks `before` and `chunk` in the metadata of the last two documents of `made`."""
     made[-1].meta["_split_overlap"] = []
     if before is not None and chunk.start < before.end:
         shared = before.end - chunk.start

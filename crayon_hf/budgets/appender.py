@@ -68,7 +68,7 @@ class Appender:
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The current text."""
         return self._appender.text
 
     def __len__(self) -> int:

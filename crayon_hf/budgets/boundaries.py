@@ -27,7 +27,7 @@ _PARAGRAPHS_OF_LF = re.compile(r"\n(?:[^\S\n]*\n)+")
 _LINES = re.compile(r"\n")
 
 Level: TypeAlias = "Callable[[str], list[Finder]]"
-"""Makes the finders of one kind of boundaries in a text, coarsest first."""
+"""A function that takes a text, and returns finders for one kind of boundaries in it, coarsest first."""
 
 _KINDS = ("paragraph", "sentence", "word", "markdown", "json", "code:LANGUAGE")
 

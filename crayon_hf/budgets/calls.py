@@ -1,6 +1,6 @@
 """Budgets of whole texts: count tokens up to a limit, check whether a text fits, truncate it.
 
-The functions accept all tokenizers of `holders.engine_of`. They are methods of `Tokenizer`, too.
+The functions take any tokenizer that `holders.engine_of` accepts. They are methods of `Tokenizer`, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Side = Literal["right", "left"]
 Boundary = Literal["paragraph", "sentence", "word"]
 
 _MOST = 2**62
-"""More than the tokens of any text, and the engine's limit."""
+"""The largest limit that the engine takes, which is more than the tokens of any text."""
 
 
 @overload
@@ -103,7 +103,7 @@ def truncate_text(
 
     Raises:
         ValueError: The special tokens alone exceed `max_tokens`.
-        MissingExtraError: Sentences and words need the extra ``chunks``.
+        MissingExtraError: The extra ``chunks``, which finds sentences and words, is not installed.
 
     >>> import crayon_hf
     >>> crayon_hf.Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)

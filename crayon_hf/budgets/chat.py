@@ -100,7 +100,7 @@ class Chat:
             messages: The conversation. System (developer) messages at its beginning are always kept.
             max_tokens: The budget.
             start_on: The role that the kept messages begin with, as most templates require; None for any.
-            cut: Also keep the turn before these messages. Of its first message's text, only the end that fits is kept.
+            cut: Also keep the turn before these messages, with its first message's text cut to the end that fits.
             **options: As for `ids`.
 
         Returns:
@@ -138,7 +138,7 @@ class Chat:
     def _with_end_of(
         self, conversation: list[Message], at: int, most: int, options: dict[str, Any]
     ) -> list[Message] | None:
-        """Return the conversation with only the end of one message's text that fits, or None if no part of it fits."""
+        """Return the conversation with the text of message `at` cut to the end that fits, or None if no part fits."""
         content = conversation[at].get("content")
         if not isinstance(content, str):
             return None

@@ -1,9 +1,10 @@
 """Split texts into chunks of a limited number of tokens, at boundaries where possible.
 
-A chunk ends at the last boundary of the coarsest kind within reach. If none is within reach, the next finer kind is
-tried, and finally the end of a token.
+A chunk ends at the last boundary of the coarsest kind that the token limit allows. If that kind has none, the next
+finer kind is tried, and finally the end of a token.
 
-An overlap begins at the first boundary of the coarsest kind that is close enough, and has more than white space. The
+An overlap is text that a chunk repeats from the chunk before it. It begins at the first boundary of the coarsest kind
+that keeps the overlap within its token limit, with more than white space. If no kind has one, it begins at a token. The
 overlap is shortened if the new text, up to the first boundary in it, would not fit into the chunk otherwise.
 
 With `strip` the new part of a chunk begins after white space, and white space at the ends of a chunk does not count.
@@ -44,12 +45,12 @@ class Chunk(NamedTuple):
 
 
 LEAST_PART, PART_OF_A_TOKEN = 4096, 16
-"""Characters that are indexed at a time: the minimum, and the number for each token of a chunk."""
+"""The characters that `NearIndex` covers at a time: the minimum, and the number for each token of a chunk."""
 _NO_SPACE = re.compile(r"\S")
 
 
 class Splitter:
-    """The checked arguments of `split_text`."""
+    """Splits texts with the arguments of `split_text`, which are checked once."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Splitter:
         return chunks
 
     def window(self, text: str) -> Window:
-        """Return a window: a text, or a part of one, to cut chunks from."""
+        """Return a window over `text`, to cut chunks from. `text` is a whole text, or a part of one."""
         index = NearIndex(self._engine, text, self._as_text, max(LEAST_PART, PART_OF_A_TOKEN * self.room))
         found = [finder for level in self.levels for finder in level(text)]
         return Window(text, index, found, self.room, self.overlap, self._strip)
@@ -138,7 +139,7 @@ class Window:
             yield start, end
 
     def next_part(self, end: int) -> int:
-        """The start of the new part of the chunk that follows `end`."""
+        """Return where the text after `end` continues: at `end`, or with `strip` after the white space there."""
         if not self._strip:
             return end
         found = _NO_SPACE.search(self.text, end)
@@ -187,7 +188,7 @@ class Window:
         return done + 1 if self.index.count(begin, done + 1) <= self._room else None
 
     def _stripped(self, end: int) -> int:
-        """The end of a part without its trailing white space."""
+        """Return `end`, or with `strip` the place before the white space that precedes `end`."""
         while self._strip and self.text[end - 1].isspace():
             end -= 1
         return end

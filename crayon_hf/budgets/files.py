@@ -75,7 +75,7 @@ class _Text:
         self.ended = False
 
     def read(self, size: int) -> str:
-        """Decode the next `size` bytes, or fewer at the end. Raises InvalidUtf8Error with the offset of the byte."""
+        """Decode the next `size` bytes, or fewer at the end. Raises InvalidUtf8Error with the invalid byte's offset."""
         buffer = memoryview(bytearray(size))
         filled = 0
         while filled < size and not self.ended:

@@ -1,4 +1,4 @@
-"""Find boundaries: the last one up to a place, or the first one from a place on."""
+"""Find boundaries in a text: the last one up to an offset, or the first one from an offset on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Finder(Protocol):
-    """Finds the boundaries of one kind in one text, which include its beginning and its end."""
+    """Finds the boundaries of one kind in one text. The beginning and the end of the text are boundaries, too."""
 
     def last(self, after: int, until: int) -> int | None:
         """The last boundary that is greater than `after` and at most `until`, or None."""
@@ -19,7 +19,7 @@ class Finder(Protocol):
 
 
 class Fixed:
-    """Boundaries from a list."""
+    """Finds boundaries in a list of offsets."""
 
     def __init__(self, text: str, places: Iterable[int]) -> None:
         self.places = sorted({0, *places, len(text)})
@@ -34,7 +34,7 @@ class Fixed:
 
 
 class InLines:
-    """Boundaries within lines, computed for one line at a time, on demand."""
+    """Finds boundaries that `finder` computes for one line at a time, on demand."""
 
     def __init__(self, text: str, finder: Callable[[str], Iterable[str]]) -> None:
         self._text = text

@@ -54,7 +54,10 @@ class NearIndex:
             self._move(self._least, self._least + max(size, 2 * (end - self._least)))
 
     def longest_before(self, end: int, max_tokens: int) -> int:
-        """The start of the longest range up to `end`, or the place that was passed to `hold` if that is later."""
+        """The start of the longest range up to `end` that has at most `max_tokens` tokens.
+
+        The result is never before the place that was passed to `hold`.
+        """
         self._cover(end)
         start: int = self._start + self._index.longest_before(end - self._start, max_tokens)
         return max(start, self._least)

@@ -8,7 +8,10 @@ KINDS = ("paragraph", "sentence", "word")
 
 
 def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """Return the last boundary up to `place`, of this kind or a finer one, such that the text before it fits."""
+    """Return the last boundary up to `place` whose text before it fits.
+
+    Finer kinds are tried only if no boundary of the kind `boundary` fits. If none fits, the result is `place`.
+    """
     from crayon_hf.budgets.boundaries import finders
 
     near = text[: _behind(text, place)]
@@ -23,7 +26,10 @@ def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], 
 
 
 def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """Return the first boundary from `place` on, of this kind or a finer one, such that the text after it fits."""
+    """Return the first boundary from `place` on whose text after it fits.
+
+    Finer kinds are tried only if no boundary of the kind `boundary` fits. If none fits, the result is `place`.
+    """
     from crayon_hf.budgets.boundaries import finders
 
     base = text.rfind("\n", 0, len(text[:place].rstrip())) + 1
@@ -39,7 +45,7 @@ def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str]
 
 
 def _behind(text: str, place: int) -> int:
-    """The end of the text that can influence boundaries at `place`: the place's line and the empty lines after it."""
+    """The end of the text that can influence boundaries at `place`: its line, and the empty lines after that line."""
     end = text.find("\n", place)
     if end < 0:
         return len(text)

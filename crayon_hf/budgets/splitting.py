@@ -41,8 +41,8 @@ def split_text(
         ids of encoding the chunk's text alone. Without `overlap` and `strip` the chunks together are the text.
 
     Raises:
-        ValueError: `max_tokens` or `overlap` is impossible, or a single character has more tokens than a chunk.
-        MissingExtraError: Sentences and words need the extra ``chunks``.
+        ValueError: `max_tokens` or `overlap` is out of range, or a single character has more tokens than a chunk.
+        MissingExtraError: The extra ``chunks``, which finds sentences and words, is not installed.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")

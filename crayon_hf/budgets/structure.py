@@ -21,7 +21,7 @@ _BODIES = ("body", "consequence")
 _LEADS = ("attribute_item", "decorator", "modifiers", "template_parameter_list")
 """The grammars' names of nodes that belong to the next node."""
 _DEEPEST = 16
-"""Nodes of a syntax tree below this depth count as this deep, because each depth has a list of the places up to it."""
+"""Deeper nodes of a syntax tree count as this deep, because each depth repeats the list of all lesser depths."""
 
 
 def markdown() -> Callable[[str], list[Finder]]:
@@ -35,7 +35,7 @@ def markdown() -> Callable[[str], list[Finder]]:
         lines = _lines(text)
         places: dict[int, list[int]] = {}
         behind_heading = -1
-        """Return the line after a heading. A cut before that line would separate the heading from its text."""
+        """The line after the last heading. A cut before that line would separate the heading from its text."""
         after = False
         for token in parser.parse(text):
             if token.type == "heading_close":
@@ -84,7 +84,7 @@ def code(language: str) -> Callable[[str], list[Finder]]:
 
 
 def _by_depth(text: str, places: dict[int, list[int]]) -> list[Finder]:
-    """A finder for each depth, with the places of all lesser depths."""
+    """Return a finder for each depth. Its boundaries are the places of that depth and of all lesser depths."""
     finders: list[Finder] = []
     known: list[int] = []
     for depth in sorted(places):

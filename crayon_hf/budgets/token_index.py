@@ -14,7 +14,7 @@ class TokenIndex:
 
     Ranges are those of ``text[start:end]``, in characters: negative numbers count from the end, and numbers outside the
     text are clipped. Results equal those of encoding the range alone, without special tokens. The index keeps the text.
-    Later changes to the tokenizer have no effect on it.
+    Later changes to the tokenizer have no effect on the index.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -36,7 +36,7 @@ class TokenIndex:
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The indexed text."""
         return self._text
 
     def count(self, start: int = 0, end: int | None = None) -> int:
@@ -52,9 +52,9 @@ class TokenIndex:
     def longest(self, start: int, max_tokens: int) -> int:
         """The end of the longest range from `start` that has at most `max_tokens` tokens.
 
-        It is ``start + len(tokenizer.truncate_text(text[start:], max_tokens, add_special_tokens=False))``: the end of
-        the text, or the end of one of the first `max_tokens` tokens of ``text[start:]``, or `start` if not even a
-        character fits.
+        The result is ``start + len(tokenizer.truncate_text(text[start:], max_tokens, add_special_tokens=False))``: the
+        end of the text, or the end of one of the first `max_tokens` tokens of ``text[start:]``, or `start` if not even
+        a character fits.
         """
         start, _ = self._range(start, None)
         return self._index.longest(start, budget(max_tokens, "max_tokens"))

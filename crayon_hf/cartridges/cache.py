@@ -64,7 +64,7 @@ class Recipe(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """The result of a recipe. `source` is the tokenizer.json, if the file itself is of another kind."""
+    """The result of a recipe. `source` is a tokenizer.json, made if the compiled file is of another kind."""
 
     cartridge: bytes
     source: bytes | None = None
@@ -111,7 +111,7 @@ def open_bytes(data: bytes, recipe: Recipe) -> Opened:
 
 
 def open_cartridge(path: str) -> _core.Engine:
-    """Open a cartridge at any path. The first opening verifies it. Later ones only map it, while it is unchanged."""
+    """Open a cartridge at any path. The first call verifies it; later calls only map it, until the file changes."""
     try:
         return _Cache().open_verified(path)
     except CartridgeError as error:
@@ -347,7 +347,7 @@ def _say_foreign(directory: str) -> None:
 
 
 def _fingerprint(stat: os.stat_result) -> str:
-    # Setting the modification time back leaves a new change time.
+    # It includes the change time, because a program can set the modification time back after a change.
     return " ".join(map(str, _identity(stat)))
 
 

@@ -18,7 +18,7 @@ _VOCAB = b'"vocab"'
 _EMPTY = re.compile(_VOCAB + rb"\s*:\s*(?:\{\s*\}|\[\s*\])")
 
 EMPTY = "an empty vocabulary"
-"""The reason why a tokenizer that is about to be trained is not native."""
+"""The reason why a tokenizer that has yet to be trained cannot be compiled."""
 
 REFERENCE_METADATA = '{"reference":"tokenizers"}'
 """The metadata of a cartridge with the ids of the ``tokenizers`` library."""
@@ -42,9 +42,9 @@ class Source:
     ) -> None:
         """`where` is the bytes, the path, or None without a ``tokenizer.json``.
 
-        `digest` is the SHA-256 that a file must have. `again` makes the bytes if the file is gone. `engine` is the
-        engine compiled from it, which supplies the contents if the file was overwritten. `missing` is the error message
-        if `where` is None.
+        `digest` is the SHA-256 that the file must have. `again` makes the bytes if the file is gone. `engine` was
+        compiled from the file, and supplies its contents if the file was overwritten. `missing` is the error message if
+        `where` is None.
         """
         self._where = HeldFile(where) if isinstance(where, str) else where
         self._digest = digest
@@ -105,7 +105,7 @@ def is_inexact(engine: _core.Engine) -> bool:
 
 
 def written_of(engine: _core.Engine) -> bytes:
-    """Return a ``tokenizer.json`` equivalent to an engine's. It is valid only if `_core.Engine.reads_alike` is True."""
+    """Return a ``tokenizer.json`` made from an engine. It is equivalent only if `_core.Engine.reads_alike` is True."""
     import json
 
     parts = json.loads(engine.components)
@@ -147,11 +147,11 @@ def compiled_engine(data: bytes, metadata: str = REFERENCE_METADATA) -> _core.En
 
 
 def json_to_train(data: bytes) -> dict[str, Any]:
-    """The document of a BPE without tokens, which the native trainer can fill.
+    """Return the parsed ``tokenizer.json`` of a BPE without tokens, if our own trainer can train it.
 
     Raises:
-        UnsupportedError: Only the library can train it.
-        VocabularyError: The compiler refuses it.
+        UnsupportedError: Only the library ``tokenizers`` can train it.
+        VocabularyError: Our compiler refuses it.
     """
     document = parsed(data)
     model = document["model"]

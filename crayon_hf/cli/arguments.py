@@ -85,7 +85,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
-        """Separate options and their values from all other words, including negative numbers and ``- a b``."""
+        """Separate options and their values from words. Negative numbers and texts like ``- a b`` are words."""
         known = {name: each for each in self.get_params(ctx) if isinstance(each, click.Option) for name in each.opts}
         given: dict[str, str] = {}
         options: list[str] = []

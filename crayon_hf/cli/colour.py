@@ -50,7 +50,7 @@ class Paint:
         self._special = "48;5;250" if rich else "47"
 
     def with_codes(self, codes: str, text: str) -> str:
-        """The text in colours given as codes."""
+        """The text in the colours of ANSI `codes`."""
         return f"\x1b[{codes}m{text}{RESET}" if self.enabled and codes and text else text
 
     def token_codes(self, number: int, is_mark: bool = False, is_special: bool = False, differs: bool = False) -> str:
@@ -59,7 +59,7 @@ class Paint:
         return f"{ground};{self._mark if is_mark else self._ink}{';1;4' if differs else ''}"
 
     def token(self, number: int, text: str, is_special: bool = False) -> str:
-        """A token in its colours."""
+        """The text of token `number` in its colours."""
         return self.with_codes(self.token_codes(number, is_special=is_special), text)
 
     def faint(self, text: str) -> str:

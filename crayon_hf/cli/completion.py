@@ -8,7 +8,7 @@ from crayon_hf.cli.arguments import Arguments, argument, command
 from crayon_hf.cli.output import print_line
 
 VARIABLE = "_CRAYON_HF_COMPLETE"
-"""The variable with which shells ask for completions."""
+"""The environment variable with which shells ask for completions."""
 
 
 @command(

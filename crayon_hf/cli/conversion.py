@@ -254,7 +254,7 @@ _WRITERS: dict[str, _Writer] = {
 
 
 def _write(output: Path, place: _Place, files: dict[str, bytes], tokens: int) -> str:
-    """Write a file for each suffix, named after the output."""
+    """Write one file for each suffix in `files`, named after the output. Return the line to print."""
     from crayon_hf.formats.crayon_v2 import companion_of
     from crayon_hf.formats.repository import write_beside
 

@@ -1,4 +1,4 @@
-"""The command ``pull``, and the Hub's client of commands."""
+"""The command ``pull``, and quieter logs of the Hub's client library for all commands."""
 
 from __future__ import annotations
 

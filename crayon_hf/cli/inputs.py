@@ -37,7 +37,7 @@ _HOW = together(
     option("--lines", is_flag=True, help="take each line of the input as one text"), SPECIAL, TOKENIZER, MODE
 )
 TEXTS = together(INPUTS, _HOW)
-"""`INPUTS`, and how to read them."""
+"""`INPUTS`, and the options for reading and encoding these texts."""
 
 TREES = together(argument("text", nargs=-1, help=_WHAT.format(", a directory with all files below it")), _READ, _HOW)
 """`TEXTS`, also with whole directories."""
@@ -122,7 +122,7 @@ def standard_input(what: str = "text") -> BinaryIO:
 
 
 def utf8_advice(path: str, otherwise: str) -> str:
-    """Advice for a file that is not UTF-8."""
+    """Advice for a file that is not UTF-8: to convert it if it is UTF-16, else `otherwise`."""
     with open(path, "rb") as file:
         return f"it is UTF-16: {_CONVERT}" if is_utf_16(file.read(1 << 12)) else otherwise
 
@@ -134,7 +134,7 @@ def batches(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
 
 
 def utf8(data: bytes, advice: str = "--bytes takes any bytes") -> str:
-    """Decode an input."""
+    """Decode an input. Raises InvalidUtf8Error with `advice`, or for UTF-16 with the advice to convert it."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""``crayon-hf inspect --trace``: the merges and the walks on the trie, on a terminal."""
+"""``crayon-hf inspect --trace``: prints the merges of exact mode, and the walks of greedy mode through the trie."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TraceView:
         self._write, self._paint, self._width = write, paint, width
 
     def show(self, trace: Trace) -> None:
-        """Write all parts, pretoken by pretoken."""
+        """Write all parts of the trace, pretoken by pretoken."""
         number = 0
         for part in trace.parts:
             place = f"bytes {part['start']}-{part['end']}"

@@ -168,7 +168,10 @@ class View:
     def _columns(
         self, tokens: Sequence[Token], rows: Sequence[int | None], unit: str, differing: set[int] | None = None
     ) -> list[Column]:
-        """Return the columns for tokens at indices `rows`. `differing` is None in a table of the full width."""
+        """Return the columns for the tokens at the indices `rows`; a None is a blank row.
+
+        `differing` has the indices of tokens to mark, or is None in a table of the full width.
+        """
 
         def cells(text_of: Callable[[Token], str]) -> list[str]:
             return ["" if row is None else text_of(tokens[row]) for row in rows]

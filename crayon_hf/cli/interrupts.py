@@ -12,7 +12,7 @@ from contextlib import contextmanager
 def ending_at_once() -> Iterator[None]:
     """Let Ctrl-C end the process during imports, without a traceback.
 
-    As an exception it would get lost: numpy's import turns it into an ImportError.
+    A KeyboardInterrupt would get lost: numpy's import turns it into an ImportError.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -89,7 +89,7 @@ def _compare(arguments: Arguments) -> int:
 
 
 def _compared(arguments: Arguments, cartridge: str | None) -> int:
-    """Compare, print and write. Return the exit status, which is 0 only for full agreement."""
+    """Compare, print the results and write the reports. Return the exit status, which is 0 only for full agreement."""
     from crayon_hf.parity.compare.targets import TargetError
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write

@@ -30,7 +30,7 @@ def checked(arguments: Arguments) -> Iterator[str | None]:
         UsageError: An output or the certificate cannot be written.
     """
     try:
-        meaning = meaning_of(arguments.target)  # an ambiguous name is reported by the run
+        meaning = meaning_of(arguments.target)  # the comparison warns of an ambiguous name
     except (CrayonError, ValueError) as error:
         raise UsageError(str(error)) from error
     _check_outputs(arguments, meaning)
@@ -182,7 +182,7 @@ def _compile(cartridge: str) -> None:
 
 
 def _check_content(arguments: Arguments, meaning: Meaning, cartridge: str) -> None:
-    """Raise UsageError unless the cartridge matches its ``tokenizer.json``. The run checks that it is compared."""
+    """Raise UsageError unless the cartridge matches its ``tokenizer.json``."""
     from crayon_hf import certificate
 
     try:

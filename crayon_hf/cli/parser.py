@@ -86,7 +86,7 @@ class _Group(click.Group):
 
 
 def load(name: str) -> Command:
-    """Import a command."""
+    """Import the module of a command, and return the command."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     with ending_at_once():
         found: Command = getattr(import_module(f"crayon_hf.cli.{module}"), attribute)
@@ -108,7 +108,7 @@ def commands() -> None:
 
 
 def help_of(name: str = "") -> str:
-    """Return the help of a command, or of all. `click.echo` removes its colours unless the output is a terminal."""
+    """Return the help of a command, or without a name that of ``crayon-hf``. `click.echo` may remove its colours."""
     context = commands.make_context("crayon-hf", [], resilient_parsing=True)
     if name:
         context = load(name).make_context(name, [], parent=context, resilient_parsing=True)

@@ -168,7 +168,7 @@ def tokenize(arguments: Arguments) -> int:
 
 
 def _again(message: str, arguments: Arguments) -> str:
-    """Adapt the advice to continue: with ``--overwrite`` the same command would begin anew."""
+    """Adapt the advice to run the command again: with ``--overwrite`` the job would begin anew."""
     return message.replace("run it again", "run it again without --overwrite") if arguments.overwrite else message
 
 

@@ -185,12 +185,12 @@ def _group_of(counted: _Counted, names: list[str]) -> Group:
 
 
 def _group(name: str, text: Matrix, tokens: list[Matrix], names: list[str]) -> Group:
-    """Make a group.
+    """Make a `Group` from the counts of a file, a kind of text, a script, or all text.
 
     Args:
-        name: Its name.
-        text: Its bytes, characters and words.
-        tokens: For each tokenizer its tokens, single bytes and unknown tokens.
+        name: The name of the group.
+        text: The numbers of its bytes, characters and words.
+        tokens: For each tokenizer, the numbers of its tokens, single-byte tokens and unknown tokens.
         names: The names of the tokenizers.
     """
     size, characters, words = (int(number) for number in text)

@@ -21,7 +21,7 @@ from crayon_hf.util.validation import not_utf8
 PIECE = 1 << 20
 """The approximate number of bytes read at a time."""
 _OF_COLUMNS = (".jsonl", ".ndjson", ".parquet", ".arrow", ".arrows", ".feather")
-"""Suffixes of files that are read by column, even if the caller names none."""
+"""Suffixes of files that are read by column, even if the caller names no column."""
 _COMMON = NAMES.index(COMMON)
 _OWN = NAMES.index(INHERITED) + 1
 """Scripts from this index of `NAMES` on have letters of their own."""
@@ -118,7 +118,7 @@ class Look(NamedTuple):
 
 
 def look_at(piece: Piece, before: Seen) -> Look:
-    """Count a piece; `before` is the state at the end of the previous piece."""
+    """Count the bytes, characters and words of a piece. `before` is the state at the end of the previous piece."""
     codes = np.frombuffer(bytes(piece.data).decode().encode("utf-32-le"), "<u4")
     amounts = np.zeros((3, len(NAMES)), np.int64)
     if not len(codes):

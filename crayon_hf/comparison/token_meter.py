@@ -107,7 +107,7 @@ class TokenMeter:
         return counted
 
     def drop_file(self) -> None:
-        """Forget the file, because it is not text."""
+        """Forget the counts of the current file, for example because it is not text."""
         self._of_file[:] = 0
         self._seen_in_file[:] = False
         self._stream = None

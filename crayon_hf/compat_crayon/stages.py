@@ -69,7 +69,7 @@ class Stage:
             self._queue.put(None)
 
     def arrivals(self) -> Iterator[Item]:
-        """Yield the items until the end."""
+        """Yield the items that are put, until `end` is called. If the stage `sorts`, yield them in order of numbers."""
         early: dict[int, Item] = {}
         number = 0
         for item in iter(self._queue.get, None):
@@ -285,7 +285,7 @@ class Stages:
 
     @property
     def _is_here(self) -> bool:
-        """Return False in a forked child, which has none of the threads, and may have inherited a locked lock."""
+        """Whether the threads are in this process. A forked child lacks them, and may have inherited a locked lock."""
         return self._process in (None, os.getpid())
 
     def _check_open(self) -> None:

@@ -80,7 +80,7 @@ class CrayonVocab:
             device: ``auto``, ``cpu``, ``cuda`` or ``rocm``, also with an index (``cuda:1``). ``CRAYON_DEVICE`` replaces
                 ``auto``. If the device is unavailable the CPU encodes. If it is lost or runs out of memory later,
                 ``auto`` falls back to the CPU, and any other device raises `DeviceError`.
-            unk_token: The token of `unk_token_id`.
+            unk_token: The token whose id is `unk_token_id`.
             mode: As for `Tokenizer`.
             compat: ``"xerv"`` accepts only version 2 cartridges, and gives the ids of CRAYON's compiled CPU engine.
                 This loses text: each byte that begins no token becomes id 1.
@@ -124,7 +124,7 @@ class CrayonVocab:
 
     @property
     def fast_mode(self) -> bool:
-        """Whether the native engine encodes. Otherwise the reference does, because a component is not native."""
+        """Whether our engine encodes. Otherwise a reference library does, because a component is not supported."""
         profile = self._loaded
         return profile is None or isinstance(profile.engine, _core.Engine)
 

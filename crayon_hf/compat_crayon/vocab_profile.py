@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer_state.state import AnyEngine
 
 XERV_UNKNOWN = 1
-"""The id that CRAYON gives a byte that begins no token, although another token has that id, too."""
+"""The id that CRAYON gives each byte that begins no token. A token of the vocabulary has the same id."""
 
 
 class Loaded:
-    """A profile. It is immutable, so any number of threads can use it."""
+    """A loaded profile. It is immutable, so any number of threads can use it."""
 
     def __init__(self, exact: AnyEngine, path: str | None, mode: Mode, compat: str | None) -> None:
         """`exact` is the engine in exact mode. `path` is the path to show to users."""

@@ -84,7 +84,7 @@ def tokenize_column(
 
 @contextlib.contextmanager
 def _about(name: str | None) -> Iterator[None]:
-    """Name the column in errors about it."""
+    """Put the name of the column before the messages of errors about its contents."""
     try:
         yield
     except (CorpusError, InvalidUtf8Error) as error:
@@ -111,7 +111,7 @@ def tokenizer_of(tokenizer: Any) -> Tokenizer:
 
 
 class _Encoder:
-    """A tokenizer with its options, for ranges that may be null."""
+    """Encodes the texts of Arrow arrays, which may have nulls, with one tokenizer and its options."""
 
     def __init__(
         self, tokenizer: Any, add_special_tokens: bool, suffix: tuple[int, ...], suffix_empty: bool, threads: int

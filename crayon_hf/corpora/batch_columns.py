@@ -37,7 +37,10 @@ def packed(
     eos: str | None,
     suffix: Sequence[int],
 ) -> tuple[distribute.Label, distribute.Parcel, Column]:
-    """Convert a user's arguments to a worker's arguments for `with_ids`: the label, its parcel and the column."""
+    """Convert a user's arguments for workers that call `with_ids`.
+
+    Return the tokenizer's label and parcel (see `distribute`), and the column with its options.
+    """
     inner = tokenizer_of(opened(tokenizer))
     suffix = (*suffix, *end_of_text(tokenizer, inner, append_eos, eos))
     return *distribute.pack(inner), Column(column, output, add_special_tokens, suffix)

@@ -131,8 +131,8 @@ class BatchTokenizer:
 
     >>> dataset.with_format("arrow").map(BatchTokenizer(tokenizer), batched=True)  # doctest: +SKIP
 
-    It keeps a copy of the tokenizer, so later changes to the original have no effect. Its pickle is under a kilobyte:
-    the path and digest of the cartridge, which workers map.
+    It keeps a copy of the tokenizer, so later changes to the original have no effect. Its pickle is under a kilobyte,
+    with the path and digest of the cartridge: a worker maps that file.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Send a tokenizer to other machines: a label that identifies it, and a parcel with its cartridge.
 
-A process that receives the label opens the cartridge at its original path, if the same one is there. Otherwise it
-fetches the parcel and writes it into the cache, under its digest; later processes of the machine map that file. The
-parcel includes the tokenizer.json, which is needed to change some tokenizers.
+A process that receives the label opens the cartridge at its original path, if the same cartridge is there. Otherwise
+it fetches the parcel and writes the cartridge into the cache, under its digest. Later processes of the machine map that
+file. The parcel includes the tokenizer.json, which is needed to change some tokenizers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crayon_hf.util.files import write_atomic
 
 
 class Parcel(NamedTuple):
-    """The files of a tokenizer. It is empty for a delegated tokenizer, which the label describes completely."""
+    """The files of a tokenizer. It is empty if a reference library encodes: then the label describes the tokenizer."""
 
     cartridge: bytes
     source: bytes | None

@@ -60,7 +60,7 @@ class TokenizeInArrow:
     """The picklable function that `tokenize_in_arrow` returns."""
 
     def __init__(self, label: distribute.Label, parcel: Any, column: Column, threads: int) -> None:
-        """`parcel` is a broadcast variable."""
+        """`parcel` is a broadcast variable with the fields of a `distribute.Parcel`."""
         self._label, self._parcel, self._column, self._threads = label, parcel, column, threads
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,1 +1,1 @@
-"""Devices of this machine, and the placement of a tokenizer's batches on them."""
+"""The devices of this machine that can encode, and the GPU engines of this build."""

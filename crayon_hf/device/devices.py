@@ -48,7 +48,7 @@ class HardwareInfo(NamedTuple):
 
 
 class Capacity(TypedDict, total=False):
-    """The size of a partition of a batch, as for `_core.DeviceEncoder`."""
+    """The size of the partitions into which `_core.DeviceEncoder` divides a batch: see `capacity`."""
 
     elements: int
     margin: int
@@ -134,10 +134,11 @@ def open_device(kind: str, index: int) -> Any:
 
 
 def capacity() -> Capacity:
-    """The size of a partition of a batch, as for `_core.DeviceEncoder`. Ids do not depend on it.
+    """The size of the partitions into which `_core.DeviceEncoder` divides a batch. Ids do not depend on this size.
 
-    ``CRAYON_DEVICE_ELEMENTS`` is the most ids of a partition (default 2^29), lowered to fit the device's free memory.
-    ``CRAYON_DEVICE_MARGIN`` is added to the bytes of each text (default 64). The CRAYON paper has the same defaults.
+    ``CRAYON_DEVICE_ELEMENTS`` is the most ids of a partition (default 2^29), lowered to fit the device's free memory. A
+    text counts as one id for each of its bytes, and ``CRAYON_DEVICE_MARGIN`` more (default 64). The CRAYON paper has
+    the same defaults.
     """
     sizes = {}
     for name in ("elements", "margin"):

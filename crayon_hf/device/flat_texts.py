@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def encode_on_cpu(
     engine: AnyEngine, data: Any, offsets: Any, special: bool, as_text: bool, threads: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return the result of `Tokenizer.encode_flat`. Data in a device's memory is copied first."""
+    """Compute the result of `Tokenizer.encode_flat` on the CPU. Data in the memory of a GPU is copied first."""
     buffer, ends = _buffer(data), np.asarray(offsets)
     if ends.ndim != 1 or ends.size == 0:
         raise ValueError(f"offsets has shape {ends.shape}, expected one more offset than texts")

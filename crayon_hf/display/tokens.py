@@ -100,7 +100,7 @@ class Difference:
 
 
 def tokens_of(engine: AnyEngine, data: bytes, options: Options) -> list[Token]:
-    """Return the tokens of the input."""
+    """Return the tokens of `data`."""
     bytes_of = _bytes_of(engine)
     if options.is_bytes:
         out, at = [], 0
@@ -169,7 +169,7 @@ def tokens_in(
 
 
 def _unknown_of(engine: AnyEngine) -> int | None:
-    """Return the id of the unknown token."""
+    """Return the id of the unknown token, or None if the vocabulary has none."""
     try:
         model = json.loads(engine.components).get("model") or {}
     except UnsupportedError:  # tiktoken's encodings have none

@@ -1,4 +1,4 @@
-"""Budgets for delegated tokenizers: encode the whole text, and count."""
+"""Token budgets for tokenizers that a reference library encodes: encode whole texts, and count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Range = tuple[int, int]
 def truncation_place(
     engine: Any, text: str, max_tokens: int, keeps_end: bool, add_special_tokens: bool, special_as_text: bool
 ) -> int:
-    """Like `_core.Engine.truncation_place`."""
+    """Return where to cut a text to at most `max_tokens` tokens, like `_core.Engine.truncation_place`.
+
+    With `keeps_end` the text after that place is kept, otherwise the text before it.
+    """
     added = engine.num_special_tokens_to_add(False) if add_special_tokens else 0
     if added > max_tokens:
         raise ValueError(f"max_tokens is {max_tokens}: the special tokens around a text alone are {added}")
@@ -47,7 +50,7 @@ def places(ranges: list[Range], most: int, size: int, keeps_end: bool) -> Iterat
 
 
 class TokenIndex:
-    """The methods of the engine's token index, which `crayon_hf.TokenIndex` calls with ranges inside the text."""
+    """Replaces the compiled index of `crayon_hf.TokenIndex`, which passes ranges inside the text. Each call encodes."""
 
     def __init__(self, engine: Any, text: str, special_as_text: bool) -> None:
         self._engine = engine
@@ -73,7 +76,7 @@ class TokenIndex:
 
 
 class Appender:
-    """The methods of the engine's appender, which `crayon_hf.Appender` calls."""
+    """Replaces the compiled appender of `crayon_hf.Appender`. Each change encodes the whole text again."""
 
     def __init__(self, engine: Any, special_as_text: bool) -> None:
         self._engine = engine

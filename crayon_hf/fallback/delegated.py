@@ -1,6 +1,7 @@
-"""Delegated mode: the reference library behind the interface of the native engine.
+"""Delegated mode: a reference library encodes, behind the interface of the compiled ("native") engine.
 
-If a component is not native, the reference handles the whole tokenizer: same results, slower, with one warning.
+If the native engine does not support a component, the reference library handles the whole tokenizer: same results,
+slower, with one warning.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class DelegatedEngine:
         return budgets.Appender(self, special_as_text)
 
     def ids_and_ranges(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids without special tokens around the text, and the range of characters of each id, untrimmed."""
+        """Return the ids without special tokens around the text, and the characters of each id, not trimmed."""
         encoding = self.encode(text, None, False, False, special_as_text)
         return encoding.ids, encoding.offsets
 

@@ -13,7 +13,7 @@ from crayon_hf.errors import VocabularyError
 
 @contextmanager
 def as_error(kind: type[Exception], what: str) -> Iterator[None]:
-    """Convert a panic to an error of this `kind`, which names `what` panicked."""
+    """Convert a panic of Rust code to an error of this `kind`. `what` names the code in the message."""
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Formats of token files, byte for byte as the tools that read them write them.
+"""Formats of token files, byte for byte as each format's own tool writes them.
 
 A writer takes documents as ids and row splits, in any number of calls. Its files do not depend on how the documents
 were divided among the calls, and its memory is bounded.

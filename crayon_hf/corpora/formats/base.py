@@ -61,7 +61,7 @@ class Format(ABC):
     suffix_empty = True
     """Whether texts without tokens get the end-of-text token, too, as the format's own tool does."""
     has_rows = False
-    """Whether sequences may differ in length. Otherwise readers compute their places from the length."""
+    """Whether sequences may differ in length. Otherwise readers compute the place of a sequence from one length."""
     merged_files: tuple[str, ...] = ()
     """Names of the files that `merge` writes."""
     _writer: type[ShardWriter]
@@ -131,7 +131,7 @@ class ShardWriter(ABC):
     def __init__(self, format: Format, prefix: str, settings: ShardSettings) -> None:
         self.prefix, self.dtype = prefix, format.dtype(settings.vocabulary)
         self.documents = self.tokens = 0
-        """Counts of `write` so far."""
+        """The numbers of documents (or packed sequences) and of tokens in all calls of `write` so far."""
         self._format, self._settings = format, settings
         self._stack = contextlib.ExitStack()
         """Closes the files, and removes those without a final name."""
@@ -180,7 +180,9 @@ class ShardWriter(ABC):
         self.tokens += end - start
 
     def finish(self) -> list[WrittenFile]:
-        """Write the rest, sync the files and give them their final names. Returns the files in the order of `files`.
+        """Write the parts that follow all documents, sync the files and give them their final names.
+
+        Returns the files in the order of `Format.files`.
 
         Raises:
             OSError: The shard is not finished. The writer can only be aborted.
@@ -220,13 +222,13 @@ class ShardWriter(ABC):
 
     @abstractmethod
     def _end(self) -> None:
-        """Write the parts that follow all documents."""
+        """Write the parts of the files that follow all documents."""
 
     def _place(self) -> None:
         """Sync the files and give them their final names."""
         for output in self._outputs:
             output.sync()
-        # An old index must never be beside new tokens. Another attempt at the same shard wrote the same bytes.
+        # An old index must never be beside new tokens, unless an attempt at the same shard has written the same bytes.
         index, directory = self._outputs[-1], os.path.dirname(self._outputs[-1].path) or "."
         is_again = all(output.is_there_already() for output in reversed(self._outputs))
         if len(self._outputs) > 1 and os.path.lexists(index.path) and not is_again:

@@ -27,7 +27,7 @@ LENGTHS = "seq_lengths"
 
 
 class Groups:
-    """Gathers documents up to two limits. A document with more than `tokens` tokens is a group of its own."""
+    """Gathers documents into groups of at most `rows` documents and `tokens` tokens. A longer document is alone."""
 
     def __init__(self, rows: int, tokens: int) -> None:
         self._most_rows, self._most_tokens = rows, tokens
@@ -112,7 +112,7 @@ class Sink(io.RawIOBase):
 
 
 class _Writer(ShardWriter):
-    """The base of the writers. `_begin` creates pyarrow's `_writer` over `_open_sink`."""
+    """The base of the writers. `_begin` sets `_writer` to a writer of pyarrow that writes to `_open_sink()`."""
 
     _longest = (1 << 31) - 1  # the offsets of an Arrow list are int32
     _writer: Any
@@ -206,7 +206,7 @@ class Parquet(_Columnar):
     _writer = _ParquetWriter
 
     def __init__(self, rows: int = 1 << 20, tokens: int = 1 << 23) -> None:
-        """The limits of a row group, which is kept in memory."""
+        """`rows` and `tokens` limit a row group, which is gathered in memory."""
         self.limits = rows, tokens
 
 
@@ -238,6 +238,6 @@ class Arrow(_Columnar):
     _writer = _ArrowWriter
 
     def __init__(self, rows: int = 1000, tokens: int = 1 << 24) -> None:
-        """The limits of a record batch, which is kept in memory. The default of `rows` is that of ``datasets``.
-        ``datasets`` has no limit of tokens, so its batches differ where 1000 documents exceed `tokens`."""
+        """`rows` and `tokens` limit a record batch, which is gathered in memory. The default of `rows` is that of
+        ``datasets``, which has no limit of tokens: its batches differ where 1000 documents exceed `tokens`."""
         self.limits = rows, tokens

@@ -45,10 +45,10 @@ _CONFIG: dict[str, Any] = {
 
 
 class _Writer(ShardWriter):
-    """Holds the samples of one file, up to `size_limit` bytes or one larger document."""
+    """Holds the samples of one file in memory, up to `size_limit` bytes or one larger document."""
 
     _longest = ((1 << 32) - (1 << 12)) // 4
-    """The limit of the uint32 offsets in a file."""
+    """The most tokens of a document, so that the byte offsets in its file fit into uint32."""
     _takes_any = False
     """Whether the writer accepts the next document whatever its size."""
 
@@ -162,12 +162,12 @@ def _name(number: int) -> str:
 
 
 def _sizes(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Bytes of each sample."""
+    """The bytes of each sample in a file, for samples of `lengths` tokens."""
     return 5 + np.where(lengths < 1 << 8, 1, np.where(lengths < 1 << 16, 2, 4)) + 4 * lengths
 
 
 def _encode(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """Serialize consecutive samples."""
+    """Serialize consecutive samples, whose tokens are `ids`."""
     sizes = _sizes(lengths)
     starts = np.cumsum(sizes) - sizes
     data = np.empty(int(sizes.sum()), np.uint8)

@@ -1,7 +1,7 @@
 """Files that are written under temporary names until they are complete, and removed as leftovers if their writer died.
 
-A temporary name is one of `crayon_hf.util.files` with the suffix `ENDING`. A writer keeps its temporary directory
-locked (`flock`). The lock ends with the process, which tells leftovers from directories in use.
+Temporary names come from `crayon_hf.util.files.temporary_path`, with the suffix `ENDING`. A writer keeps its temporary
+directory locked (`flock`). The lock ends with the process, which tells leftovers from directories in use.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def named(path: str) -> Iterator[None]:
 
 
 class Workplace:
-    """A directory with a temporary name, beside the files that are written in it."""
+    """A temporary directory for new files, in the directory where the finished files go."""
 
     def __init__(self, path: str) -> None:
         """`path` is the final name of its files, or the start of their names."""
@@ -195,7 +195,7 @@ class Spool:
     """Numbers of one dtype, kept in an unnamed temporary file. If the process is killed, the file disappears."""
 
     def __init__(self, path: str, dtype: npt.DTypeLike) -> None:
-        """Use the directory of `path`, which errors name."""
+        """Make the temporary file in the directory of `path`. Errors name `path`."""
         self.count = 0
         self._path, self._dtype = path, np.dtype(dtype)
         directory, name = os.path.split(path)

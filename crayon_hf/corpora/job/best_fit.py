@@ -33,7 +33,8 @@ def best_fit(lengths: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.
     sequences_with: dict[int, list[int]] = {}
     """Sequences by the room left. The sequence that has had this room longest is the first."""
     rooms = 0
-    """Bit n is set if some sequence has room for n tokens. The lowest set bit from a length on is the best fit."""
+    """Bit n is set if some sequence has room for exactly n more tokens. A piece's best fit is the lowest bit set from
+    its length on."""
     count = 0
     runs: Any = np.flatnonzero(np.diff(descending, prepend=0)).tolist()
     for first, end in pairwise([*runs, len(lengths)]):

@@ -1,7 +1,7 @@
-"""Choose which documents a job writes: by each text alone, or, for deduplication, after all were hashed.
+"""Choose which documents a job writes: by each text alone, or for deduplication by the hashes of all texts.
 
-A text has 128 bits of BLAKE2b. The first 64 decide its side of ``held_out``, the others whether a partly read source
-includes it. So equal texts are always on the same side, whatever their file and order.
+A text is hashed to 128 bits (BLAKE2b). The first 64 decide whether it is held out (``held_out``), the others whether a
+partly read source includes it. So equal texts are always held out together, whatever their file and order.
 
 Deduplication reads the inputs twice. First each task writes the hashes of its documents. Then `choose` marks the
 first document of each text, in the order of the tasks. Layout beside the output ``OUT/NAME``::
@@ -56,7 +56,7 @@ class Choice:
     """The choice among the documents of one task, in order."""
 
     def __init__(self, path: str, options: Options) -> None:
-        """`path` is that of the state without its suffix."""
+        """`path` is the path of the task's state file, without its suffix."""
         self._options, self._next = options, 0
         self._chosen = None if not options.deduplicate else _chosen(path)
 
@@ -93,7 +93,7 @@ class Hashes:
         self._file.write(hashes.astype("<u8", copy=False).tobytes())
 
     def finish(self) -> None:
-        """Write the file."""
+        """Write the file ``NAME.hashes``."""
         self._file.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
         self._file.seek(0)
         parts = iter(lambda: self._file.read(_COPIED), b"")
@@ -105,10 +105,11 @@ class Hashes:
 
 
 def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -> None:
-    """Mark each document of tasks as taken or not. A task is the path of its state without suffix, with its files.
+    """Mark each document of the tasks as taken or not, in the files ``NAME.chosen``.
 
-    The first document of a text is taken; if a file is read again, the same one is taken again. Memory: 45 bytes for
-    each of at most 2**25 documents, and 1 byte for every document.
+    A task is the path of its state file without suffix, and its input files. Of equal documents the first is taken; if
+    its file is read again, it is taken again. Memory: 45 bytes for each of at most 2**25 documents, and 1 byte for
+    every document.
     """
     numbers: dict[str, int] = {}
     read = []
@@ -131,7 +132,7 @@ def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -
 
 
 def _compare(read: list[Any], part: int, parts: int) -> None:
-    """Mark duplicates among the documents of one part."""
+    """Mark duplicates among the documents of part `part`, to which their hashes assign them."""
     found = []
     for hashes, ids, counts, codes in read:
         places = np.flatnonzero((codes == TAKEN) & (hashes[:, 0] % np.uint64(parts) == part))
@@ -155,7 +156,7 @@ def _compare(read: list[Any], part: int, parts: int) -> None:
 
 
 def _read(path: str, files: int) -> tuple[Any, npt.NDArray[np.int64]]:
-    """The hashes, and the number of documents of each file."""
+    """Read a task's hashes. Return those of all documents, and the number of documents of each file."""
     place, tail = storage.of(path), 8 * (files + 1)
     if (size := place.size(path)) < 0:
         raise gone(path)

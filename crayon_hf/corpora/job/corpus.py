@@ -183,7 +183,7 @@ class _Job:
             return summary
 
     def _begin(self, overwrite: bool) -> Summary | None:
-        """Make the directory this job's. Returns the summary if the job is finished already."""
+        """Claim the directory for this job. Returns the summary if the job is finished already."""
         directory = self._directory
         while True:
             before = None if overwrite else directory.job()
@@ -232,7 +232,10 @@ class _Job:
     # -- existing files
 
     def _begin_anew(self, clear: bool) -> bool:
-        """Begin in this directory. Return False if another process has. Foreseeable errors precede any removal."""
+        """Claim the directory, with `clear` after removing an earlier job's files. Foreseeable errors come first.
+
+        Return False if another process has claimed the directory.
+        """
         directory, options = self._directory, self._options
         ours = set(directory.belongings()) if clear else set()
         outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
@@ -256,7 +259,7 @@ class _Job:
             next(documents, None)
 
     def _goes_on(self, before: dict[str, Any]) -> bool:
-        """Whether this request resumes `before`. If so, take over the spelling of its names.
+        """Whether this request may resume the earlier request `before`. If so, take over its spelling of names.
 
         A changed input is accepted if the tasks keep their files and its own task has no finished shard.
         """
@@ -307,7 +310,7 @@ class _Job:
                 choosing.choose([(state_path(task.output), task.files) for task in self._tasks], self._options)
 
     def _run_tasks(self, left: Sequence[Task], runner: Runner) -> list[Task]:
-        """Run tasks and return the ones that only hashed. Raises the errors of `raise_for`."""
+        """Run tasks. Return the tasks which have only hashed their documents. Raises the errors of `raise_for`."""
         failures, has_result, hashed = [], set(), []
         self._tell()
         for task, result in runner(left, self._work, self._progress):

@@ -154,7 +154,7 @@ class Directory:
         self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
 
     def clear(self) -> None:
-        """Remove the files of the earlier job. The states and the manifest come last, so another run can finish it."""
+        """Remove an earlier job's files. States and manifest come last, so another run can continue the removal."""
         names = self.belongings()
         self._storage.remove_listed(self.path, [name for name in names if name != MANIFEST])
         self.settle()
@@ -175,7 +175,7 @@ class Directory:
         self._storage.place(os.path.join(self.path, name), parts)
 
     def settle(self) -> None:
-        """Remove the state of a job, `job.json` last. If it is finished, the manifest exists already."""
+        """Remove the state of a job, `job.json` last. The manifest of a finished job exists already."""
         self._storage.remove_leftovers(self.path)
         self._storage.end_uploads(self.path)
         self._storage.remove(os.path.join(self.place, name) for name in self._inside() if _is_left(name))
@@ -214,7 +214,7 @@ def _is_left(name: str) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file in ``_crayon`` may exist before the job file does."""
+    """Whether a file in ``_crayon`` is the job file, or the temporary file that becomes it."""
     return _JOB in (name, final_name(name, ENDING))
 
 

@@ -30,11 +30,11 @@ class Batch(NamedTuple):
     file: int
     """The file's index in the task."""
     documents: Documents
-    """The documents. Their `size` includes the earlier files."""
+    """The documents. Their `size` is the stored bytes read so far, including the task's earlier files."""
 
 
 def read_batches(files: Sequence[InputFile], reading: Reading) -> Generator[Batch, None, None]:
-    """Read all documents and bad records."""
+    """Read all documents and bad records of `files`."""
     before = 0
     for number, file in enumerate(files):
         for documents in read_documents(file, reading):
@@ -64,7 +64,7 @@ def bundles(batches: Iterable[Batch], batch_bytes: int) -> Generator[list[Batch]
 
 
 class Encoded(NamedTuple):
-    """The encoded documents of some batches, except those left out."""
+    """The encoded documents of some batches, without the documents that `choosing` leaves out."""
 
     ids: npt.NDArray[Any]
     splits: npt.NDArray[np.int64]
@@ -104,7 +104,7 @@ class Shuffler:
     """
 
     def __init__(self, directory: str, dtype: np.dtype[Any]) -> None:
-        """Use the disk of `directory`."""
+        """Keep the documents in temporary files in `directory`."""
         self._tokens = Spool(os.path.join(directory, "tokens"), dtype)
         self._ends = Spool(os.path.join(directory, "ends"), "<i8")
 

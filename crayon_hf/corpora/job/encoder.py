@@ -21,14 +21,14 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 _NATIVE = ("int32", "uint16", "uint32")
 _SLICE = 4 << 20
-"""Bytes of text that a delegated tokenizer gets at a time, because its library makes objects of every token."""
+"""Bytes of text that a reference library encodes at a time, because it makes objects of every token."""
 
 
 class JobTokenizer(NamedTuple):
     """An open tokenizer and its identity."""
 
     tokenizer: Any
-    """The `Tokenizer`; on its way to another process its `distribute.Label`."""
+    """The `Tokenizer`, or its `distribute.Label` while it is sent to another process."""
     name: str
     """The name or path by which the tokenizer was opened; "" for an open tokenizer."""
     digest: str
@@ -42,7 +42,7 @@ def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
     """Open a tokenizer by its name or path, or wrap an open one.
 
     Raises:
-        UnsupportedError: It has components written in Python, whose behaviour has no digest.
+        UnsupportedError: The tokenizer has components written in Python, whose behaviour has no digest.
     """
     if isinstance(tokenizer, str):
         opened, name = open_tokenizer(tokenizer), tokenizer
@@ -85,7 +85,8 @@ class Encoding(NamedTuple):
     pad_id: int | None
     """The id that pads sequences, if asked for."""
     has_read: Callable[[], object] = bool
-    """Called when the task has read its input: the next task of this process may read while this one is synced."""
+    """Called when the task has read its input. The next task of this process may then read, while the files of this
+    one are synced to disk."""
 
 
 def plan_encoding(work: Work, threads: int) -> Encoding:

@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 def plan(request: dict[str, Any], directory: str) -> list[Task]:
-    """The tasks of a request (`crayon_hf.corpora.job.job_spec`): whole files in order, up to ``group_bytes`` a task.
+    """The tasks of a request (see `request_of`): whole files in order, up to ``group_bytes`` bytes a task.
 
     A file of unknown size has a task of its own. ``shuffle`` first puts the files in the order of
     ``numpy.random.default_rng(seed).permutation``. With a ``mixture`` (values of `Source`) every task has files of all

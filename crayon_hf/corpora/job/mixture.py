@@ -23,7 +23,7 @@ _MOST = 1000.0
 
 
 class Source(NamedTuple):
-    """A source of a mixture. Its files follow those of the sources before it."""
+    """A source of a mixture. In the list of all input files, its `files` follow those of the sources before it."""
 
     name: str
     files: int

@@ -68,7 +68,7 @@ class Options(NamedTuple):
     deduplicate: bool = False
     held_out: float | None = None
     is_held_out: bool = False
-    """Whether this job writes the other side of `held_out`, in ``OUT/held-out``."""
+    """Whether this job writes the held-out documents, in ``OUT/held-out``, instead of the others."""
     mixture: tuple[tuple[str, int, float], ...] | None = None
     """The fields of `Source`s of `crayon_hf.corpora.job.mixture`."""
 

@@ -181,8 +181,10 @@ class _Processes:
         return process
 
     def _give(self, process: subprocess.Popen[bytes], in_hand: dict[str, Task]) -> str | None:
-        """Send a task, and return its name. A task during which a process died runs alone, so that it cannot end
-        another task, too."""
+        """Send the next task to a process. Return the task's name, or None if no task may be sent now.
+
+        A task during which a process died runs alone, so that it cannot end another task, too.
+        """
         with self._lock:
             if not self._waiting or self._is_over or len(in_hand) == AT_ONCE:
                 return None
@@ -231,8 +233,8 @@ def _shield() -> None:
 def main(messages: Any) -> NoReturn:
     """Run a worker process: it receives tasks as pickles on standard input and reports on standard output.
 
-    `messages` begins with the encoder and the number of threads; tasks follow. The process exits when its input ends,
-    which happens however its parent ends.
+    `messages` begins with the work, the tokenizer's parcel and the number of threads; tasks follow. The process exits
+    when its input ends, which happens however its parent ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block it
     events = os.fdopen(os.dup(1), "wb")

@@ -62,5 +62,5 @@ class Bar:
         self._shown(progress.line() if self._shown.is_live else progress.line(0).strip())
 
     def end(self) -> None:
-        """Keep the last line."""
+        """End the display. Its last line stays."""
         self._shown.end()

@@ -82,7 +82,7 @@ class Shards:
             self._end_shard()
 
     def save(self, **changes: Any) -> None:
-        """Replace the state, unless another process has finished more shards."""
+        """Store the state with `changes`, unless another process has finished more shards."""
         self.state = self.state._replace(**changes)
         there = self._theirs()
         if not there.done and len(there.shards) <= len(self.state.shards):
@@ -102,7 +102,7 @@ class Shards:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Remove an unfinished shard."""
+        """Remove the files of an unfinished shard."""
         if self._writer is not None:
             self._writer.abort()
 

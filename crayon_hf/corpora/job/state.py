@@ -60,7 +60,7 @@ class State(NamedTuple):
     """The progress of an output. `shards` are the finished ones, as JSON values."""
 
     request: dict[str, Any]
-    """The request. A job with another request cannot resume from this state."""
+    """The request (see `request_of`) of the job. A job with another request cannot resume from this state."""
     shards: tuple[dict[str, Any], ...] = ()
     counts: Counts = Counts()
     """The counts, which are valid once `done` is true."""
@@ -139,7 +139,7 @@ def taken(directory: str, format: str, outputs: Collection[str], is_limited: boo
 
 
 def refuse_taken(directory: str, names: Iterable[str]) -> None:
-    """Raise JobError for the first of `names`, if any."""
+    """Raise JobError for the first of the existing files `names`, if any."""
     for name in names:
         raise taken_error(os.path.join(directory, name))
 

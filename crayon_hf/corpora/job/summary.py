@@ -24,9 +24,9 @@ class Sequences(NamedTuple):
 
 
 def sequences_of(shards: list[dict[str, Any]], tokens: int, length: int | None) -> Sequences | None:
-    """Return the sum of the counts of shards, or None without packing.
+    """Return the counts of sequences of all shards together, or None without packing.
 
-    `tokens` are those of all documents, `length` those of a sequence.
+    `tokens` is the number of tokens of all documents, `length` that of a sequence.
     """
     if length is None:
         return None

@@ -1,4 +1,4 @@
-"""Measure a finished directory: its manifest, and one pass over its tokens."""
+"""Make the report of a finished job, from the manifest of its directory and one pass over its tokens."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class _Totals:
         return self._texts[id]
 
     def lengths(self, of: str) -> Lengths | None:
-        """Return statistics of the lengths, or None without documents."""
+        """Return statistics of the counted lengths, or None without any. `of` becomes `Lengths.of`."""
         if not self._lengths:
             return None
         values = np.array(sorted(self._lengths), np.int64)

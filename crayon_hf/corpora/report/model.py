@@ -147,7 +147,7 @@ _LEFT_OUT = {
     "held_out": "held out",
     "not_chosen": "not chosen from the mixture",
 }
-"""Counts of the manifest for records and documents that the files lack."""
+"""The manifest's counts of records and documents that the token files lack, and titles for these counts."""
 
 
 def share(part: int, whole: int) -> str:

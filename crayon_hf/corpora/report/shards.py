@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(format: str, prefix: str, dtype: str, is_packed: bool) -> Iterator[Block]:
-    """Read a shard. Raises JobError if its files are damaged."""
+    """Yield the documents of the shard `prefix` in blocks. Raises JobError if its files are damaged."""
     try:
         yield from _READERS[format](prefix, dtype, is_packed)
     except (OSError, ValueError, KeyError, IndexError) as error:

@@ -104,7 +104,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
 
 
 class _Again(Exception):
-    """A failure that a retry may pass."""
+    """A failed call that may succeed when it is retried."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)

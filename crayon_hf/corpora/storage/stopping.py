@@ -19,12 +19,12 @@ _here = _Here()
 
 
 def stop_at(stop: threading.Event | None) -> None:
-    """Let `stop` end the work of this thread."""
+    """Make `stop` the event that ends the work of this thread, or None for no event."""
     _here.stop = stop
 
 
 def stop_here() -> threading.Event | None:
-    """The event that ends the work of this thread."""
+    """The event that ends the work of this thread, or None."""
     return _here.stop
 
 

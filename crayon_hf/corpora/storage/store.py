@@ -215,7 +215,7 @@ class Store(Storage):
 
 
 def _parts_sent() -> Any:
-    """A callback for drivers, which call it in threads of their own after each part. It ends a stopped upload."""
+    """A callback that drivers call after each part, in their own threads. It ends the upload if its work is stopped."""
     from fsspec.callbacks import Callback
 
     stop = stopping.stop_here()
@@ -228,7 +228,7 @@ def _key(path: str) -> str:
 
 
 def _remove_scratch() -> str:
-    """The parent of scratch directories on this machine, after removing those of killed processes."""
+    """Remove the scratch directories of killed processes. Return the parent of all scratch directories."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     shared = os.path.join(tempfile.gettempdir(), f"crayon-hf-{user}")
     os.makedirs(shared, mode=0o700, exist_ok=True)
@@ -238,6 +238,6 @@ def _remove_scratch() -> str:
 
 @contextlib.contextmanager
 def _scratch(output: str) -> Iterator[str]:
-    """A temporary local directory."""
+    """A temporary local directory for files of `output`."""
     with Workplace(os.path.join(_remove_scratch(), re.sub(r"\W+", "-", output)[-40:])) as workplace:
         yield workplace.path
