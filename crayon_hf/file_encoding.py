@@ -49,7 +49,7 @@ def encode_file(
 
 
 def stream_encoder(engine: Any, add_special_tokens: bool, special_as_text: bool, offsets: bool) -> AnyStream:
-    """Return an encoder for one text in windows. `engine` is a compiled one, or one that calls a reference library."""
+    """Return an encoder that takes one text window by window. `engine` is native, or calls a reference library."""
     of = _core.StreamEncoder if isinstance(engine, _core.Engine) else DelegatedStream
     return of(engine, add_special_tokens, special_as_text, offsets)
 

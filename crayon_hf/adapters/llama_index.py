@@ -80,7 +80,7 @@ class CrayonNodeParser(TextSplitter):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name in ``to_dict``."""
+        """The name of this class in the dicts that LlamaIndex's ``to_dict`` makes."""
         return "CrayonNodeParser"
 
     def split_text(self, text: str) -> list[str]:

@@ -54,7 +54,7 @@ class Appender:
 
     @property
     def count(self) -> int:
-        """The number of tokens."""
+        """The number of tokens of the text."""
         return self._appender.count
 
     @property
@@ -72,7 +72,7 @@ class Appender:
         return self._appender.text
 
     def __len__(self) -> int:
-        """The number of characters."""
+        """The number of characters of the text."""
         return self._appender.characters
 
 

@@ -77,7 +77,7 @@ class Chat:
         return self._appender.count
 
     def ids_and_mask(self, messages: Sequence[Message], **options: Any) -> tuple[list[int], list[int]]:
-        """The ids, and a mask with 1 for each id of the assistant's text, else 0.
+        """The ids of a conversation, and a mask with 1 for each id of the assistant's text, else 0.
 
         The template must mark the assistant's text with ``{% generation %}``. The whole conversation is encoded.
         """

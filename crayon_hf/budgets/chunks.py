@@ -7,7 +7,7 @@ An overlap is text that a chunk repeats from the chunk before it. It begins at t
 that keeps the overlap within its token limit, with more than white space. If no kind has one, it begins at a token. The
 overlap is shortened if the new text, up to the first boundary in it, would not fit into the chunk otherwise.
 
-With `strip` the new part of a chunk begins after white space, and white space at the ends of a chunk does not count.
+With `strip` the new text of a chunk begins after white space, and white space at the ends of a chunk does not count.
 So each chunk has text that the chunk before it lacks, and begins after the start of that chunk.
 """
 
@@ -96,7 +96,7 @@ class Splitter:
         return Window(text, index, found, self.room, self.overlap, self._strip)
 
     def chunk(self, window: Window, start: int, end: int, position: Position) -> Chunk:
-        """The chunk of these characters of a window."""
+        """The chunk of the characters [start, end) of a window, which is at `position` in the whole text."""
         part = window.text[start:end]
         ids = self._engine.encode_ids(part, True, self._as_text) if self._special else window.index.ids(start, end)
         return Chunk(part, *position, ids)
@@ -194,7 +194,7 @@ class Window:
         return end
 
     def _first_piece(self, start: int, reach: int) -> int:
-        """Return the end of a chunk's first piece: the text from `start` to the first boundary, at most at `reach`."""
+        """Return the end of the first piece of new text: from `start` to the first boundary, at most at `reach`."""
         for finder in self._finders:
             place = finder.first(start + 1, self.next_part(reach) + 1)
             if place is not None:
@@ -202,7 +202,10 @@ class Window:
         return start + 1
 
     def _begin(self, start: int, end: int, piece: int) -> int:
-        """The start of the chunk after the one from `start` to `end`, if its first piece ends at `piece`."""
+        """Return where the next chunk begins, to overlap the chunk from `start` to `end`.
+
+        The first piece of the next chunk's new text ends at `piece`.
+        """
         least = max(self.index.longest_before(end, self._overlap), self.index.longest_before(piece, self._room))
         least = max(least, start + 1)
         for finder in self._finders:

@@ -18,7 +18,7 @@ class NearIndex:
     """
 
     def __init__(self, engine: Any, text: str, special_as_text: bool, size: int) -> None:
-        """`size` is that of a part, in characters."""
+        """`size` is the size of the indexed part of the text in characters, unless queries require more."""
         self._engine = engine
         self._special_as_text = special_as_text
         self._text = text

@@ -189,7 +189,10 @@ class _Cache:
     # -- cartridges
 
     def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
-        """Return the cached cartridge, or None if missing or invalid. `origin` is the source itself, or its path."""
+        """Return the cached cartridge of a source, or None if it is missing or invalid.
+
+        `digest` is the SHA-256 of the source. `origin` is the source itself, or its path.
+        """
         if self.foreign:
             return None
         cartridge, source = self._names(digest, recipe)
@@ -278,7 +281,7 @@ class _Cache:
         return value if fingerprint == _fingerprint(stat) else None
 
     def _remember_if_settled(self, path: str, before: os.stat_result, value: str) -> None:
-        """Add an index entry if the file is settled. `before` is its stat from before it was read."""
+        """Add an index entry for a file if it is settled. `before` is the file's stat from before it was read."""
         now = time.time_ns()
         try:
             after = os.stat(path)

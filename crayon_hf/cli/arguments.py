@@ -179,7 +179,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic since 8.4
         self.name, self.parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a text. Defaults pass through."""
+        """Parse a text. Return any other value, such as a default, unchanged."""
         try:
             return self.parse(value) if isinstance(value, str) else value
         except ValueError as error:
@@ -187,14 +187,14 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic since 8.4
 
 
 NUMBER = Parsed("n", count_of)
-"""``32000``, ``32k``, ``1M``."""
+"""A number: ``32000``, ``32k``, ``1M``."""
 
 SIZE = Parsed("size", size_of)
 """A number of bytes: ``16M``, ``1G``."""
 
 
 def complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
-    """Return the profiles and encodings that begin with the text, or complete a file name if none does."""
+    """Return the profiles and encodings that begin with `incomplete`, or complete a file name if none does."""
     from click.shell_completion import CompletionItem
 
     from crayon_hf.cartridges.search_path import profile_names, search_path

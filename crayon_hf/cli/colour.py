@@ -63,20 +63,20 @@ class Paint:
         return self.with_codes(self.token_codes(number, is_special=is_special), text)
 
     def faint(self, text: str) -> str:
-        """Explanatory text."""
+        """The text in the style of explanations."""
         return self.with_codes(self.FAINT, text)
 
     def strong(self, text: str) -> str:
-        """Emphasized text."""
+        """The text, emphasized."""
         return self.with_codes("1", text)
 
     def alert(self, text: str) -> str:
-        """Text that marks a difference."""
+        """The text in the colour of differences."""
         return self.with_codes("1;31", text)
 
 
 def paint_for(stream: TextIO, when: str) -> Paint:
-    """The colours for a stream. `when` is "always", "never", or "auto" for terminals that may have colours."""
+    """The `Paint` for a stream. `when` is "always", "never", or "auto" for terminals that may have colours."""
     term = os.environ.get("TERM", "")
     enabled = stream.isatty() and wants_colours() if when == "auto" else when == "always"
     is_basic = term in ("linux", "xterm", "ansi", "vt100", "vt220", "screen", "cygwin") and not os.environ.get(

@@ -80,7 +80,7 @@ def _facts(target: str, tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Iterator[tuple[str, str]]:
-    """Titles and texts of the lines for a terminal."""
+    """Yield the title and the text of each line that ``info`` prints on a terminal."""
     added = tokenizer.get_added_tokens_decoder()
     special = [f"{plain(token.content)} {id}" for id, token in sorted(added.items()) if token.special]
     more = f" and {len(special) - _SHOWN_TOKENS} more" if len(special) > _SHOWN_TOKENS else ""
@@ -103,7 +103,7 @@ def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Ite
 
 
 def _gpu_lines(engine_facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Lines about GPU engines: built ones, and missing ones that this machine could use."""
+    """Yield lines like `_lines` about GPU engines: those of this build, and missing ones that this machine could use."""
     from crayon_hf.device import engines
 
     for kind, what in engine_facts.items():

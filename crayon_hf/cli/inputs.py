@@ -44,7 +44,7 @@ TREES = together(argument("text", nargs=-1, help=_WHAT.format(", a directory wit
 
 
 def opened(arguments: Arguments) -> Tokenizer:
-    """Open the tokenizer of the arguments."""
+    """Open the tokenizer that the arguments name."""
     tokenizer = open_named(arguments.tokenizer, arguments.mode)
     tokenizer.encode_special_tokens = arguments.special_as_text
     return tokenizer
@@ -89,7 +89,7 @@ def find_files(arguments: Arguments, trees: bool = False) -> None:
 
 
 def one_input(arguments: Arguments, name: str) -> bytes:
-    """Return the only text, as bytes. Raises UsageError for several texts. `name` is the command's name."""
+    """Return the one text of the arguments, as bytes. Raises UsageError for several. `name` is the command's name."""
     if len(arguments.text) > 1 and "-" not in arguments.text and not any(map(os.path.exists, arguments.text)):
         text = " ".join(arguments.text)
         quoted = shlex.quote(text) if re.search(r'["$`!\\\\]', text) else f'"{text}"'
@@ -102,7 +102,10 @@ def one_input(arguments: Arguments, name: str) -> bytes:
 
 
 def texts_of(arguments: Arguments) -> Iterator[bytes]:
-    """Iterate over the texts as bytes, after `find_files`. Errors of files are raised here, before the iteration."""
+    """Iterate over the texts of the arguments, as bytes. Call `find_files` first.
+
+    Errors of files are raised by this call, before the iteration.
+    """
     inputs = _inputs(arguments)
     return iter([line for data in inputs for line in _lines(data)] if arguments.lines else inputs)
 

@@ -98,7 +98,10 @@ def _outputs(arguments: Arguments) -> Iterator[tuple[str, str]]:
 
 
 def _check_place(said: str, directory: str) -> None:
-    """Raise UsageError if no file can be created in a directory. Try it, because permissions alone do not tell."""
+    """Raise UsageError if no file can be created in a directory. `said` names the option in the message.
+
+    A temporary file is created, because permissions alone do not tell.
+    """
     if not os.path.isdir(directory):
         raise UsageError(f"{said}: its directory does not exist")
     try:

@@ -31,7 +31,7 @@ from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.text_readers.documents import FORMATS
 
 _OURS = ("input", "mix", "output", "format", "tokenizer", "json", "quiet")
-"""Arguments that are not keyword arguments of `tokenize_corpus`."""
+"""Arguments of the command that are not keyword arguments of `tokenize_corpus`."""
 
 
 @command(

@@ -27,7 +27,7 @@ def local_name(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """The name of a tokenizer in output, without a prefix."""
+    """The name of a tokenizer in output, without a prefix such as ``profile:``."""
     return meaning_of(name).name
 
 

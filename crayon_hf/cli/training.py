@@ -131,7 +131,7 @@ def _other(source: Any, arguments: Arguments, values: dict[str, Any]) -> Any:
 
 
 def shown_progress(arguments: Arguments) -> dict[str, Any]:
-    """Return the argument of a trainer for ``--progress``."""
+    """Return the keyword argument that ``--progress`` adds to the call of a trainer."""
     from crayon_hf.util.progress import Bar
 
     return {"show_progress": Bar()} if arguments.progress else {}

@@ -120,7 +120,7 @@ def _files(sources: Sources, format: str | None, ignore: bool) -> Iterator[tuple
 
 
 class _Counted:
-    """A file or a sum of files: the amounts of text, and the tokens of each tokenizer, by script."""
+    """The counts of a file, or of several files together: of the text, and of each tokenizer's tokens, by script."""
 
     def __init__(self, name: str, kind: str, text: Matrix, tokens: list[Matrix]) -> None:
         self.name, self.kind, self.text, self.tokens = name, kind, text, tokens

@@ -27,7 +27,7 @@ _OWN = NAMES.index(INHERITED) + 1
 """Scripts from this index of `NAMES` on have letters of their own."""
 
 Matrix = npt.NDArray[np.int64]
-"""A row for each quantity, a column for each script of `NAMES`."""
+"""Counts: a row for each quantity, such as bytes or tokens, and a column for each script of `NAMES`."""
 
 
 class Piece(NamedTuple):

@@ -100,7 +100,7 @@ class TokenMeter:
         self._seen_in_file[ids] = True
 
     def take_file(self) -> Matrix:
-        """Return the tokens, single bytes and unknown tokens of the file by script. Its ids now count as used."""
+        """Return the current file's tokens, single bytes and unknown tokens by script. Its ids now count as used."""
         counted: Matrix = self._of_file.copy()
         self._seen |= self._seen_in_file
         self.drop_file()

@@ -117,9 +117,9 @@ class Stages:
         self._stages = stages
         rooms = itertools.accumulate(depth + stage.workers for stage in stages)
         self._rooms = [*zip(stages, rooms, strict=True)]
-        """For each stage, the most items that have not passed it."""
+        """Each stage, with the most submitted items that may not have passed it yet."""
         self._room = self._rooms[-1][1] + depth
-        """The most items whose results the caller has not fetched."""
+        """The most submitted items whose results the caller may not have fetched yet."""
         self._count = self._fetched = self._waiting = 0
         self._unfinished: dict[int, Item] = {}
         """Items without a result, by number."""

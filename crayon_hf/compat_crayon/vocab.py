@@ -81,7 +81,7 @@ class CrayonVocab:
                 ``auto``. If the device is unavailable the CPU encodes. If it is lost or runs out of memory later,
                 ``auto`` falls back to the CPU, and any other device raises `DeviceError`.
             unk_token: The token whose id is `unk_token_id`.
-            mode: As for `Tokenizer`.
+            mode: ``exact`` or ``greedy``, as for `Tokenizer`.
             compat: ``"xerv"`` accepts only version 2 cartridges, and gives the ids of CRAYON's compiled CPU engine.
                 This loses text: each byte that begins no token becomes id 1.
         """

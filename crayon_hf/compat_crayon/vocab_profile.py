@@ -29,7 +29,7 @@ class Loaded:
     """A loaded profile. It is immutable, so any number of threads can use it."""
 
     def __init__(self, exact: AnyEngine, path: str | None, mode: Mode, compat: str | None) -> None:
-        """`exact` is the engine in exact mode. `path` is the path to show to users."""
+        """`exact` is the engine in exact mode. `path` is shown to users. The others are those of `CrayonVocab`."""
         self.path = path
         self._limit: int | None = None
         if compat is not None:

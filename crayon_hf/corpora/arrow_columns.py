@@ -124,7 +124,7 @@ class _Encoder:
         self._encoder = DocumentEncoder(inner, np.dtype(np.int32), suffix, suffix_empty, add_special_tokens, threads)
 
     def __call__(self, ranges: ArrowRanges, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Encode ranges to (ids, row_splits). A null row has no ids. Errors count rows from `first_row`."""
+        """Encode ranges to (ids, row_splits). A null row has no ids. Row numbers in errors begin with `first_row`."""
         data, begins, ends, valid = ranges
         if valid is not None:  # the ranges of null rows are undefined
             begins, ends = begins[valid], ends[valid]
@@ -167,7 +167,10 @@ def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
 def _lists(
     ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None, large: bool
 ) -> pa.Array:
-    """Make an Arrow array of lists, which shares the memory of `ids`. `splits` must begin with 0."""
+    """Make an Arrow array of lists, which shares the memory of `ids`.
+
+    `splits` are the edges of the lists in `ids`, beginning with 0. `valid` tells which rows are not null.
+    """
     import pyarrow as pa
 
     kind = pa.large_list(pa.int32()) if large else pa.list_(pa.int32())
@@ -180,7 +183,7 @@ def _lists(
 def _cut(
     ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None
 ) -> Iterator[pa.Array]:
-    """Split rows into arrays of at most `MOST_IDS` ids each."""
+    """Make Arrow arrays of lists like `_lists`, of at most `MOST_IDS` ids each."""
     begin = 0
     while begin < len(splits) - 1:
         end = int(np.searchsorted(splits, splits[begin] + MOST_IDS, "right")) - 1

@@ -42,7 +42,7 @@ class Label(NamedTuple):
 
 
 def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
-    """Pack a tokenizer for other machines.
+    """Return the label and the parcel of a tokenizer, to send it to other machines.
 
     Raises:
         UnsupportedError: A component is written in Python, or the cartridge of a changed tokenizer cannot be made.
@@ -71,7 +71,10 @@ _opened: dict[str, Tokenizer] = {}
 
 
 def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
-    """Open the tokenizer of a label, once in a process. `fetch` gets the parcel if this machine lacks the files."""
+    """Open the tokenizer of a label, or return it if this process has opened it before.
+
+    `fetch` gets the parcel if this machine lacks the files.
+    """
     if label.key not in _opened:
         _opened.setdefault(label.key, _open(label, fetch))
     return _opened[label.key]

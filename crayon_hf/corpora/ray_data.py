@@ -67,7 +67,7 @@ def tokenize_dataset(
 
 
 class TokenizeBatches:
-    """The callable class for ``map_batches``. Its batches are ``pyarrow.Table``s."""
+    """The class that ``map_batches`` instantiates in each actor, and calls with batches (``pyarrow.Table``)."""
 
     def __init__(self, label: distribute.Label, parcel: list[ray.ObjectRef], column: Column) -> None:
         self._tokenizer = distribute.unpack(label, fetched(parcel))

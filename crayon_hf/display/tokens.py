@@ -23,7 +23,7 @@ _BYTE_TOKEN = re.compile(b"<0x[0-9A-F]{2}>")
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the encoding."""
+    """How an input is encoded."""
 
     is_bytes: bool = False
     """Whether the input is arbitrary bytes instead of UTF-8 text."""

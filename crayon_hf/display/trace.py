@@ -15,7 +15,10 @@ Walk = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """Bytes [start, end) of a part's text that greedy mode matches as one text, and its walks on the trie."""
+    """Bytes that greedy mode matches as one text, and its walks on the trie.
+
+    They are bytes [start, end) of a part: the text between two added tokens.
+    """
 
     start: int
     end: int
@@ -75,7 +78,7 @@ class Trace:
         return plain(self.engine.id_to_token(id) or "")
 
     def pretokens(self, part: dict[str, Any]) -> Iterator[Pretoken]:
-        """Trace the pretokens of a part one by one. The time for one grows faster than its length."""
+        """Trace the pretokens of one of the `parts`, one by one. The time for one grows faster than its length."""
         text: bytes = part["text"]
         runs = iter(part["runs"])
         run: Run | None = None

@@ -50,7 +50,10 @@ def places(ranges: list[Range], most: int, size: int, keeps_end: bool) -> Iterat
 
 
 class TokenIndex:
-    """Replaces the compiled index of `crayon_hf.TokenIndex`, which passes ranges inside the text. Each call encodes."""
+    """Replaces the compiled index of `crayon_hf.TokenIndex`, which passes ranges inside the text.
+
+    Each call encodes its range.
+    """
 
     def __init__(self, engine: Any, text: str, special_as_text: bool) -> None:
         self._engine = engine

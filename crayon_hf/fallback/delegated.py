@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
-    """Warn once that a tokenizer is delegated. The warning names the line that called this package."""
+    """Warn once that the library `reference` handles a tokenizer, and why. The warning names the caller's line."""
     message = (
         f"not supported by crayon-hf's engine: {reason}; the {reference} library {does} instead, with the same result "
         "but slower"

@@ -107,8 +107,10 @@ class Format(ABC):
         return writer
 
     def written(self, prefix: str, is_there: Callable[[str], bool]) -> list[str]:
-        """Return the paths of a shard's existing files, or of the files in its directory. The file that readers look
-        for comes first."""
+        """Return the paths of a shard's files, or of the files in its directory, for which `is_there` is true.
+
+        The file that readers look for comes first.
+        """
         return [path for path in reversed(self.files(prefix)) if is_there(path)]
 
     def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
@@ -213,7 +215,7 @@ class ShardWriter(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Create the files."""
+        """Create the files of the shard."""
 
     @abstractmethod
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:

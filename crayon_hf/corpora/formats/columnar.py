@@ -136,7 +136,7 @@ class _Writer(ShardWriter):
 
     @abstractmethod
     def _write_columns(self, columns: list[Any], rows: int) -> None:
-        """Write a group, one pyarrow array for each column."""
+        """Write a group of `rows` documents, one pyarrow array for each column."""
 
     def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         if len(self.columns) > 1:

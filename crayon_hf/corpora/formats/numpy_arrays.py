@@ -70,7 +70,7 @@ def _header(descr: str, shape: tuple[int, ...]) -> bytes:
 
 
 def _count(output: Output, descr: str, shape: tuple[int, ...]) -> None:
-    """Update the shape in the header, whose padding leaves room for any number of rows."""
+    """Write the final shape into the header of a ``.npy`` file, whose padding leaves room for any number of rows."""
     header = _header(descr, shape)
     assert len(header) == len(_header(descr, (0, *shape[1:])))
     output.overwrite_start(header)

@@ -41,7 +41,11 @@ def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int
 
 
 def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> npt.NDArray[np.uint8]:
-    """Return TAKEN, OTHER_SIDE or NOT_CHOSEN for each document of a file, of which the job takes this `share`."""
+    """Return a code for each document of a file, by its hashes.
+
+    OTHER_SIDE: it is held out and this job writes the other documents, or the reverse. NOT_CHOSEN: it is not in the
+    `share` of the file's documents that the job takes. Otherwise TAKEN.
+    """
     codes = np.zeros(len(hashes), np.uint8)
     if options.held_out is not None:
         is_held_out = hashes[:, 0] < np.uint64(options.held_out * 2.0**64)
@@ -53,7 +57,7 @@ def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> n
 
 
 class Choice:
-    """The choice among the documents of one task, in order."""
+    """Tells of each document of a task, in order, whether the job takes it."""
 
     def __init__(self, path: str, options: Options) -> None:
         """`path` is the path of the task's state file, without its suffix."""

@@ -222,7 +222,7 @@ class _Job:
         return self._summary(done, True)
 
     def _must_be_whole(self, shards: list[dict[str, Any]], hint: str) -> None:
-        """Raise JobError if a file of a shard is missing or has another size."""
+        """Raise JobError, whose message ends with `hint`, if a file of a shard is missing or has another size."""
         wholes = self._storage.map(lambda shard: is_whole(self._directory.path, [shard]), shards)
         for shard, is_there in zip(shards, wholes, strict=True):
             if not is_there:

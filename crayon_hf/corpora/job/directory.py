@@ -110,7 +110,7 @@ class Directory:
             return None
 
     def belongings(self) -> list[str]:
-        """The token files of the job, in the order of their removal."""
+        """The names of all files of the job, except its state, in the order of their removal."""
         done = self.manifest()
         if done is not None:
             lists = [BAD_RECORDS] if done["counts"]["bad_records"] else []
@@ -201,7 +201,7 @@ class Directory:
         return self._storage.is_there(os.path.join(self.place, name) if name else self.place)
 
     def _read(self, path: str) -> Any:
-        """Return the JSON of a file, or None if the file does not exist."""
+        """Return the JSON of a file, or None if the file does not exist or is not JSON."""
         try:
             return json.loads(self._storage.read(path) or b"")
         except ValueError:

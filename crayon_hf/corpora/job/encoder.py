@@ -67,7 +67,10 @@ class Work(NamedTuple):
         return self._with(label), parcel
 
     def plan(self, fetch: Callable[[], Any], threads: int) -> Encoding:
-        """`plan_encoding` of sent work, cached for the tasks of a process. `fetch` gets the parcel if it is needed."""
+        """Call `plan_encoding` for work that was sent to this process. The tasks of the process share the result.
+
+        `fetch` gets the tokenizer's parcel if this machine lacks the cartridge.
+        """
         return _planned(self._with(distribute.unpack(self.tokenizer.tokenizer, fetch)), threads)
 
     def _with(self, tokenizer: Any) -> Work:

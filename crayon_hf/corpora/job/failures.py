@@ -37,7 +37,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The failure for an error of `run_shard`."""
+    """The `Failure` of a task in which `run_shard` raised `error`."""
     if isinstance(error, BadRecordError):
         return Failure("bad-record", str(error))
     if isinstance(error, FormatError):

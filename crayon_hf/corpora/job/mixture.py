@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 
 def read_mixture(path: str) -> dict[str, Any]:
-    """Read a mixture from a JSON file. Raises ValueError if it has none."""
+    """Read a mixture from a JSON file. Raises ValueError if the file has none."""
     try:
         with open(path, "rb") as file:
             mixture = json.loads(file.read())

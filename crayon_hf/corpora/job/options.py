@@ -150,7 +150,7 @@ class Options(NamedTuple):
 
 
 def positive(value: Any, name: str) -> int:
-    """Check that an argument is an integer from 1 on."""
+    """Return the argument `name` as int. Raises an error unless it is an integer of at least 1."""
     number = validation.unsigned(value, name, 62)
     if number == 0:
         raise ValueError(f"{name} is 0, expected at least 1")

@@ -39,7 +39,10 @@ class _Packer:
         self._shards, self._length, self._remainder, self._pad_id = shards, length, remainder, pad_id
 
     def _emit(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
-        """Write sequences; short ones are kept, or padded."""
+        """Write sequences; short ones are kept, or padded.
+
+        `splits` are the edges of the sequences in `ids`, `pieces` the edges of all their pieces.
+        """
         sequences = Sequences(pieces, np.zeros(len(splits) - 1, np.int64))
         if self._remainder == "pad" and len(splits) > 1 and int(np.diff(splits).min()) < self._length:
             ids, splits, sequences = _padded(ids, splits, pieces, self._length, self._pad_id)

@@ -90,7 +90,7 @@ def _workers(tasks: Sequence[Task], cores: int) -> int:
 
 
 class _Threads:
-    """Tasks in threads of this process."""
+    """Runs tasks in threads of this process."""
 
     def __init__(self, tasks: Sequence[Task], encoding: Encoding) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()
@@ -123,7 +123,7 @@ class _Threads:
 
 
 class _Processes:
-    """Tasks in processes. A thread for each process sends it tasks, receives reports, and replaces it if it dies."""
+    """Runs tasks in processes. A thread for each process sends tasks, receives reports, and replaces a dead process."""
 
     def __init__(self, count: int, tasks: Sequence[Task], setup: tuple[Work, distribute.Parcel | None, int]) -> None:
         self.told: SimpleQueue[Told] = SimpleQueue()

@@ -52,7 +52,7 @@ class Shards:
         self._finished = sum(shard[self._rows] for shard in state.shards)
 
     def write(self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], sequences: Sequences | None = None) -> None:
-        """Append documents, or sequences."""
+        """Append documents, or with `sequences` packed sequences. `splits` are their edges in `ids`."""
         count = len(splits) - 1
         first = min(self._finished, count)
         self._finished -= first

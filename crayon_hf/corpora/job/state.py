@@ -47,7 +47,7 @@ class Counts(NamedTuple):
     duplicates: int = 0
     """Documents left out because an earlier one has the same text."""
     held_out: int = 0
-    """Documents of the other side: held-out ones, or in the held-out directory all others."""
+    """Documents left out because they are held out; in the held-out directory, documents that are not held out."""
     not_chosen: int = 0
     """Documents left out because their source of a mixture is read in part."""
 

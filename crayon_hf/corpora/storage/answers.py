@@ -51,6 +51,8 @@ _BUSY = (errno.EBUSY, errno.EAGAIN, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECO
 def patiently(address: str, call: Callable[[], Result], writes: bool = False) -> Result:
     """Call `call` and return its result, with retries for passing failures. `call` must be idempotent.
 
+    `address` names the object in errors.
+
     Set `writes` for calls that need no existing object. Their "not found" is retried, because the answer to the last
     step of a finished upload may have been lost. If "not found" persists, the bucket is missing.
 
@@ -58,7 +60,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
         FileNotFoundError, FileExistsError: As raised by `call`.
         Stopped: The work of this thread was stopped, and a call had failed.
         StoreCredentialsError: The credentials are missing or have expired.
-        StoreError: The store refuses, or does not answer.
+        StoreError: The store refuses the request, or does not answer.
     """
     import tenacity
 

@@ -31,7 +31,7 @@ class Storage:
     """Files by path. Changes are durable when a method returns. Files appear atomically: synced first, then renamed."""
 
     lists_all = True
-    """Whether listings are never stale. If they may be stale, nothing depends on them."""
+    """Whether listings of directories are always current. Jobs do not rely on listings that may be stale."""
 
     def read(self, path: str) -> bytes | None:
         """Return the contents of a file, or None if it does not exist."""
