@@ -127,7 +127,7 @@ def truncate_text(
         find = places.end_at_boundary if side == "right" else places.begin_at_boundary
         try:
             place = find(text, place, boundary, fits)
-        except UnicodeEncodeError as error:  # from ICU, which reads the whole line
+        except UnicodeEncodeError as error:  # from ICU, which reads the whole line around the cut
             raise (validation.refusal(text, False, "text") or error) from None
     return text[:place] if side == "right" else text[place:]
 

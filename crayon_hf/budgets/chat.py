@@ -147,7 +147,7 @@ class Chat:
             return [*conversation[:at], {**conversation[at], "content": end}, *conversation[at + 1 :]]
 
         around = self._count_to(with_end(""), most, options)
-        for tokens in range(most - around + 2, 0, -1):  # inside the chat the text may have one token less
+        for tokens in range(most - around + 2, 0, -1):  # the text may have one token less in the chat than alone
             end = truncate_text(self._tokenizer, content, tokens, "left", add_special_tokens=False)
             if end and self._count_to(with_end(end), most, options) <= most:
                 return with_end(end)

@@ -78,7 +78,7 @@ class Splitter:
 
     def split(self, text: str, what: str = "text") -> list[Chunk]:
         """Split a text. `what` is its name in errors."""
-        refused = validation.refusal(text, False, what)  # checks the whole text, because the index checks parts
+        refused = validation.refusal(text, False, what)  # checks the whole text: the index checks only parts
         if refused is not None:
             raise refused
         window = self.window(text)

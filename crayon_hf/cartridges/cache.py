@@ -226,7 +226,7 @@ class _Cache:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
             engine = _core.Engine.from_bytes(compiled.cartridge, verify=False)
             return Opened(engine, None, in_memory)
-        if self.trusted:  # so the file is the one just written
+        if self.trusted:  # then no other user can have replaced the written file
             with contextlib.suppress(OSError):
                 self._remember(cartridge, os.stat(cartridge), _VERIFIED)
         self._remove_oldest(most, {cartridge, source})

@@ -103,7 +103,7 @@ def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Ite
 
 
 def _gpu_lines(engine_facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield lines like `_lines` about GPU engines: those of this build, and missing ones that this machine could use."""
+    """Yield lines like `_lines` about GPU engines: those of this build, and missing ones that the machine could use."""
     from crayon_hf.device import engines
 
     for kind, what in engine_facts.items():
@@ -185,7 +185,7 @@ def _profiles() -> Iterator[dict[str, Any]]:
             yield {
                 "name": name,
                 "tokens": _tokens_of(profile.cartridge),
-                "bytes": paths[0].stat().st_size,  # the file at `path`, like info
+                "bytes": paths[0].stat().st_size,  # the size of the file at `path`, as ``info`` shows it
                 "origin": _origin_of(paths[0]),
                 "path": str(paths[0]),
             }

@@ -193,7 +193,7 @@ class Stages:
             for number, stage in enumerate(self._stages):
                 for _ in range(stage.workers):
                     name = f"crayon_hf pipeline: {stage.name}"
-                    # A daemon, so that the interpreter reaches `_stop_all`, which ends the thread.
+                    # A daemon thread, so that the exiting interpreter reaches `_stop_all`, which ends the thread.
                     self._threads.append(threading.Thread(target=self._run, args=(number,), name=name, daemon=True))
             try:
                 for thread in self._threads:

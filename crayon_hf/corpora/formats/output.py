@@ -90,7 +90,7 @@ class Workplace:
                 os.mkdir(self.path)
             if os.name == "nt":  # directories cannot be opened there
                 return
-            with contextlib.suppress(FileNotFoundError):  # another process may remove it between the two steps
+            with contextlib.suppress(FileNotFoundError):  # another process may remove the unlocked directory
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
                 if _lock(descriptor) and os.path.isdir(self.path):
                     self._descriptor = descriptor

@@ -187,7 +187,7 @@ class _Job:
         directory = self._directory
         while True:
             before = None if overwrite else directory.job()
-            done = None if overwrite else directory.manifest()  # after the job file, which a job removes last
+            done = None if overwrite else directory.manifest()  # read after the job file, which a job removes last
             if done is not None and (summary := self._found(done)) is not None:
                 directory.settle()  # only leftover state files remain
                 return summary

@@ -236,11 +236,11 @@ def main(messages: Any) -> NoReturn:
     `messages` begins with the work, the tokenizer's parcel and the number of threads; tasks follow. The process exits
     when its input ends, which happens however its parent ends.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for systems where a thread cannot block SIGINT
     events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the prints of libraries must not mix with reports
     for category in (AmbiguousNameWarning, DelegatedWarning):
-        warnings.simplefilter("ignore", category)  # the parent has shown it
+        warnings.simplefilter("ignore", category)  # the parent has shown these warnings
     telling = threading.Lock()
 
     def tell(name: str, what: Any) -> None:

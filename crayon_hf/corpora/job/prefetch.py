@@ -34,7 +34,7 @@ def overlap(
         Stopped: The work of this thread was stopped (`crayon_hf.corpora.storage.stopping`).
     """
     batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, comes last
-    may_wait = threading.Semaphore(1)  # one batch in `batches`
+    may_wait = threading.Semaphore(1)  # `batches` holds at most one batch
     is_over = False
 
     def reading() -> None:
@@ -53,7 +53,7 @@ def overlap(
     reader = threading.Thread(target=reading, name="crayon-reading", daemon=True)
     with stopping.helpers(1, "crayon-writing") as writer:
         written: Future[None] = writer.submit(lambda: None)
-        written.result()  # starts its thread, which every exit then waits for
+        written.result()  # starts the writer's thread, so that every exit waits for it
         reader.start()
         try:
             while isinstance(batch := _next(batches), tuple):

@@ -106,7 +106,7 @@ def _opened(manifest: dict[str, Any], tokenizer: str | Tokenizer | None, path: s
             return None
         try:
             opened = job_tokenizer(name)
-        except (CrayonError, OSError, ValueError):  # the path was another machine's
+        except (CrayonError, OSError, ValueError):  # the name may be a path of another machine
             return None
         return opened if opened.digest == manifest["tokenizer"]["digest"] else None
     opened = job_tokenizer(tokenizer)
