@@ -112,7 +112,7 @@ def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[
         expected = FORMATS[format].files(name)
         for file in shard["files"]:
             place, _, rest = file["name"].rpartition("/")
-            is_within = place == name and _is_plain(rest) and expected == [name]  # a shard of this format is a directory
+            is_within = place == name and _is_plain(rest) and expected == [name]  # the format writes a directory
             if file["name"] not in expected and not is_within:
                 raise ValueError(f"{file['name']!r} is not a file of {name}")
         files += [file["name"] for file in reversed(shard["files"])]
