@@ -8,7 +8,7 @@ KINDS = ("paragraph", "sentence", "word")
 
 
 def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """Return the last boundary up to `place` whose text before it fits.
+    """Return the last boundary up to `place` such that the text before it `fits`.
 
     Finer kinds are tried only if no boundary of the kind `boundary` fits. If none fits, the result is `place`.
     """
@@ -26,7 +26,7 @@ def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], 
 
 
 def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """Return the first boundary from `place` on whose text after it fits.
+    """Return the first boundary from `place` on such that the text after it `fits`.
 
     Finer kinds are tried only if no boundary of the kind `boundary` fits. If none fits, the result is `place`.
     """

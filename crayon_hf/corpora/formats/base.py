@@ -61,7 +61,7 @@ class Format(ABC):
     suffix_empty = True
     """Whether texts without tokens get the end-of-text token, too, as the format's own tool does."""
     has_rows = False
-    """Whether sequences may differ in length. Otherwise readers compute the place of a sequence from one length."""
+    """Whether sequences may differ in length. Otherwise readers compute their places from the common length."""
     merged_files: tuple[str, ...] = ()
     """Names of the files that `merge` writes."""
     _writer: type[ShardWriter]
