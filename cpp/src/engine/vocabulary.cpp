@@ -12,7 +12,7 @@ namespace {
 
 DoubleArray trie_of(std::vector<std::pair<std::string, int32_t>> contents) {
     if (contents.empty()) return {};
-    // If contents are equal, the first counts.
+    // Of equal contents, the first token's is used.
     std::stable_sort(contents.begin(), contents.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     contents.erase(
         std::unique(contents.begin(), contents.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
@@ -190,7 +190,7 @@ WhiteEnds Vocabulary::white_ends_of(uint32_t id) const {
     return {cartridge_.token_trim[id], cartridge_.token_trim[size_t(n) + id]};
 }
 
-// Short tokens are found in the word table, in one cache line: a walk of the trie takes one per byte.
+// Searches short tokens in the word table, which takes one cache line. A walk of the trie takes one per byte.
 int64_t Vocabulary::find_bytes(const std::string& token) const {
     const auto& table = cartridge_.word_table;
     if (token.size() <= kWordKeyBytes && table.size != 0) {

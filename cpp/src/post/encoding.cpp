@@ -37,7 +37,7 @@ IndexPair range_of(const Encoding& encoding, size_t sequence) {
     return {0, encoding.size()};
 }
 
-// Appends the arrays only, without overflowing encodings.
+// Appends the tokens of `from`, without its overflowing encodings.
 void append_tokens(Encoding* to, Encoding&& from, bool growing_offsets) {
     const uint32_t shift = uint32_t(to->size());
     for (const SequenceRange& range : from.ranges)

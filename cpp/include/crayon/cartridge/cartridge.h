@@ -114,8 +114,8 @@ enum AddedFlag : uint32_t {
     kRstrip = 4,
     kNormalized = 8,
     kSpecialToken = 16,
-    // The text shows the normalized content, although normalized text is no longer searched for it. No cartridge has
-    // this flag, only tokens that were added to an engine.
+    // The token's text is its normalized content, although normalized text is no longer searched for it. No cartridge
+    // has this flag, only an engine's own added tokens.
     kRespelled = 32,
 };
 
