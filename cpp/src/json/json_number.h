@@ -1,7 +1,6 @@
 // Reads numbers as serde_json does without its float_roundtrip feature, because Hugging Face tokenizers reads a
-// tokenizer.json in this way: takes the first digits that fit 64 bits, scaled by one power of ten. For one in four
-// numbers of 17 digits this is not the nearest double, and the last bits of a Unigram model's scores decide between
-// pieces.
+// tokenizer.json in this way. The first digits that fit 64 bits are scaled by one power of ten. For one in four numbers
+// of 17 digits this is not the nearest double, and the last bits of a Unigram model's scores decide between pieces.
 #pragma once
 
 namespace crayon::json {

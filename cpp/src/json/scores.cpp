@@ -56,7 +56,7 @@ bool append_scores(std::string& out, const Value& vocab) {
     return true;
 }
 
-// Appends an object with the values that member(name, ...) appends. Returns false if a call returns false.
+// Appends a copy of `object` in which member(name, value) appends each value. Returns false if a call returns false.
 template <typename Member>
 bool append_object(std::string& out, const Value& object, Member&& member) {
     char separator = '{';
