@@ -34,15 +34,15 @@ enum class Status : uint32_t {
     failed,         // This call failed; others, or a repetition, may succeed.
 };
 
-// The device's own handle. Null is its default stream, which other libraries use. The encoder's streams and the default
-// stream do not wait for each other.
+// The CUDA or HIP handle of a stream. Null is the default stream, which other libraries use. The encoder's streams and
+// the default stream do not wait for each other.
 using Stream = void*;
 
 class Device {
   public:
     virtual ~Device() = default;
     virtual const char* kind() const = 0;  // "cuda", "rocm", "host"
-    virtual const char* name() const = 0;  // of the device's model
+    virtual const char* name() const = 0;  // the device's model, such as "NVIDIA H100"
     virtual int index() const = 0;
     // Returns the error text of this thread's last call that failed. Several threads may use the other methods at a
     // time, each with a stream of its own.
