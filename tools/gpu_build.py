@@ -119,7 +119,7 @@ def invocation(runtime: Runtime, compiler: str) -> list[str]:
 
 
 def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> list[str]:
-    """Return the architectures to compile for, without those that the compiler does not know. Raises BuildError if none
+    """Return the architectures to compile for. Leaves out unknown ones of the compiler, and raises BuildError if none
     is left.
 
     They are those in the runtime's environment variable. If it is not set: with `for_here` those of this machine's

@@ -33,7 +33,7 @@ SOURCES = [
 ]
 COMMON = ["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 RACES = ["-g1", "-fsanitize=thread", "--param", "tsan-distinguish-volatile=1"]
-"""ThreadSanitizer's flags. Volatile accesses of several lanes to one place are no race for a GPU
+"""ThreadSanitizer's flags. Volatile accesses of several lanes to one place do not count as races
 (volatile_accesses.cpp)."""
 
 

@@ -148,8 +148,8 @@ def run(folder: Path) -> dict[str, str]:
 
 
 def report(project: Project, name: str, theirs: set[str], ours: set[str]) -> bool:
-    """Print the tests that fail with our package but pass with the library. Returns whether `project.lost` explains all
-    but at least one."""
+    """Print the tests that fail with our package but pass with the library. Returns whether one has no reason in
+    `project.lost`."""
     lost = sorted(theirs - ours)
     print(f"{name}: {len(theirs)} tests pass with the library, {len(theirs & ours)} of them with ours")
     unexplained = False

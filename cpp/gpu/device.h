@@ -60,7 +60,7 @@ class Device {
 
     virtual Status open_stream(Stream* stream) = 0;
     virtual void close_stream(Stream stream) = 0;
-    // Lets later work in `stream` start after all present work of `other`, which may be another library's stream.
+    // Makes later work in `stream` wait for all work that `other` has now. `other` may be another library's stream.
     virtual Status after(Stream stream, Stream other) = 0;
     // Whether the device can access this memory, whichever library allocated it.
     virtual bool owns(const void* memory) = 0;

@@ -26,7 +26,7 @@ GRAPHEME = ["other", "control", "extend", "zwj", "spacing_mark", "prepend", "l",
 GRAPHEME += ["consonant"]
 LINKER, CLUSTER_EXTEND = 1 << 4, 1 << 5
 BERT_REMOVED, BERT_SPACE, CHINESE, NONSPACING, COMBINING, NMT_REMOVED, NMT_SPACE = (1 << bit for bit in range(6, 13))
-SEVERAL = 255  # an index that is no difference: the lower case is several characters
+SEVERAL = 255  # in place of an index: the lower case is several characters
 
 ACUTE, ZWJ, KA, VIRAMA, L, V, T = map(chr, (0x301, 0x200D, 0x915, 0x94D, 0x1100, 0x1161, 0x11A8))
 # A mark for each size of a character in bytes. The cluster of the character, `a` and the mark has six bytes or more,

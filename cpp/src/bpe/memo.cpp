@@ -155,8 +155,8 @@ class MemoGeneration {
         return bytes_of_tables_.load(std::memory_order_relaxed) + 4 * head_.load(std::memory_order_relaxed);
     }
 
-    // Returns room for a record of `words` 32-bit words, and sets `place` to its index. Returns null if the generation
-    // is full.
+    // Returns room for a record of `words` 32-bit words, and sets `place` to the record's start, which at() takes.
+    // Returns null if the generation is full.
     uint32_t* reserve(size_t words, uint64_t* place) {
         for (int tries = 0; tries < 2; ++tries) {
             const uint64_t at = head_.fetch_add(words, std::memory_order_relaxed);
