@@ -13,7 +13,7 @@ bool ends_broken(const std::string& text) {
 }
 
 // Use it under the GIL or, on free-threaded CPython, under the lock of its Python object. If the engine is delegated to
-// the reference library, decoding runs Python code, and another thread may call step() meanwhile. Code after such a
+// the library tokenizers, decoding runs Python code, and another thread may call step() meanwhile. Code after such a
 // call may only assume that `ids_` has at least `shown_` ids.
 class PyDecodeStream {
   public:

@@ -179,7 +179,7 @@ class Slot {
 Slot engine_slot, truncation_slot, padding_slot, special_as_text_slot;
 PyTypeObject* engine_type = nullptr;  // never freed
 
-// Returns the Engine object of a Tokenizer, or nothing if it has not opened one or delegates to the reference library.
+// Returns the Engine object of a Tokenizer, or nothing if it has not opened one or delegates to the library tokenizers.
 py::object native_of(PyObject* tokenizer) {
     py::object engine = engine_slot.get(tokenizer);
     const bool is_native = engine && Py_TYPE(engine.ptr()) == engine_type && value_of<Engine>(engine.ptr()) != nullptr;

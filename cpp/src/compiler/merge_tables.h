@@ -26,8 +26,8 @@ class MergeTablesBuilder {
         filter_shift = 64 - filter_log2;
     }
 
-    // Adds merges in rank order. If a pair is added twice, the last one replaces the first, as in the reference. Throws
-    // Error(unsupported) for merges that were crafted to collide.
+    // Adds merges in rank order. If a pair is added twice, the last one replaces the first, as in Hugging Face
+    // tokenizers. Throws Error(unsupported) for merges that were crafted to collide.
     void add(uint32_t left, uint32_t right, uint32_t product);
 
     std::vector<uint32_t> products;

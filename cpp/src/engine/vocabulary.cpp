@@ -31,7 +31,8 @@ std::string normalized_text(const std::string& text, const Normalizer* normalize
     return std::move(aligned.text);
 }
 
-// The reference normalizes contents when it opens a tokenizer, and then panics where it would in texts.
+// Hugging Face tokenizers (the reference) normalizes contents when it opens a tokenizer, and panics on contents on
+// which it would panic in texts.
 static std::string normalized_content(const std::string& content, const Normalizer* normalizer) {
     try {
         return normalized_text(content, normalizer);

@@ -41,8 +41,8 @@ class Vocabulary {
     bool is_respelled(uint32_t id) const { return !respelled_.empty() && respelled_.count(id) != 0; }
     // The bytes that a byte-level token's text spells, or the text.
     Bytes bytes_of(uint32_t id) const;
-    // Whether decoding that skips special tokens skips the id. The reference looks the id's text up among the contents
-    // of special tokens.
+    // Whether decoding that skips special tokens skips the id. As in Hugging Face tokenizers, the id's text is looked
+    // up among the contents of special tokens.
     bool is_skipped(uint32_t id) const;
     WhiteEnds white_ends_of(uint32_t id) const;
     int64_t find(std::string_view token) const;  // -1 if unknown

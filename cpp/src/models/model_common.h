@@ -65,7 +65,7 @@ ModelOptions read_model_options(const json::Value& model, ModelType type);
 std::optional<ModelType> read_model_type(const json::Value& model);
 // Reads the options of a model that must name its type.
 ModelOptions read_typed_options(const json::Value& model);
-// The options as a JSON object, with every field, in the reference's order.
+// The options as a JSON object, with every field, in the order of Hugging Face tokenizers.
 std::string write_model_options(const ModelOptions& options);
 
 // The token of byte b in a model with byte_fallback.

@@ -1,5 +1,5 @@
 // Unigram: the best path through all tokens that the piece can be cut into (T. Kudo, "Subword Regularization", 2018),
-// with the reference's sums, ties and unknown characters.
+// with the sums, ties and unknown characters of Hugging Face tokenizers.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

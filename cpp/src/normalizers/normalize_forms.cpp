@@ -1,4 +1,5 @@
-// The normalization forms of UAX #15, "Unicode Normalization Forms", with the reference's tables.
+// The normalization forms of UAX #15, "Unicode Normalization Forms", with the tables of Hugging Face tokenizers ("the
+// reference").
 //
 // Text is cut at characters that neither move nor combine with earlier ones. A part between two cuts that passes the
 // quick check (UAX #15, section 9) is copied. Any other part is decomposed, put in canonical order and, for NFC and

@@ -244,7 +244,7 @@ void prepend(std::string_view what, AlignedText* text) {
     if (text->text.empty()) return;
     const size_t first = character_at(begin_of(*text), begin_of(*text) + text->size()).size;
     if (what.empty()) {
-        // The reference inserts the first character again at the start, without an alignment.
+        // Hugging Face tokenizers inserts the first character again at the start, without an alignment.
         if (text->aligned)
             for (size_t i = 0; i < first; ++i) text->alignments[i] = {0, 0};
         else if (text->unplaced == 0)

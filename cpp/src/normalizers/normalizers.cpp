@@ -204,7 +204,7 @@ std::unique_ptr<Normalizer> read_precompiled(const Value& component) {
     return make_precompiled(charsmap);
 }
 
-// Returns null for a type that the reference does not know.
+// Returns null for a type that Hugging Face tokenizers (the reference) does not know.
 std::unique_ptr<Normalizer> read_typed(std::string_view type, const Value& component) {
     if (type == "NFC") return std::make_unique<FormNormalizer>(Form::nfc);
     if (type == "NFD") return std::make_unique<FormNormalizer>(Form::nfd);

@@ -199,7 +199,7 @@ Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Enco
     encodings.push_back(std::move(first));
     if (pair != nullptr) encodings.push_back(std::move(*pair));
     if (processor.steps.empty()) {
-        // Without a post-processor the reference assigns no sequence to a single input.
+        // Without a post-processor, Hugging Face tokenizers assigns no sequence to a single input.
         if (pair != nullptr)
             for (size_t i = 0; i < 2; ++i) set_sequence(&encodings[i], i);
         return merge(std::move(encodings));

@@ -1,6 +1,6 @@
-// The reference recognizes a post-processor by its fields rather than its type. It takes the first of
-// RobertaProcessing, BertProcessing, ByteLevel, TemplateProcessing and Sequence whose fields exist with the right
-// types. Unknown fields do not matter.
+// Hugging Face tokenizers (the reference) recognizes a post-processor by its fields rather than its type. It takes the
+// first of RobertaProcessing, BertProcessing, ByteLevel, TemplateProcessing and Sequence whose fields exist with the
+// right types. Unknown fields do not matter.
 #include "post/post_process_json.h"
 
 #include <limits>

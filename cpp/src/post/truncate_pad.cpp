@@ -26,7 +26,7 @@ std::vector<TokenText> cut_texts(const std::vector<TokenText>& texts, size_t sta
     return out;
 }
 
-// Copies the tokens [start, stop), without Encoding::ranges, as the reference does.
+// Copies the tokens [start, stop), without Encoding::ranges, as Hugging Face tokenizers (the reference) does.
 Encoding piece_of(const Encoding& e, size_t start, size_t stop) {
     Encoding out;
     out.ids = cut(e.ids, start, stop);

@@ -223,8 +223,8 @@ class BpeTraining {
         const Position before = words_.before(position);
         words_.join(position, made);
         const size_t length = words_.length(position);
-        // As in the reference, a pair that is too long is never added to its count, but is subtracted from it when it
-        // is lost.
+        // As in Hugging Face tokenizers, a pair that is too long is never added to its count, but is subtracted from it
+        // when it is lost.
         if (before != TrainingWords::kNone) {
             NeighbourChange& change = left_.of(words_.symbol(before));
             change.lost += count;

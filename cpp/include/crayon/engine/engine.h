@@ -181,7 +181,7 @@ class Engine {
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
     // The most tokens that truncation leaves, special tokens not counted. If the special tokens alone exceed its limit,
-    // no limit applies: the reference's subtraction wraps around.
+    // no limit applies: the subtraction in Hugging Face tokenizers wraps around.
     size_t tokens_left(bool is_pair, const EncodeOptions& options) const;
     // Returns the special ids that the post-processor puts around a sequence or a pair, or null if it changes ids in
     // another way.

@@ -22,7 +22,7 @@ class WordIds;
 
 struct ModelToken {
     uint32_t id;
-    uint32_t start, end;  // bytes of the piece, as in the reference's offsets
+    uint32_t start, end;  // bytes of the piece, as Hugging Face tokenizers (the reference) gives them
     bool own_text;  // the token shows the piece's bytes [start, end), not its id's string (Unigram's unknown pieces)
 };
 

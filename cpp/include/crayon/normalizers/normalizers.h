@@ -19,7 +19,7 @@ struct SpaceMarks {
 class Normalizer {
   public:
     virtual ~Normalizer() = default;
-    // Changes `text` as the reference does. Immutable: any number of threads may call it.
+    // Changes `text` as Hugging Face tokenizers (the reference) does. Immutable: any number of threads may call it.
     virtual void normalize(AlignedText* text) const = 0;
     // Whether `normalize` surely leaves the text unchanged. Much faster than `normalize`.
     virtual bool leaves(Bytes text) const = 0;

@@ -1,6 +1,6 @@
 // Pretoken scanners: where a published `Split` pattern cuts a text.
 //
-// A scanner works on bytes. It cuts valid UTF-8 exactly where the reference's regular expression does. A byte outside
+// A scanner works on bytes. It cuts valid UTF-8 exactly where the pattern does in the flavor's library. A byte outside
 // valid UTF-8 counts as a character that is neither letter, number nor white space.
 #pragma once
 
