@@ -1,5 +1,5 @@
-// Takes a text apart in the order of Hugging Face tokenizers (the reference): added tokens of the original text, then
-// for each piece between them the normalizer, then added tokens of the normalized text.
+// Takes a text apart in the order of Hugging Face tokenizers (the reference). First come added tokens of the original
+// text. For each piece between them, the normalizer follows, then added tokens of the normalized text.
 #pragma once
 
 #include <algorithm>
