@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 
 
 def scripts() -> Iterator[tuple[str, str]]:
-    """The name of each module that has a `main`, and the first line of its docstring; nothing is imported."""
+    """Yield the name of each module that has a `main`, and the first line of its docstring. Imports no module."""
     for path in sorted(FOLDER.rglob("*.py"), key=lambda path: (len(path.parts), path)):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -30,7 +30,7 @@ def scripts() -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print the list."""
+    """Print the list of scripts."""
     listed = list(scripts())
     width = max(len(name) for name, _ in listed)
     for name, about in listed:

@@ -35,7 +35,8 @@ STRINGS = 1000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make the unfinished entries. Return the exit code. Raise CatalogueError for a file without entries."""
+    """Make the catalogue's unfinished entries. Return the exit code. Raise CatalogueError for a file without
+    entries."""
     options = _parser().parse_args(argv)
     entries = read_catalogue(options.catalogue)
     names = [name for name, _ in entries]

@@ -36,11 +36,11 @@ class EntryError(CrayonError, ValueError):
 
 
 class MissingLicenceError(EntryError):
-    """An entry without the licence of its vocabulary."""
+    """An entry that does not name the licence of its vocabulary."""
 
 
 class DigestError(EntryError):
-    """A source whose SHA-256 differs from that of its entry."""
+    """A source whose SHA-256 differs from the one in its entry."""
 
 
 class Text(NamedTuple):
@@ -68,7 +68,7 @@ class Entry:
     special_tokens: Mapping[str, int] | None = None
 
     def key(self, *settings: object) -> str:
-        """Return a key of the entry and the run's settings. When the key changes, the entry is made again."""
+        """Return a digest of the entry and the run's settings. When this key changes, the entry is made again."""
         return sha256(json.dumps([asdict(self), *settings], sort_keys=True).encode()).hexdigest()
 
     def read(self, folder: Path) -> tuple[Converted, script.Source]:

@@ -1,8 +1,8 @@
-"""The directory that a catalogue is made in: its finished and staged vocabularies, and the index.
+"""The output directory of a catalogue (DIR): its finished and unfinished vocabularies, and the index.
 
 A vocabulary is completed in ``DIR/.catalogue/stage``, recorded in ``DIR/.catalogue/NAME.json``, and then renamed into
-place. It is finished if its record has the key of the same entry, and each file has the recorded digest. So the next
-run never takes the remains of a killed run for a finished vocabulary.
+place. It is finished if its record has the entry's key, and each file has the recorded digest. So the next run never
+takes the remains of a killed run for a finished vocabulary.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NotCertifiedError(EntryError):
 
 
 class Output:
-    """The directory, locked for this process. `names` are all names of the catalogue, in order."""
+    """The output directory, locked for this process. `names` are the names of all entries, in order."""
 
     def __init__(self, folder: Path, names: Sequence[str], *, is_flat: bool, strings: int) -> None:
         self.folder, self.names, self.is_flat, self.strings = folder, names, is_flat, strings
@@ -74,7 +74,7 @@ class Output:
     # -- one vocabulary
 
     def make(self, entry: Entry, catalogue: Path) -> str:
-        """Make the entry unless it is finished. Return the outcome in words. Raise EntryError or errors of
+        """Make the entry's files unless they are finished. Return the outcome in words. Raise EntryError or errors of
         `convert`."""
         key = entry.key(self.is_flat, self.strings, __version__)
         if self.finished.get(entry.name, {}).get("key") == key:
@@ -133,7 +133,8 @@ class Output:
             raise EntryError(f"{name}: {self.folder / there[0]} exists, and no run over {self.folder} has made it")
 
     def _place(self, name: str, files: Sequence[str]) -> None:
-        """Rename a new directory at once. Otherwise move file by file, the cartridge last."""
+        """Move a vocabulary from the stage to its place: a new directory by one rename, otherwise file by file, the
+        cartridge last."""
         if not self.is_flat and not (self.folder / name).exists():
             os.replace(self._stage / name, self.folder / name)
             return

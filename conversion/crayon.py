@@ -1,6 +1,6 @@
 """A version 2 cartridge of CRAYON to one of ours.
 
-The .json beside it has the strings of its tokens, and is used if it exists. The result is a tokenizer.json that
+If a .json of the same name is beside it, the tokens' strings are read from there. The result is a tokenizer.json that
 matches the longest token at each position; CRAYON's own ids need `CrayonVocab(compat="xerv")`.
 
     $ python -m conversion.crayon vocab_lite.dat -o lite.dat

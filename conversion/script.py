@@ -1,4 +1,5 @@
-"""Shared parts of the scripts: arguments, the check of a source, digests, and writing the files."""
+"""Functions that all scripts of this folder use: they read arguments, check the source, compute digests, write the
+files."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ READERS = {
     Kind.CRAYON_V2: "python -m conversion.crayon",
     Kind.CARTRIDGE: "crayon-hf convert",
 }
-"""The command that reads each kind of source."""
+"""The command that converts each kind of source."""
 
 
 class WrongKindError(CrayonError, ValueError):
@@ -88,7 +89,8 @@ def of_file(name: str, doc: str | None, kind: Kind, about: str) -> Callable[[Seq
 
 
 def find(path: str, *kinds: Kind) -> Source:
-    """Find the files of a vocabulary of one of these kinds. Raise WrongKindError, VocabularyError or OSError."""
+    """Return the vocabulary's source at `path`, with its files, if it is of one of these kinds. Raise WrongKindError,
+    VocabularyError or OSError."""
     kind = recognise(path)
     if kind not in kinds:
         inside = f" (with {look_into(path)[0].value})" if kind is Kind.DIRECTORY else ""

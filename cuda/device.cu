@@ -8,7 +8,7 @@
 #define CRAYON_RUNTIME(name) cuda##name
 #define CRAYON_CONSTANT __grid_constant__
 // Asks for at least 1,024 threads per processor. For more, ptxas would leave each thread few registers and spill the
-// rest. Some devices have room for only 16 blocks per processor, and ptxas refuses to be asked for more.
+// rest. Some devices have room for only 16 blocks per processor, and ptxas refuses a larger number.
 #define CRAYON_LAUNCH_BOUNDS(threads) __launch_bounds__(threads, (threads) < 64 ? 16 : 1024 / (threads))
 
 namespace crayon {
@@ -43,7 +43,7 @@ inline std::string architecture(const Properties& properties) {
     return "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
 }
 
-// In addition to the codes that CUDA and HIP share.
+// CUDA's error codes for an unusable device, in addition to the codes that CUDA and HIP share.
 constexpr bool is_unusable(cudaError_t error) {
     switch (error) {
         case cudaErrorNoKernelImageForDevice:

@@ -41,7 +41,7 @@ inline std::string architecture(const Properties& properties) {
     return name.substr(0, name.find(':'));
 }
 
-// In addition to the codes that CUDA and HIP share.
+// HIP's error codes for an unusable device, in addition to the codes that CUDA and HIP share.
 constexpr bool is_unusable(hipError_t error) {
     return error == hipErrorNoBinaryForGpu || error == hipErrorSharedObjectInitFailed;
 }

@@ -38,7 +38,8 @@ _Settings = Mapping[str, Any] | None
 
 
 def compiler_packages() -> list[str]:
-    """Return the packages of nvcc if they are needed. Not if CRAYON_BUILD is wrong, which setup.py reports."""
+    """Return the packages that contain nvcc, or none if the build does not need them. An invalid CRAYON_BUILD gives
+    none; setup.py reports it."""
     try:
         runtimes, insists = gpu_build.wanted(os.environ.get("CRAYON_BUILD"))
     except BuildError:

@@ -4,7 +4,7 @@
 
 A header in ``cpp/include/crayon/NAME`` counts as ``NAME``, the folder of ``cpp/src`` that implements it. Prints each
 include of a later folder, each file outside the folders and each include without a folder. The exit status is 1 if it
-finds any.
+prints any line.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ def main() -> None:
 
 
 def check(directory: Path) -> list[str]:
-    """Return the instruction sets that agreed. Raises AssertionError or another exception for a fault."""
+    """Use each feature once. Return the instruction sets that give the same ids. Raises AssertionError or another
+    exception for a fault."""
     import tokenizers
 
     import crayon_hf
@@ -76,7 +77,8 @@ def check(directory: Path) -> list[str]:
 
 
 def kernels_that_agree(source: Path, ids: list[int]) -> list[str]:
-    """Check every instruction set of this CPU, each in its own process, because a process chooses only one."""
+    """Check that every instruction set of this CPU gives `ids`, and return their names. Each runs in its own process,
+    because a process chooses only one."""
     from crayon_hf import _core
 
     program = (

@@ -47,7 +47,7 @@ def definitions(text: str) -> Iterator[str]:
 
 
 def _name_of(head: str) -> str | None:
-    """Return the name that the text before a brace defines."""
+    """Return the name of the type or function that `head`, the text before a brace, defines."""
     if (kind := _TYPE.fullmatch(head)) is not None:
         return kind[1]
     function = _FUNCTION.match(head)

@@ -47,7 +47,7 @@ Paragraph = tuple[int, str]
 
 
 def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
-    """The prose of a file."""
+    """Yield the paragraphs of prose in a file."""
     if path.endswith(".md"):
         without_code = re.compile(r"^(```|~~~).*?^\1[^\n]*$|<!--(?! prose:).*?-->", re.S | re.M)
         yield from split(1, without_code.sub(lambda code: "\n" * code[0].count("\n"), text))
@@ -72,13 +72,13 @@ def paragraphs(path: str, text: str) -> Iterator[Paragraph]:
 
 
 def message(line: int, text: str, path: str) -> Iterator[Paragraph]:
-    """Strings of several words. Strings of tests are mostly input and are left out."""
+    """Yield the paragraphs of a string if it has several words. Leaves out strings of tests, which are mostly input."""
     is_prose = text.count(" ") > 2 and re.search("[a-z]{4}", text)
     return split(line, text if is_prose and not path.startswith("tests/") else "")
 
 
 def comments(lines: list[Paragraph]) -> Iterator[Paragraph]:
-    """Comments on consecutive lines are one text."""
+    """Yield the paragraphs of comments. Comments on consecutive lines are one text."""
     for _, run in groupby(enumerate(lines), lambda place: place[1][0] - place[0]):
         texts = dict(row for _, row in run)
         yield from split(min(texts), MARKS.sub("", "\n".join(texts.values())))
@@ -111,7 +111,7 @@ def faults(path: str) -> Iterator[tuple[str, str, int, str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 1 if a rule is broken."""
+    """Print the faults. Returns the exit status: 1 if a rule is broken."""
     names = [name for name in arguments if name != "--count"]
     listed = subprocess.check_output(["git", "ls-files", *names], text=True).split()
     checked = [path for path in listed if path.endswith(KINDS) and not path.startswith("docs/examples/")]  # generated

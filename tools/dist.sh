@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the sdist, and the wheel from it, into dist/: with the pins of tools/build.txt and the commit's time.
+# Builds the sdist, and the wheel from it, into dist/. Uses the build tools that tools/build.txt pins, and sets the time
+# of all files to the commit's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

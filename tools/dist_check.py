@@ -1,4 +1,4 @@
-"""Checks that dist/ is a release: run ``python tools/dist_check.py`` after tools/dist.sh, with Python 3.11 or later.
+"""Checks the sdist and the wheel in dist/ before a release: run it after tools/dist.sh, with Python 3.11 or later.
 
 The sdist must hold the files of the commit and its metadata, the wheel exactly the files of the package. The wheel is
 installed without a compiler, with only its requirements; tools/check_installed.py must work there. Then the wheel is
@@ -42,7 +42,7 @@ def one(pattern: str) -> Path:
 
 
 def tracked() -> set[str]:
-    """Return the files of the commit."""
+    """Return the names of the files that git tracks."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return set(names.split("\0")) - {""}
 
@@ -94,7 +94,8 @@ def differs(what: str, has: set[str], wanted: set[str]) -> None:
 
 
 def check_installing(wheel: Path, directory: Path) -> None:
-    """Install the wheel into an environment whose PATH has only its own programs."""
+    """Install the wheel into an environment whose PATH has only its own programs, and run tools/check_installed.py
+    there."""
     python = environment(directory / "venv", [])
     variables = {**os.environ, "PATH": str(python.parent), "CC": "no-compiler", "CXX": "no-compiler"}
     for command in (

@@ -9,7 +9,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
 class Theme(NamedTuple):
-    """The colours of a picture; pages are white, or nearly black."""
+    """The colours of a picture on a white or on a nearly black page."""
 
     page: str
     ink: str

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build/examples: a parity report of every shared vocabulary, and a model card. About 20 minutes; needs CRAYON_SHARED.
-# `tools/examples.sh tokenizers` makes those against tokenizers alone, `tiktoken`, `report` and `card` the others.
+# Writes parity reports of the vocabularies in CRAYON_SHARED, and a model card, to build/examples. About 20 minutes.
+# Arguments choose parts: `tokenizers` and `tiktoken` (comparisons with this library), `report` (lite.json), `card`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/examples
@@ -14,7 +14,7 @@ for part in $parts; do
     tokenizers)
         for directory in "$CRAYON_SHARED"/vocab/*/; do
             name=$(basename "$directory")
-            # gguf has two vocabularies, with vectors of llama.cpp instead of a tokenizer of the library.
+            # vocab/gguf has two vocabularies, and expected ids of llama.cpp, but no tokenizer.json.
             [ "$name" = gguf ] || crayon parity "$name" --against tokenizers --no-speed --markdown "$name-tokenizers.md"
         done
         ;;

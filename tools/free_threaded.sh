@@ -3,8 +3,8 @@
 #
 #     tools/free_threaded.sh PYTHON [PYTEST ARGUMENT...]
 #
-# It makes a virtual environment in build/, installs the package with the imports of those tests, and runs them. If the
-# references have no wheels for that Python (3.13t), it only runs the tests of shared state, which need none.
+# It makes a virtual environment in build/, installs the package and the packages that those tests import, and runs them.
+# If tokenizers and tiktoken have no wheels for that Python (3.13t), it only runs the tests of shared state.
 set -euo pipefail
 python=$1
 shift

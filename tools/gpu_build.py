@@ -49,7 +49,8 @@ CUDA = Runtime(
     homes=("CUDA_HOME", "CUDA_PATH"),
     usual="/usr/local/cuda",
     variable="CRAYON_CUDA_ARCHS",
-    # The first of each generation, whose code later devices run as well: T4, A100 (L4, RTX 4090), H100, B200, 5090.
+    # The first architecture of each generation. Later devices of a generation run its code, too: T4, A100 (L4, RTX
+    # 4090), H100, B200, 5090.
     architectures=("75", "80", "90", "100", "120"),
 )
 HIP = Runtime(
@@ -110,7 +111,7 @@ def need_compiler(runtime: Runtime) -> str:
 
 
 def invocation(runtime: Runtime, compiler: str) -> list[str]:
-    """Return the words that call the compiler.
+    """Return the first words of a command that runs the compiler.
 
     Without HIP_PLATFORM, hipcc compiles for NVIDIA if it finds an nvcc and no program called clang++.
     """
@@ -118,10 +119,11 @@ def invocation(runtime: Runtime, compiler: str) -> list[str]:
 
 
 def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> list[str]:
-    """Return the architectures to compile for, as far as the compiler knows them. Raises BuildError if none is left.
+    """Return the architectures to compile for. Leaves out unknown ones of the compiler, and raises BuildError if none
+    is left.
 
-    The runtime's variable names them. Without it they are, with `for_here`, those of this machine's devices; else the
-    defaults.
+    They are those in the runtime's environment variable. If it is not set: with `for_here` those of this machine's
+    devices, otherwise the defaults.
     """
     if named := [word.strip() for word in os.environ.get(runtime.variable, "").split(",") if word.strip()]:
         return named
@@ -146,7 +148,8 @@ def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> lis
 
 
 def device_command(runtime: Runtime, path: str, archs: list[str], strict: bool, quick: bool) -> list[str]:
-    """Return the command without its output. `strict`: warnings are errors. `quick`: little optimization."""
+    """Return the command that compiles the engine at `path`, without the argument for its output. `strict`: warnings
+    are errors. `quick`: little optimization."""
     if runtime is CUDA:
         targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in archs[:-1]]
         # The newest architecture also gets PTX, which drivers compile for later devices.

@@ -69,11 +69,12 @@ PATCHES: dict[str, str] = {
     _SUM: f"        crayon_count_pause();\n{_SUM}",
     _SUM_END: _COUNTED_SUM_END,
 }
-"""Texts that team.h has once, with their replacements in the counter."""
+"""Texts that occur once in team.h, each with its replacement in the counter's copy."""
 
 
 def patched(team: str) -> str:
-    """Return team.h with marks for teams. Raises BuildError if a text to replace is missing or repeated."""
+    """Return `team` (team.h) with the counter's calls inserted. Raises BuildError if a text of PATCHES is missing or
+    repeated."""
     for old, new in PATCHES.items():
         if team.count(old) != 1:
             raise BuildError(
@@ -93,7 +94,7 @@ def compiler() -> str:
 
 
 def write_headers(directory: Path) -> Path:
-    """Copy cpp/gpu with marks below `directory`; unchanged files are not written again."""
+    """Copy the headers of cpp/gpu below `directory`, with the patched team.h. Unchanged files are not written again."""
     for path in sorted((ROOT / "cpp" / "gpu").glob("*.h")):
         text = path.read_text()
         copy = directory / "gpu" / path.name

@@ -33,7 +33,7 @@ BUDGET = 1 << 36
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of a text, for each byte."""
+    """The cost of encoding a text, divided by its bytes."""
 
     instructions: dict[str, float]  # of warps, by kernel
     lanes: dict[str, float]  # the share of active lanes, by kernel
@@ -41,7 +41,7 @@ class Costs:
 
 
 def measure(counter: ModuleType, engine: _core.Engine, text: bytes, warp: int = 32) -> Costs:
-    """Return the costs of a text. Raises ValueError if ids differ from the engine's."""
+    """Encode a text with the kernels, and return its costs. Raises ValueError if the ids differ from the engine's."""
     encoder = _core.DeviceEncoder(engine, counter.open(BUDGET, warp=warp))
     texts = [document.encode() for document in documents(text)]
     offsets = np.cumsum([0, *map(len, texts)])

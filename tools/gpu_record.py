@@ -33,11 +33,11 @@ class Record:
         self._engines[device] = {"architectures": architectures}
 
     def left_out(self, device: str, why: str, build_with: str) -> None:
-        """The build did not try the engine. `build_with` says what a build needs for it."""
+        """Record that the build did not try the engine. `build_with` says what a build with it needs."""
         self._engines[device] = {"left_out": why, "build_with": build_with}
 
     def failed(self, device: str, compiler: str, said: str) -> None:
-        """The build of the engine failed."""
+        """Record that the build of the engine failed. `said` is the compiler's output."""
         self._engines[device] = {"failed": f"{compiler} failed: {first_error(said)}"}
 
     def write(self, root: Path) -> None:

@@ -33,7 +33,8 @@ SOURCES = [
 ]
 COMMON = ["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 RACES = ["-g1", "-fsanitize=thread", "--param", "tsan-distinguish-volatile=1"]
-"""Lanes may make volatile accesses at the same time (volatile_accesses.cpp)."""
+"""ThreadSanitizer's flags. Volatile accesses of several lanes to one place do not count as races
+(volatile_accesses.cpp)."""
 
 
 def compiler() -> list[str]:
@@ -77,7 +78,8 @@ def _linked(ninja: Ninja, directory: Path, kernels: list[str], races: bool) -> P
 
 
 def race_launcher() -> tuple[list[str], dict[str, str]] | None:
-    """Return words and variables that start a Python able to load a module built with `races`.
+    """Return the first words of a command, and environment variables, that start a Python which can load a module built
+    with `races`.
 
     None if the compiler has no ThreadSanitizer as a shared library, as GCC has.
     """

@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 BITMAP = 1 / 8
-"""Bytes of a bitmap for a byte of text."""
+"""The size of a bitmap, in bytes per byte of text."""
 CHUNK = 1 / 64
-"""Bytes of an array with a byte for each chunk; a chunk's planes have 64."""
+"""The size of an array with one byte for each chunk of text, in bytes per byte of text. A chunk's planes have 64
+bytes."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Counts of a batch, for each byte of text."""
+    """The counts of a batch, divided by its bytes of text."""
 
     pretokens: float
     ids: float

@@ -1,4 +1,4 @@
-"""A contract for import-linter, ``no_circles`` in pyproject.toml: no module imports itself by way of others.
+"""A contract for import-linter, ``no_circles`` in pyproject.toml: no module imports itself through other modules.
 
 The contracts of import-linter compare packages. This one compares modules, including a package's ``__init__``. Imports
 inside functions, and those for type checkers only, count.

@@ -1,4 +1,4 @@
-"""The drawings of the package's layers and of the engine's: who imports, or includes, whom.
+"""Draws the folders of the package and of the engine, with lines for imports and includes.
 
 Boxes are folders. A box is above all boxes that it needs; a line that other lines imply is left out.
 """
@@ -62,7 +62,7 @@ def engine() -> Graph:
 
 
 def draw(graph: Graph, title: str, theme: Theme) -> str:
-    """Rows of boxes, users above, and lines to the boxes that they need."""
+    """Return a drawing: rows of boxes, one for each folder, and lines down to the folders that each needs."""
     lines, rows = _reduced(graph), _rows(graph)
     drawing = Drawing(760, title, theme)
     centre: dict[str, tuple[float, float]] = {}

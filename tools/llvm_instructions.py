@@ -48,7 +48,7 @@ WEIGHTS: dict[str, tuple[int, int]] = {
     "call": (3, 3),  # any other function, such as a copy of a structure
 }
 OTHER = (1, 1)
-"""The weight of instructions that are not in the table."""
+"""The weight of instructions that the table above lacks."""
 
 _INSTRUCTION = re.compile(r"\s+(?:%\S+ = )?(?:(?:tail|musttail|notail) )?([a-z]\w*) ?(.*)")
 _FUNCTION = re.compile(r"@(?:\"?)((?:llvm\.[a-z]+|crayon_count)?)")
@@ -79,7 +79,8 @@ def _stays_first(line: str) -> bool:
 
 
 def marked(text: str) -> tuple[str, list[int]]:
-    """Return the module with its marks and its table, and the table's values."""
+    """Return the LLVM module with a call in each basic block and with the table of instructions. Also return the
+    table's values."""
     out: list[str] = []
     weights: list[int] = []
     block: list[str] = []

@@ -65,7 +65,7 @@ def installed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def compiled(*arguments: str) -> str:
-    """Return the lines of the lock that uv makes from requirements."""
+    """Return the locked versions, as lines of text, that uv computes for these arguments."""
     command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.10"]
     options = ("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
     done = subprocess.run([*command, *options, *arguments], cwd=TREE, check=True, stdout=subprocess.PIPE, text=True)

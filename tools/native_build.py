@@ -44,8 +44,8 @@ CACHED_BY = (
     "crayon_hf/util/byte_level.py",
     "crayon_hf/util/reference.py",
 )
-"""The files that decide the contents of the cache of compiled vocabularies. They are the compiler, the readers of
-formats and the choice among them, the comparison with a tokenizer.json, and the snapshots of transformers."""
+"""The files that decide the contents of the cache of compiled vocabularies. They compile a vocabulary, read and
+recognise formats, compare a cartridge with its tokenizer.json, and read snapshots of transformers."""
 VERSIONED = "cpp/bindings/version.cpp"
 """The only source that uses CRAYON_VERSION and CRAYON_BUILD_ID."""
 HOT = (
@@ -240,7 +240,7 @@ class Ninja:
     def compile(
         self, command: Sequence[str], source: str, target: Path | str, files: Sequence[str] = (), prefix: str = ""
     ) -> str:
-        """Add a target. Returns its path.
+        """Add a target, an object file that `command` compiles. Returns its path.
 
         Args:
             command: The command, which names source and target, too.
@@ -353,7 +353,7 @@ def _ninja() -> str:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """Allow one ninja at a time in a directory: tests run in parallel."""
+    """Hold a lock on a directory, so that tests that run in parallel start one ninja at a time there."""
     with (directory / ".lock").open("w") as lock:
         if sys.platform != "win32":
             import fcntl

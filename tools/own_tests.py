@@ -1,4 +1,4 @@
-"""Runs the tests in the source packages of tokenizers and tiktoken, with the library and with ours.
+"""Runs the tests in the source packages of tokenizers and tiktoken, with these libraries and with ours.
 
     python tools/own_tests.py [DIRECTORY]
 
@@ -34,7 +34,7 @@ class Project(NamedTuple):
     ours: str
     folder: str  # the directory to run its tests in
     lost: dict[str, str]
-    """The reasons why tests cannot pass with our package, by a part of the tests' names."""
+    """Tests that cannot pass with our package: a part of a test's name, and the reason."""
 
 
 PROJECTS = (
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 
 def unpacked(project: Project, directory: Path) -> Path:
-    """Return the directory of the source package, downloading it if necessary."""
+    """Return the unpacked directory of the project's source package. Downloads it if necessary."""
     name = f"{project.name}-{version(project.name)}"
     if not (directory / name).is_dir():
         directory.mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ def copy_tests(source: Path, folder: Path, library: str, imported: str) -> None:
 
 
 def run(folder: Path) -> dict[str, str]:
-    """Return the result of each test."""
+    """Run the tests in a folder. Return the result of each, by its name."""
     written = folder / "results.xml"
     ranks = folder / "rank-files"
     ranks.mkdir(exist_ok=True)
@@ -148,7 +148,8 @@ def run(folder: Path) -> dict[str, str]:
 
 
 def report(project: Project, name: str, theirs: set[str], ours: set[str]) -> bool:
-    """Print the failures with ours. Returns whether one is unexplained."""
+    """Print the tests that fail with our package but pass with the library. Returns whether one has no reason in
+    `project.lost`."""
     lost = sorted(theirs - ours)
     print(f"{name}: {len(theirs)} tests pass with the library, {len(theirs & ours)} of them with ours")
     unexplained = False

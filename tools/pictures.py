@@ -132,7 +132,7 @@ def merges(theme: Theme) -> str:
 
 
 def _tokens(drawing: Drawing, x: float, y: float, tokens: list[bytes], fill: str) -> float:
-    """Draw boxes in a row. Returns the end of the last."""
+    """Draw a row of boxes, one for each token. Returns the right end of the last one."""
     for token in tokens:
         shown = token.decode().replace(" ", "\u00b7")
         width = 18 + 9.2 * len(shown)
@@ -145,7 +145,7 @@ def _tokens(drawing: Drawing, x: float, y: float, tokens: list[bytes], fill: str
 
 
 def cartridge(theme: Theme) -> str:
-    """The sections of a packaged profile's cartridge, by size."""
+    """Draw the sections of a packaged profile's cartridge, in proportion to their sizes."""
     from crayon_hf import _core, profiles
 
     path = Path(profiles.__file__).parent / "lite.dat"
@@ -192,7 +192,7 @@ PICTURES: dict[str, Callable[[Theme], str]] = {
 
 
 def drawn() -> Iterator[tuple[Path, str]]:
-    """Yield each file with its contents."""
+    """Yield the path and the SVG text of each drawing."""
     for name, draw in PICTURES.items():
         yield TO / f"{name}.svg", draw(LIGHT)
         yield TO / f"{name}-dark.svg", draw(DARK)

@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def run(name: str, check: Check) -> int:
-    """Print the compiler's errors, and return the number of files that do not compile."""
+    """Compile all files for one check and print the errors. Return the number of files that do not compile."""
     with tempfile.TemporaryDirectory() as directory:
         root = as_msvc(Path(directory)) if name == "msvc" else ROOT
         sources = engine_sources(check.is_x86, root)
@@ -79,7 +79,7 @@ def compile_one(check: Check, root: Path, source: str) -> str:
 
 
 def as_msvc(directory: Path) -> Path:
-    """Copy the sources; conditions on the compiler are set as for MSVC."""
+    """Copy the sources to `directory`, with conditions on the compiler decided as for MSVC."""
     for path in sorted((ROOT / "cpp").rglob("*")):
         if path.suffix in (".cpp", ".h", ".inc") and "bindings" not in path.parts:
             text = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The tests under sanitizers: `sanitize.py asan` runs all of them, `sanitize.py tsan` those of concurrency.
+"""Runs the tests under sanitizers: `sanitize.py asan` runs all tests, `sanitize.py tsan` the tests of concurrency.
 
     python tools/sanitize.py asan|tsan [PYTEST ARGUMENT...]
 
@@ -99,7 +99,8 @@ def make_interpreter(kind: str, place: Path, reports: Path) -> Path:
 
 
 def build(kind: str, place: Path, python: Path) -> None:
-    """Build the package with that interpreter, which has to load the extension to compile the profiles."""
+    """Build the package with the interpreter `python`, which must load the sanitized extension to compile the
+    profiles."""
     environment = os.environ | COMPILERS | {"CRAYON_SANITIZE": SANITIZERS[kind]}
     command = [str(python), "setup.py", "-q", "build", f"--build-base={place}/temp", f"--build-lib={place}/lib"]
     subprocess.run(command, check=True, cwd=ROOT, env=environment)

@@ -93,7 +93,7 @@ PAGES = {"report": Shot(report, open_report), "playground": Shot(playground, ope
 
 
 def paths(directory: Path) -> list[Path]:
-    """Return the paths of the light and the dark screenshots."""
+    """Return the paths of all screenshots in a directory, light and dark."""
     return [directory / f"{name}{end}.png" for name in PAGES for end in ("", "-dark")]
 
 

@@ -39,13 +39,14 @@ class Environment(NamedTuple):
 
     wanted: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Packages that conflict with the environment's own versions."""
+    """Packages that conflict with `wanted`."""
     unlocked: tuple[str, ...] = ()
-    """Packages that the environment's own versions need in another version than the lock's."""
+    """Packages that `wanted` requires in other versions than the lock's."""
     reference: str = ""
-    """The reference for the tests, if the environment's tokenizers cannot be the reference."""
+    """The requirement for the tokenizers library that tests compare with, if `wanted` has one that cannot be the
+    reference."""
     is_newest: bool = False
-    """Everything that tests need, in the newest compatible versions."""
+    """Whether the environment has everything that tests need, in the newest compatible versions."""
 
 
 ENVIRONMENTS = {
@@ -109,7 +110,7 @@ def requirements_of(environment: Environment) -> list[str]:
 
 
 def constraints_of(environment: Environment) -> list[str]:
-    """Return the lock without the packages that the environment has in other versions."""
+    """Return the lines of the lock, without the packages that the environment has in other versions."""
     other = {canonicalize_name(Requirement(one).name) for one in environment.wanted} | set(environment.unlocked)
     return [] if environment.is_newest else [str(one) for one in requirements(LOCK) if one.name not in other]
 

@@ -1,1 +1,2 @@
-"""Recipes of the profiles `lite`, `standard` and `science`. docs/profiles.md explains how to repeat them."""
+"""Recipes of the profiles `lite`, `standard` and `science`. docs/profiles.md explains how to make the profiles
+again."""

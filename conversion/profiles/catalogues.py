@@ -1,4 +1,5 @@
-"""Readers of message catalogues and other files whose values are text. Each returns one sentence a line."""
+"""Readers of message catalogues and other files whose values are text. Each returns the values as lines, one value per
+line."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from typing import Any
 
 
 def _message(text: str) -> str:
-    """A message without accelerator marks and tags."""
+    """Return a message without accelerator marks and tags."""
     text = re.sub(r"\([_&]\w\)", "", text.replace("\0", "\n"))
     return re.sub(r"[_&](?=\w)", "", re.sub(r"</?\w+[^<>]*>", "", text))
 
 
 def _pairs(data: bytes) -> Iterator[tuple[str, str]]:
-    """Originals and translations of a gettext .mo file."""
+    """Yield each original of a gettext .mo file with its translation."""
     order = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}.get(data[:4])
     if order is None:
         return
@@ -191,7 +192,7 @@ READERS: dict[str, Callable[[bytes], str]] = {
 
 
 def unpacked(data: bytes) -> bytes:
-    """A file without its gzip or bzip2 compression, which many documents in packages have."""
+    """Return a file without its gzip or bzip2 compression, which many documents in packages have."""
     if data[:2] == b"\x1f\x8b":
         return gzip.decompress(data)
     if data[:3] == b"BZh":

@@ -22,7 +22,7 @@ _TAG = re.compile(r"</?[A-Za-z!?][^>]*>")
 
 
 def _html(text: str) -> str:
-    """The text of a page as shown: white space collapsed except in <pre>, one line for each block."""
+    """Return the text of an HTML page as shown: white space collapsed except in <pre>, one line for each block."""
     out = []
     for i, part in enumerate(_PRE.split(_SKIPPED.sub(" ", text))):
         if i % 2 == 0:
@@ -122,7 +122,8 @@ READERS: dict[str, Callable[[str], str]] = {
 
 
 def read(data: bytes, form: str, encoding: str) -> str:
-    """Return the clean text of a file, or an empty text if the file is not in the given encoding."""
+    """Return the clean text of a file, or an empty text if the file is not in the given encoding. `form` names the
+    reader."""
     data = lzma.decompress(data) if data[:6] == b"\xfd7zXZ\0" else catalogues.unpacked(data)
     if form in catalogues.READERS:
         return _tidy(catalogues.READERS[form](data))

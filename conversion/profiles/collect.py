@@ -28,7 +28,7 @@ from conversion.profiles.packages import apt_download, contents, version_of
 from conversion.profiles.sources import Source, listed
 
 CHUNK = 64_000  # the bytes of each piece of a large file; the pieces are evenly spread
-SMALL_CHUNK = 8_000  # the same for a profile's part of a source
+SMALL_CHUNK = 8_000  # the bytes of each piece when a profile takes only a part of a source's text
 
 
 def all_sources() -> list[Source]:
@@ -79,7 +79,7 @@ def _is_generated(text: str) -> bool:
 
 
 def read_source(source: Source, files: list[tuple[str, bytes]]) -> str:
-    """The text of one source: lines worth keeping, up to its cap."""
+    """Return the text of one source: the lines worth keeping of its files, up to the source's cap."""
     cap = source.cap
     per_file = cap if len(files) <= 3 else max(CHUNK, cap // 10)
     texts: list[str] = []
@@ -125,7 +125,7 @@ def read_package(job: tuple[list[Source], Path, Path]) -> tuple[str, str]:
 
 
 def texts_to_exclude(folders: list[Path]) -> set[bytes]:
-    """The keys of the long lines of the texts (*.txt or *.txt.xz) in some folders."""
+    """Return the keys (excluded.key) of the long lines of all texts (*.txt or *.txt.xz) in these folders."""
     keys: set[bytes] = set()
     for path in (p for folder in folders for p in sorted(folder.rglob("*.txt*"))):
         data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
@@ -136,7 +136,8 @@ def texts_to_exclude(folders: list[Path]) -> set[bytes]:
 def write_corpus(
     sources: list[tuple[Source, Path]], output: Path, profile: str, excluded: set[bytes]
 ) -> dict[str, Any]:
-    """Write each source's part in a profile, without repeated or excluded long lines. Return the manifest's tables."""
+    """Write the part of each source's text that a profile takes, without repeated or excluded long lines. Return the
+    manifest's tables."""
     lines = Lines(excluded)
     total = hashlib.sha256()
     rows: list[dict[str, Any]] = []

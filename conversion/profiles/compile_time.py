@@ -53,7 +53,7 @@ def medians(times: Sequence[Times]) -> Times:
 
 
 def in_processes(source: Path, target: Path, rounds: int) -> tuple[Times, Times]:
-    """The times of a whole process, and of the compiler's call in that process."""
+    """Return the median times of a whole process, and of the compiler's call in that process."""
     assert _core.__file__ is not None
     command = [
         sys.executable,

@@ -119,7 +119,7 @@ def spread(lines: list[str], room: int) -> str:
 
 
 def make(text: Text, unpacked: Path) -> str:
-    """Make a text of its parts: the small ones whole, and equal shares of the large ones."""
+    """Make an evaluation text from its parts: small parts whole, and equal shares of the large ones."""
     seen: set[str] = set()
     by_kind: dict[str, list[str]] = {}  # the many packages of one game count as one part
     for part in text.parts:

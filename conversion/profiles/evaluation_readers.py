@@ -10,7 +10,8 @@ import zlib
 
 
 def r_data(data: bytes) -> str:
-    """The character vectors of an R data base (.rdb), one string a line, with paragraphs joined again."""
+    """Return the character vectors of an R data base (.rdb), one string a line. Joins the lines of a printed
+    paragraph."""
     novels = []
     start = 0
     while start < len(data):

@@ -25,7 +25,7 @@ class Part:
     package: str
     form: str  # a key of clean.READERS or of evaluation_readers.READERS
     paths: tuple[str, ...]  # shell patterns; "ARCHIVE!MEMBER" looks into a zip file
-    english: tuple[str, ...] = ()  # the same text in English: a line that is in both is untranslated
+    english: tuple[str, ...] = ()  # the files with the same text in English: a line that is in both is untranslated
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ CAMPAIGNS = ("data", "did", "dm", "dw", "ei", "httt", "l", "low", "nr", "sof", "
 
 
 def _language(name: str, code: str, *also: str) -> Text:
-    """A language by its code in the handbook, with `also`: "news" of dasher-data, "sky" of stellarium, "stories"."""
+    """Return the text of a language, by its code in Debian's handbook. `also` adds "news" of dasher-data, "sky" of
+    stellarium, "stories" of a game."""
     parts: list[Part] = []
     for kind in also:
         if kind == "stories":

@@ -1,7 +1,7 @@
 """Lines of benchmark and evaluation texts that collect.py found in its sources with --exclude: excluded.bin.
 
-Each is the first KEY_SIZE bytes of the BLAKE2b hash of the stripped line; the keys are sorted and concatenated.
-`python -m conversion.profiles.excluded MANIFEST...` adds the keys that manifests list.
+A line's key is the first KEY_SIZE bytes of the BLAKE2b hash of the stripped line. The file has the sorted keys. `python
+-m conversion.profiles.excluded MANIFEST...` adds the keys that manifests list.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ FILE = Path(__file__).parent / "excluded.bin"
 
 
 def key(line: str) -> bytes:
-    """The key of a line."""
+    """Return the key of a stripped line."""
     return hashlib.blake2b(line.encode(), digest_size=KEY_SIZE).digest()
 
 
 def excluded_keys() -> set[bytes]:
-    """The keys of the lines to leave out."""
+    """Return the keys in excluded.bin, of the lines to leave out."""
     data = FILE.read_bytes() if FILE.exists() else b""
     return {data[i : i + KEY_SIZE] for i in range(0, len(data), KEY_SIZE)}
 

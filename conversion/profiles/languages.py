@@ -102,13 +102,14 @@ BY_CODE.update({"hi-in": BY_CODE["hi"], "ga-ie": BY_CODE["ga"], "hy-am": BY_CODE
 
 
 def one(package: str, code: str, form: str, cap: float, *paths: str) -> Source:
-    """A package with text in one language."""
+    """Return a package with text in one language as a source. `cap` is in megabytes."""
     language = BY_CODE[code]
     return Source(package, "language", language.name, form, int(cap * MB), paths, language.script)
 
 
 def each(package: str, form: str, cap: float, *paths: str, hyphens: bool = False) -> list[Source]:
-    """A package with text in many languages: the code of the language replaces {} in the paths."""
+    """Return a package with text in many languages as a source for each. The language's code replaces {} in the
+    paths."""
     found = []
     for language in TABLE:
         codes = [c.replace("_", "-") for c in language.codes] if hyphens else list(language.codes)
@@ -120,7 +121,7 @@ def each(package: str, form: str, cap: float, *paths: str, hyphens: bool = False
 
 
 def _named(prefix: str, codes: str, form: str, cap: float, *paths: str) -> list[Source]:
-    """Packages named PREFIX-CODE, each in one language."""
+    """Return the packages whose names are `prefix` and a language's code, each as a source in this language."""
     return [one(prefix + code, code, form, cap, *paths) for code in codes.split()]
 
 

@@ -20,7 +20,7 @@ _NOT_LETTERS = re.compile(r"[\W\d_]+")
 
 
 def _is_english(text: str) -> bool:
-    """Whether a long line in a Latin alphabet was left untranslated."""
+    """Whether a long line of a text in another Latin-script language is English, that is, untranslated."""
     words = _WORD.findall(text.lower())
     found = sum(w in _ENGLISH for w in words)
     return found >= 2 and found * 8 >= len(words)

@@ -32,7 +32,7 @@ Rates = dict[str, float]  # bytes per token by encoder
 
 
 def documents(path: Path) -> Iterator[str]:
-    """Pieces of the text in order, cut at line ends."""
+    """Yield the text of a file in pieces of about DOCUMENT characters, cut at line ends."""
     data = path.read_bytes()
     document: list[str] = []
     size = 0
@@ -52,7 +52,7 @@ def single_spaced(text: str) -> str:
 
 
 def reachable(tokenizer: Tokenizer) -> int:
-    """The number of ids that are the encoding of their own text."""
+    """Return the number of ids whose token's text encodes to exactly this id."""
     size = tokenizer.get_vocab_size(with_added_tokens=False)
     model = tokenizer.model
     return sum([t.id for t in model.tokenize(tokenizer.id_to_token(i))] == [i] for i in range(size))
@@ -95,7 +95,7 @@ def mean(rows: Sequence[Rates]) -> Rates:
 
 
 def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
-    """A row for each text, and the means of each group and of all texts."""
+    """Return the lines of a table: a row for each text, and the means of each group and of all texts."""
     every = [rates for texts in groups.values() for _, rates in texts.values()]
     ratios = [pair for pair in RATIOS if all(name in every[0] for name in pair)]
 
@@ -117,7 +117,8 @@ def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
 
 
 def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
-    """The aims of the profiles, and whether they are reached. The worst text decides about an aim for every text."""
+    """Return a line for each aim of the profiles that says whether it is reached. The worst text decides about an aim
+    for every text."""
     rows: list[tuple[str, ...]] = []
 
     def say(claim: str, ours: str, theirs: str, texts: dict[str, Rates], least: float) -> None:

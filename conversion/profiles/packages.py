@@ -47,7 +47,7 @@ def _any_of(patterns: list[str]) -> re.Pattern[str]:
 
 
 def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Files of a zip or tar archive inside a package."""
+    """Yield the files of a zip or tar archive that is inside a package, as (path, bytes)."""
     if data[:2] == b"PK":
         zipped = zipfile.ZipFile(io.BytesIO(data))
         for member in zipped.namelist():
@@ -61,7 +61,7 @@ def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def contents(deb: Path, wanted: list[tuple[str, ...]]) -> list[list[tuple[str, bytes]]]:
-    """For each set of shell patterns, the files that match one of them, as (path, bytes).
+    """Return, for each set of shell patterns, the package's files that match one of them, as (path, bytes).
 
     "ARCHIVE!MEMBER" looks into a tar or zip file. The order is fixed but unrelated to the names, so the first files are
     a sample of all.

@@ -15,7 +15,7 @@ COMMON = "the words between them"
 
 
 def terms(text: str) -> list[str]:
-    """The terms in the order of the list, followed by the words again with a space in front."""
+    """Return the terms of the list in order, then the words among them again with a space in front."""
     section, listed, words = "", [], []
     for line in text.splitlines():
         if line.startswith("# "):

@@ -13,7 +13,7 @@ KINDS = {"prose": "English prose", "code": "code", "maths": "mathematics", "lang
 
 
 def table(manifest: dict[str, Any]) -> str:
-    """The megabytes and share of each kind of text, and of each language within a kind."""
+    """Return a table with the megabytes and the share of each kind of text, and of each language within a kind."""
     rows = []
     for kind, name in KINDS.items():
         groups = manifest["groups"].get(kind, {})

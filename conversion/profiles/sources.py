@@ -1,7 +1,7 @@
 """Sources of training text: files of one Debian package that are read the same way, with the share of each profile.
 
 The lists are in sources.tsv and languages.py, the package versions in versions.txt. A cap limits how much text is read
-from a source. A profile takes a part of that text, by PARTS.
+from a source. A profile takes the part of that text that PARTS gives.
 
 Some packages are left out because benchmark texts come from them. These are the kernel's and Debian's handbooks, the
 dictionary of 1913, the sources of the Rust toolchain, CUDA and OpenSSL headers, and NumPy. Office help in Japanese,

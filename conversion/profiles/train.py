@@ -43,7 +43,7 @@ def texts(corpus: Path, words: Path) -> Iterator[Path]:
 
 
 def blocks(paths: Iterator[Path]) -> Iterator[str]:
-    """Texts in blocks, cut at line ends."""
+    """Yield the texts of files in blocks that are cut at line ends."""
     for path in paths:
         text = path.read_text(encoding="utf-8")
         start = 0
@@ -92,7 +92,8 @@ def train(source: Iterator[str], size: int, pattern: str, reference: bool = Fals
             min_frequency=2,
             show_progress=False,
         )
-    # Rebuilt from its JSON, so that either trainer's result gets its special tokens in the same way.
+    # Rebuilds the tokenizer from its JSON, so that the result of either trainer gets its special tokens in the same
+    # way.
     tokenizer = Tokenizer.from_str(trained.to_str())
     tokenizer.add_special_tokens([AddedToken(s, special=True, normalized=False) for s in SPECIALS])
     return tokenizer

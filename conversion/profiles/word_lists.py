@@ -1,4 +1,4 @@
-"""Make text of word frequencies: each word as often as in running text of that many bytes.
+"""Make text from word frequencies: each word occurs as often as in running text of the same size.
 
     python -m conversion.profiles.word_lists --profile NAME -o DIR
 
@@ -34,7 +34,7 @@ LANGUAGES = [
     "it", "ja", "ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "ta", "tr", "uk", "ur", "vi", "zh",
 ]  # fmt: skip
 UNSPACED = {"zh", "ja"}  # languages written without spaces: one word a line, so that no two words join by chance.
-CAPITAL = 0.15  # the share of a word's occurrences at the beginning of a sentence or in a title
+CAPITAL = 0.15  # the share of capitalized occurrences of a word: at the beginning of a sentence or in a title
 WORDS_A_LINE = 14
 
 
@@ -73,8 +73,8 @@ def always_capitalized(spelled: Iterable[str]) -> Set[str]:
 
 
 def text(data: bytes, language: str, size: int, capitalized: Set[str] = frozenset()) -> str:
-    """Return about `size` bytes of shuffled words, the same for the same data. Words too rare to occur once are left
-    out. Numbers are left out, too: the list has zeros instead of their digits."""
+    """Return about `size` bytes of shuffled words. The same arguments give the same text. Words too rare to occur once
+    are left out. Numbers are left out, too: the list has zeros instead of their digits."""
     _, *buckets = unpack(gzip.decompress(data))  # bucket i: the words of frequency 10 ** (-i / 100)
     frequencies = [(word, 10 ** (-i / 100)) for i, words in enumerate(buckets) for word in words if "00" not in word]
     words = size / sum((len(word.encode()) + 1) * frequency for word, frequency in frequencies)

@@ -13,7 +13,7 @@
 
 namespace crayon::python {
 
-// The array takes ownership of the vector. `Item` is NumPy's name of `T`.
+// Makes an array that owns the vector's memory. `Item` is the type of the same size by which NumPy names `T`.
 template <typename Item, typename T>
 py::array_t<Item> array_of(std::vector<T>&& values, std::vector<py::ssize_t> shape) {
     static_assert(sizeof(Item) == sizeof(T), "the memory is used as it is");

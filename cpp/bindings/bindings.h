@@ -46,9 +46,9 @@ void bind_files(py::module_& m);
 // An Encoding, and the engine that gives its token strings. The engine is null if the Encoding's `texts` has all
 // strings.
 //
-// An Encoding with ids alone encodes its whole text again when another field is read. A truncated Encoding does so when
-// `overflowing` is read. Use a PyEncoding under the GIL or, on free-threaded CPython, under the lock of its Python
-// object. The GIL and the lock are released while the text is encoded.
+// An Encoding may hold ids alone. It encodes its whole text again when another field is read. A truncated Encoding does
+// so when `overflowing` is read. Use a PyEncoding under the GIL or, on free-threaded CPython, under the lock of its
+// Python object. The GIL and the lock are released while the text is encoded.
 class PyEncoding {
   public:
     PyEncoding() : full_(std::make_unique<Encoding>()) {}
@@ -108,14 +108,14 @@ extern PyTypeObject* encoding_type;
 // Makes an Encoding object. Faster than py::cast, which also registers its address for casts of pointers.
 py::object new_encoding(PyEncoding&& encoding);
 
-// Whether encodings may be made with ids alone, to be completed on demand.
+// Whether PyEncodings may be made with ids alone, and encode their text again when another field is read.
 bool can_wait(const Engine& engine, const EncodeOptions& options);
 
 py::list ids_of(const PyEncoding& self);
 // Returns a function that gives the strings of ids without one in `texts`. The function must not outlive `self`.
 TokenStringOf strings_of(const PyEncoding& self);
-// Copies the Encoding out of a Python object. Adds the token strings unless `engine` gives the same strings. Raises
-// TypeError for an object of another type.
+// Copies the Encoding out of a Python object. Writes its token strings to the copy unless `engine` gives the same
+// strings. Raises TypeError for an object of another type.
 Encoding encoding_for(py::handle encoding, const std::shared_ptr<const Engine>& engine);
 
 // Returns the side with this name in Python. Raises ValueError for another name.
@@ -123,8 +123,8 @@ Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
 
-// Releases the GIL for work on `bytes` bytes, unless the work is shorter than taking the GIL back, which takes 5 ms
-// beside a busy Python thread.
+// Releases the GIL during work on `bytes` bytes. Keeps the GIL for small work, because taking the GIL back takes 5 ms
+// while another Python thread is busy.
 class MaybeRelease {
   public:
     static constexpr size_t kSmall = size_t(1) << 16;
@@ -151,9 +151,9 @@ class CollectorPause {
     const bool was_on_;
 };
 
-// For a long loop under the GIL, which calls the object with each index. Now and then a call handles signals and lets
-// other Python threads run, so the loop must own the data that it reads. With `pauses_collector` the garbage collector
-// is off except during those calls.
+// For a long loop under the GIL, which calls the GilYield with each index. Some calls handle signals and let other
+// Python threads run, so the loop must own the data that it reads. With `pauses_collector` the garbage collector is off
+// except during those calls.
 class GilYield {
   public:
     explicit GilYield(bool pauses_collector = false) {
@@ -186,7 +186,7 @@ class Texts {
     // `what` names the object in errors ("item 3 of the batch"). With `allow_bytes` the object may also be bytes, which
     // must be UTF-8.
     Bytes add(py::handle object, const std::string& what, bool allow_bytes);
-    // add() for common types, without a name for errors. Returns false for other types and for invalid texts.
+    // Does what add() does for common types. Returns false for other types and for invalid texts.
     bool add_usual(py::handle object, Bytes* out);
 
   private:
@@ -209,7 +209,7 @@ TextView view_of(PyObject* text);
 py::str str_of(const DecodedText& text);
 py::str str_of(Bytes utf8);
 
-// Returns a list of shared int objects. An id that was listed before needs no new object.
+// Returns a list of ints. Lists share the int objects, so an id that was listed before needs no new object.
 py::list list_of_ids(const int32_t* ids, size_t n);
 
 // Returns the path that a str, bytes or os.PathLike names, in the file system's encoding, which may differ from UTF-8.
@@ -217,7 +217,7 @@ std::string path_from(const py::object& path);
 
 std::string type_name(py::handle object);
 
-// For a long loop under the GIL, which calls it with each index. Some calls handle signals.
+// For a long loop under the GIL, which calls this with each index. Some calls handle signals.
 inline void handle_signals(size_t i) {
     if (i % 512 == 511 && PyErr_CheckSignals() != 0) throw py::error_already_set();
 }

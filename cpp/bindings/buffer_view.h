@@ -1,4 +1,5 @@
-// A Python object with contiguous bytes, exported while the view lives. A mapped file cannot be closed meanwhile.
+// The contiguous bytes of a Python object that supports the buffer protocol. While the view exists, the object cannot
+// free or resize them; a mapped file cannot be closed.
 #pragma once
 
 #include <string>

@@ -81,7 +81,8 @@ Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
                          hint);
 }
 
-// Returns the value of an int that CPython stores in one digit, as nearly all ids are, or -1 for another object.
+// Returns the value of an int that CPython stores in one digit, which nearly all ids are. Returns -1 for another
+// object.
 static inline int64_t small_int(PyObject* item) {
 #if PY_VERSION_HEX >= 0x030C0000
     const auto* number = reinterpret_cast<const PyLongObject*>(item);
@@ -243,8 +244,8 @@ class ReadyInts {
         PyObject* const made = PyLong_FromUnsignedLong(id);
         if (made == nullptr) return nullptr;
         PyObject* other = nullptr;
-        Py_SET_REFCNT(made, PY_SSIZE_T_MAX);  // No other thread has it yet. If another thread's int wins, this one
-                                              // stays allocated.
+        Py_SET_REFCNT(made, PY_SSIZE_T_MAX);  // No other thread has this int yet. If another thread stores its int
+                                              // first, this one stays allocated.
         return at->compare_exchange_strong(other, made) ? made : other;
     }
 
@@ -280,7 +281,7 @@ std::string path_from(const py::object& path) {
 py::list list_of_ids(const int32_t* ids, size_t n) {
     static ReadyInts ready;  // constant-initialized
 #if PY_VERSION_HEX < 0x030C0000
-    // A new list may start a garbage collection. That may run Python code that encodes into the same `ids`.
+    // Making a list may start a garbage collection, which may run Python code that encodes into the same `ids`.
     const bool collects = PyGC_Disable() != 0;
     PyObject* const list = PyList_New(Py_ssize_t(n));
     if (collects) PyGC_Enable();

@@ -14,8 +14,8 @@ bool replaces_surrogates(const Engine& engine);
 
 // Reads (max_length, stride, strategy, direction), or None.
 std::optional<Truncation> truncation_of(const py::object& object);
-// Reads (length or None, direction, multiple_of or None, pad_id, pad_type_id, pad_token), or None. The token is
-// optional.
+// Reads (length or None, direction, multiple_of or None, pad_id, pad_type_id, pad_token), or None. pad_token may be
+// missing.
 std::optional<Padding> padding_of(const py::object& object);
 
 EncodeOptions options_of(bool add_special_tokens, bool special_as_text);

@@ -66,7 +66,8 @@ const char* class_name(crayon::gpu::Status status) {
     return "DeviceError";
 }
 
-// Python handles signals in the main thread only, so other threads return at once, without taking the GIL.
+// Raises the exception of a Python signal handler. Python handles signals in the main thread only, so other threads
+// return at once, without taking the GIL.
 void check_interrupt() {
 #if defined(__linux__)
     if (::syscall(SYS_gettid) != ::getpid()) return;
@@ -77,7 +78,7 @@ void check_interrupt() {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// A message may contain a file name that is not UTF-8; decodes it as `os.fsdecode` does.
+// Sets a Python error. The message may contain a file name that is not UTF-8, so it is decoded as `os.fsdecode` does.
 void raise(PyObject* type, const char* message) {
     const auto text = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "surrogateescape"));

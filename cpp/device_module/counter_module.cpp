@@ -21,7 +21,7 @@ namespace {
 
 using Counts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
-// Launches are serialized, because they share one counter.
+// The lock for kernel launches, which run one after the other because they share one counter.
 std::mutex& alone() {
     static std::mutex mutex;
     return mutex;

@@ -24,7 +24,7 @@ CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const M
     return left & (0 - left);
 }
 
-// `quotes` are apostrophes after letters. Returns the apostrophes that begin no contraction.
+// Returns those of `quotes` (apostrophes after letters) that begin no contraction, and so end a word.
 template <Family family>
 CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint64_t quotes) {
     if constexpr (rules_of(family).contractions == Contractions::tail) {
@@ -37,8 +37,8 @@ CRAYON_DEVICE inline uint64_t ends_of_words(const Work& w, uint32_t chunk, uint6
     return quotes;
 }
 
-// The sure places of a chunk. Depends on the characters at, before and after each place, and on how many numbers
-// precede the chunk. docs/gpu.md derives the rules.
+// Returns the sure places of a chunk. Whether a place is sure depends on the characters at, before and after it, and on
+// how many numbers precede the chunk. docs/gpu.md derives the rules.
 template <Family family>
 CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     constexpr Rules rules = rules_of(family);
@@ -68,8 +68,8 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     // Inside a pretoken white space only follows white space; line breaks also follow punctuation.
     const uint64_t breaks = rules.breaks ? newlines : 0;
     sure |= m.spaces & ~last_spaces & ~(breaks & last_others);
-    // The last character of a run of white space joins the next word or is a pretoken of its own. Its place is found
-    // here only if it has one byte, because the end of a longer character may be in the next chunk.
+    // The last character of a run of white space joins the next word or is a pretoken of its own. This finds such a
+    // character only if it has one byte, because the end of a longer one may be in the next chunk.
     const uint64_t next_parts = behind(parts, word_of(w.parts, chunk + 1));
     const uint64_t next_spaces = behind(m.spaces, masks_of<family>(r).spaces);
     const uint64_t single = ~behind(p.continuations, r.continuations);
@@ -111,13 +111,13 @@ struct FindBoundaries {
     }
 
   private:
-    static constexpr uint32_t kNoted = 64;  // in windows; most walks are shorter
+    static constexpr uint32_t kNoted = 64;  // in windows; shorter walks are not recorded in Totals::longest_walk
 
     struct Window {
         uint64_t starts;  // proven starts, without bit 0
         uint32_t size;
         uint32_t middle;  // where to continue if `starts` is 0; 0: nowhere
-        bool whole;       // a part and its last pretoken end with the window
+        bool whole;       // the window ends with a part's last pretoken
     };
 
     // The window of up to 64 bytes from a pretoken's start.
@@ -146,14 +146,15 @@ struct FindBoundaries {
         uint64_t bits;
     };
 
-    // Returns the number of windows. A document that needs more than kMostWindows is left to the CPU.
+    // Marks the pretokens that this thread finds from its chunk `own` on. Returns the number of scanned windows. A
+    // document that needs more than kMostWindows is left to the CPU.
     CRAYON_DEVICE static uint32_t walk(const Work& w, uint32_t own) {
         uint32_t at = 0, windows = 0;
         bool has_begun = false;
-        // Asks first for the places where this thread may start. Then asks for starts in later chunks where another
-        // thread may have started.
+        // `asked` has places to test for being sure: first those where this thread may start, later starts in other
+        // chunks, where another thread may have started.
         for (Places asked{own, ~uint64_t(0)};;) {
-            if (asked.bits != 0) {  // a single call: for several, the compiler would emit a function with a stack
+            if (asked.bits != 0) {  // the only call of sure_places: with several, the compiler would not inline it
                 const uint64_t sure = sure_places<family>(w, asked.chunk) & asked.bits;
                 if (has_begun == (sure != 0)) return windows;
                 if (!has_begun) {
@@ -205,7 +206,7 @@ struct FindBoundaries {
     }
 };
 
-// Every part is one pretoken. One thread per word of the bitmap.
+// Without a pattern, every part is one pretoken. One thread per word of the bitmap.
 template <>
 struct FindBoundaries<Family::whole> {
     static constexpr uint32_t kThreads = 256;

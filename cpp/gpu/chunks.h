@@ -9,8 +9,9 @@
 namespace crayon {
 namespace gpu {
 
-// A function from the number of digits before a range of text to the number at its end, both modulo 3. A character that
-// is not a digit, or the start of a part, forgets the digits before it. As a byte:
+// A state describes a range of text: it maps the number of digits before the range to the number of digits at the
+// range's end, both modulo 3. A character that is not a digit, or the start of a part, forgets the digits before it. As
+// a byte:
 //    _____1__ forgets the digits before the range
 //    ______nn digits at the end of the range, modulo 3
 // Example: "ab12" is 110 (forgets, 2 digits). "3456" is 001. Joined they are 100: 6 digits in a row, modulo 3.
@@ -21,7 +22,7 @@ struct Digits {
         if (second & kForgets) return second;
         return uint8_t((first & kForgets) | ((first & 3) + (second & 3)) % 3);
     }
-    // The joined states [first, last).
+    // Joins the states [first, last).
     CRAYON_DEVICE static uint8_t join_all(const uint8_t* states, uint32_t first, uint32_t last) {
         uint8_t state = 0;
         for (uint32_t i = first; i < last; ++i) state = join(state, states[i]);
@@ -63,8 +64,8 @@ struct DescribeChunks {
     }
 
   private:
-    // Adds the non-ASCII characters, whose bytes are in `left`. The first bytes may belong to a character that began in
-    // the previous chunk.
+    // Adds the classes of non-ASCII characters to the planes `p`. `left` has their bytes. The first bytes may belong to
+    // a character that began in the previous chunk.
     CRAYON_DEVICE static void add_others(const Work& w, uint32_t start, uint64_t left, Planes* p) {
         if ((left & 1) != 0 && !begins_char(w, start)) {
             const uint32_t from = lead_before(w, start);
@@ -97,7 +98,8 @@ struct DescribeChunks {
         return uint8_t(set);
     }
 
-    // The digits after the last place that forgets: a character that is not a digit, or the start of a part.
+    // Returns a chunk's state. Counts the digits after the last character that is not a digit, or after the last start
+    // of a part.
     CRAYON_DEVICE static uint8_t digits_of(uint64_t numbers, uint64_t firsts, uint64_t parts) {
         const uint64_t others = firsts & ~numbers;
         uint64_t counted = numbers & firsts;
@@ -108,7 +110,8 @@ struct DescribeChunks {
     }
 };
 
-// The union of the sets of kTile chunks, and kHasPartStart if a part begins among them. One block per tile.
+// Joins the sets of classes of kTile chunks (a tile), and adds kHasPartStart if a part begins in the tile. One block
+// per tile.
 struct JoinSets {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads, kHasPartStart = 0x100;
     struct Shared {};
@@ -128,7 +131,7 @@ struct JoinSets {
     }
 };
 
-// Joins the states of kTile chunks. One block per tile.
+// Joins the Digits states of kTile chunks (a tile). One block per tile.
 struct JoinDigits {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     struct Shared {

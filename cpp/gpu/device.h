@@ -34,15 +34,15 @@ enum class Status : uint32_t {
     failed,         // This call failed; others, or a repetition, may succeed.
 };
 
-// The device's own handle. Null is its default stream, which other libraries use. The encoder's streams and the default
-// stream do not wait for each other.
+// The CUDA or HIP handle of a stream. Null is the default stream, which other libraries use. The encoder's streams and
+// the default stream do not wait for each other.
 using Stream = void*;
 
 class Device {
   public:
     virtual ~Device() = default;
     virtual const char* kind() const = 0;  // "cuda", "rocm", "host"
-    virtual const char* name() const = 0;  // of the device's model
+    virtual const char* name() const = 0;  // the device's model, such as "NVIDIA H100"
     virtual int index() const = 0;
     // Returns the error text of this thread's last call that failed. Several threads may use the other methods at a
     // time, each with a stream of its own.
@@ -60,7 +60,7 @@ class Device {
 
     virtual Status open_stream(Stream* stream) = 0;
     virtual void close_stream(Stream stream) = 0;
-    // Lets later work in `stream` start after all present work of `other`, which may be another library's stream.
+    // Makes later work in `stream` wait for all work that `other` has now. `other` may be another library's stream.
     virtual Status after(Stream stream, Stream other) = 0;
     // Whether the device can access this memory, whichever library allocated it.
     virtual bool owns(const void* memory) = 0;

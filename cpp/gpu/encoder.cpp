@@ -14,16 +14,16 @@ namespace gpu {
 
 namespace {
 
-constexpr uint32_t kMostCached = uint32_t(1) << 17;  // words: 4 MiB
-constexpr uint64_t kLeastElements = 1 << 12;         // memory for fewer is not tried
+constexpr uint32_t kMostCached = uint32_t(1) << 17;  // cached words, of 4 MiB in all
+constexpr uint64_t kLeastElements = 1 << 12;         // smaller partitions are not tried if memory is short
 
-// Appends the splits of the next part, which count from the part's first id.
+// Appends the splits of the next `texts` texts. `part` counts from the first id of these texts.
 void append_splits(std::vector<int64_t>* splits, const int64_t* part, size_t texts) {
     const int64_t before = splits->back();
     for (size_t i = 1; i <= texts; ++i) splits->push_back(before + part[i]);
 }
 
-// The size of the cache: half a byte per element.
+// Returns the number of words in the cache of merged words: it takes at most half a byte per element (byte of text).
 uint32_t cached_words(uint64_t elements) {
     uint32_t words = kCacheWays;
     while (words < kMostCached && words * 2 <= elements / 64) words *= 2;
@@ -103,7 +103,7 @@ void Encoder::clear_lanes() {
     results_->trim();
 }
 
-// The number of elements that fit into the device's free memory and the memory of the lanes.
+// Returns how many elements (bytes of text) fit into the device's free memory and the memory of the lanes.
 uint64_t Encoder::elements_that_fit() const {
     size_t free = 0, total = 0;
     check(*device_, device_->memory(&free, &total), "asking for free memory");
@@ -200,7 +200,7 @@ Encoder::Failure Encoder::run_from(size_t first, uint32_t lanes, const FlatTexts
 
     std::mutex mutex;
     std::condition_variable turn;
-    size_t next = 0;  // the partition to finish next
+    size_t next = 0;  // the partition whose result is delivered next
     const auto work = [&](size_t lane) {
         for (size_t i = lane; i < partitions.size(); i += n_lanes) {
             const Partition& p = partitions[i];
@@ -265,7 +265,7 @@ Ragged Encoder::encode_on_cpu(const FlatTexts& texts, const Partition& p, const 
 
 // -- results
 
-// Changes `made` only if it does not throw.
+// Appends the ids and splits of a partition to `made`. Changes nothing if it throws.
 void Encoder::append(const FlatTexts& texts, const Partition& p, Lane& lane, const EncodeOptions& options,
                      Ragged* made) {
     if (p.on_cpu) {
@@ -282,7 +282,8 @@ void Encoder::append(const FlatTexts& texts, const Partition& p, Lane& lane, con
         reader_.read(made->ids.end(), run.ids(), n * sizeof(int32_t));
         const int64_t base = made->splits.back();
         made->splits.resize(before + texts_of_part);
-        int64_t* const splits = &made->splits[before - 1];  // the part's first split, 0, is already there
+        int64_t* const splits = &made->splits[before - 1];  // the split before the partition's first text is already
+                                                            // there
         reader_.read(splits + 1, run.row_splits() + 1, texts_of_part * sizeof *splits);
         for (size_t i = 1; i <= texts_of_part; ++i) splits[i] += base;
     } catch (...) {
@@ -313,7 +314,7 @@ struct Encoder::PartitionResult {
     size_t n_ids = 0, n_texts = 0;
 };
 
-// Copies the result to memory of its size; the lane keeps its own memory, which may be far larger.
+// Copies a partition's result to memory of the result's size. The lane keeps its own memory, which may be far larger.
 Encoder::PartitionResult Encoder::take_part(const FlatTexts& texts, const Partition& p, Lane& lane,
                                             const EncodeOptions& options) {
     PartitionResult part(results_);

@@ -1,4 +1,5 @@
-// Encodes batches on a device: in order, in partitions that fit its memory, several of them concurrently.
+// Encodes batches on a device. Divides a batch into partitions of texts that fit the device's memory, and runs several
+// partitions concurrently.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ namespace gpu {
 // lacks. It is the sum of PartitionRun's buffers, which the pool rounds up by an eighth at most.
 constexpr uint64_t kBytesOfElement = 40 + 5;
 
-// The sizes of partitions, as in the CRAYON paper. A document takes an element per byte, and `margin` more. A partition
-// has room for `elements` ids, or fewer if the device lacks memory when the capacity is set. A larger text gets a
-// partition of its own.
+// The sizes of partitions, as in the CRAYON paper. A document takes one element per byte, and `margin` more. A
+// partition has documents of up to `elements` elements, or fewer if the device lacks memory when the capacity is set. A
+// larger text gets a partition of its own.
 struct Capacity {
     uint64_t elements = uint64_t(512) << 20;
     uint32_t margin = 64;
@@ -37,8 +38,8 @@ struct FlatTexts {
     Stream stream = nullptr;  // of the device; may still be writing the bytes there
 };
 
-// Ids in the device's memory, and the start of each text's ids. Its memory has the size of the result, rounded by the
-// pool. The holder must keep the device open.
+// The ids of a batch in the device's memory, and the start of each text's ids. The memory has the size of the result,
+// rounded by the pool. The holder must keep the device open.
 struct DeviceRagged {
     explicit DeviceRagged(const PoolPtr& pool) : ids(pool), row_splits(pool) {}
     Buffer<int32_t> ids;
@@ -49,8 +50,8 @@ struct DeviceRagged {
 // Counters of a batch, for reports.
 struct EncodeReport {
     size_t partitions = 0, bytes = 0, pretokens = 0, ids = 0;
-    size_t merged_pretokens = 0, merged_bytes = 0;  // that the device merged
-    size_t host_pretokens = 0, host_documents = 0;  // that the CPU encoded
+    size_t merged_pretokens = 0, merged_bytes = 0;  // merged on the device: in no table
+    size_t host_pretokens = 0, host_documents = 0;  // encoded by the CPU
     size_t longest_walk = 0;                        // maximum of Totals::longest_walk
 };
 
@@ -76,7 +77,7 @@ class Encoder {
 
     const Engine& engine() const { return *engine_; }
     Device& device() const { return *device_; }
-    // The stream that must wait until texts on the device are written.
+    // The stream that must wait for the work that writes texts to the device, before they are encoded.
     Stream stream() const { return side_; }
     // The pool of results, also for input that goes to the device.
     const PoolPtr& pool() const { return results_; }

@@ -27,8 +27,8 @@ namespace {
 using Error = CRAYON_RUNTIME(Error_t);
 constexpr Error kSuccess = CRAYON_RUNTIME(Success);
 
-// Lost is sticky: every later call in the process fails too, or the device's state is gone. Other failures affect one
-// call.
+// Status::lost means that every later call in the process fails, too, or that the device's contents are lost. Other
+// failures affect one call.
 constexpr Status status_of(Error error) {
     switch (error) {
         case kSuccess:
@@ -205,7 +205,7 @@ class GpuDevice : public Device {
         return static_cast<Handle>(stream);
     }
 
-    // Per thread, because several may use a device.
+    // The text of this thread's last error. Several threads may use a device.
     static std::string& last_error() {
         static thread_local std::string text;
         return text;

@@ -21,7 +21,7 @@ namespace crayon {
 namespace gpu {
 namespace {
 
-constexpr size_t kFront = 64;  // before a block, to store its size
+constexpr size_t kFront = 64;  // bytes in front of each block of memory, where its size is stored
 
 template <typename K>
 void run_all_blocks(uint32_t blocks, const Work& work) {
@@ -188,7 +188,7 @@ void HostDevice::release_pinned(void* memory) {
 // -- streams
 
 std::shared_ptr<HostDevice::Queue> HostDevice::queue_of(Stream stream) {
-    // DLPack and CUDA call the default stream 1.
+    // DLPack and CUDA also use 1 for the default stream.
     const auto found = streams_.find(stream == reinterpret_cast<Stream>(1) ? nullptr : stream);
     return found != streams_.end() ? found->second : nullptr;
 }

@@ -1,4 +1,5 @@
-// Runs the kernels on the CPU, one thread after the other: for tests, and for studying kernels without a GPU.
+// A device that runs the kernels on the CPU, one GPU thread after the other: for tests, and for studying kernels
+// without a GPU.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ struct HostDeviceOptions {
     RunKernel run;  // runs kernels in another way (cpp/gpu_simulator); empty: one lane after the other
 };
 
-// Fails on request of a test, and counts calls.
+// Counts calls. A test can make calls fail.
 class HostDevice : public Device {
   public:
     explicit HostDevice(HostDeviceOptions options);

@@ -22,7 +22,7 @@ class KernelEvents {
     KernelEvents() = default;
     KernelEvents(const KernelEvents&) = delete;
     KernelEvents& operator=(const KernelEvents&) = delete;
-    // The few events are never destroyed, because the driver may be gone already, or belong to another process.
+    // The events are not destroyed, because the driver may have ended before, or may be that of a parent process.
     ~KernelEvents() = default;
 
     void turn(bool on) { is_on_ = on; }
@@ -46,7 +46,7 @@ class KernelEvents {
         return error;
     }
 
-    // Adds the times of finished kernels; keeps the others for later.
+    // Adds the times of finished kernels to `nanoseconds`. Keeps the events of other kernels for later calls.
     Error take(uint64_t* nanoseconds) {
         const std::lock_guard<std::mutex> lock(mutex_);
         std::vector<Pair> left;

@@ -1,4 +1,4 @@
-// Greedy mode: cuts a text into longest matches, from each stop (the start of a pretoken) on.
+// Greedy mode: cuts a text into the longest matching tokens. No match crosses a stop (the start of a pretoken).
 //
 // The start of a match depends on all matches before it, but its size depends only on its start. A tile of text is
 // therefore a map: from each place where matching may enter the tile to the place after the tile where matching leaves
@@ -65,7 +65,8 @@ struct MatchTiles {
             for (uint32_t i = stop; i-- > start;)
                 if (shared.ends[i] < stop) shared.ends[i] = shared.ends[shared.ends[i]];
         });
-        // The second of two adjacent parts is complete. The first continues where its matches enter the second.
+        // Joins pairs of adjacent parts: where matches leave the first part, they continue in the second, whose map is
+        // complete.
         for (uint32_t size = 2 * kEach; size <= kMatchTile; size *= 2) {
             block.each([&](uint32_t lane) {
                 for (uint32_t i = lane; i < kMatchTile; i += kThreads) {

@@ -1,4 +1,4 @@
-// A device that counts calls and forwards them to another one.
+// A device that counts its calls and forwards them to another device.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct Measures {
     std::array<OfKernel, kKernels> kernels;
 };
 
-// The kernel's name in CRAYON_KERNELS.
+// Returns the kernel's name in CRAYON_KERNELS.
 const char* kernel_name(Kernel kernel);
 
 class MeasuredDevice : public Device {
@@ -39,7 +39,7 @@ class MeasuredDevice : public Device {
     explicit MeasuredDevice(Device* inner);
     ~MeasuredDevice() override;
 
-    // Counts since construction. Times include finished kernels only.
+    // Returns the counts since construction, and the times of finished kernels.
     Measures measures();
 
     const char* kind() const override { return inner_->kind(); }

@@ -28,7 +28,8 @@ class OwnStream {
     Stream stream_ = nullptr;
 };
 
-// Waits for a stream on destruction, also after a failure: memory of running copies may be freed afterwards.
+// Waits for a stream when it is destroyed, also after a failure, so that memory of running copies may be freed
+// afterwards.
 class Settled {
   public:
     Settled(Device* device, Stream stream) : device_(device), stream_(stream) {}

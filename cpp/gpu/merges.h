@@ -30,7 +30,7 @@ CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t
     }
 }
 
-// The order of merges: by rank, then by the place of the left symbol, which is below 2^kBits. For kBits = 5:
+// A number that orders merges by rank, then by the place of the left symbol, which is below 2^kBits. For kBits = 5:
 //    rrrrrrrr rrrrrrrr rrrrrrrr rrr_____ rank
 //    ________ ________ ________ ___ppppp place
 template <uint32_t kBits>
@@ -38,12 +38,13 @@ CRAYON_DEVICE inline uint32_t merge_key(uint32_t rank, uint32_t place) {
     return rank == kNoRank ? kNoMerge : rank << kBits | place;
 }
 
-// Blocks for `tasks` tasks with `each` tasks per block.
+// The number of blocks for `tasks` tasks, with `each` tasks per block.
 CRAYON_DEVICE inline uint32_t blocks_of_tasks(uint32_t tasks, uint32_t each) {
     return tasks / each + (tasks % each != 0);
 }
 
-// Pretokens of up to kWidth bytes, 16 or 32. One thread per task: each round of a warp does one merge in 32 pretokens.
+// Merges pretokens of up to kWidth bytes (16 or 32). One thread per task: each round of a warp does one merge in 32
+// pretokens.
 template <uint32_t kWidth>
 struct MergeByThreads {
     static constexpr uint32_t kThreads = 16 * 128 / kWidth, kBits = 5;
@@ -104,8 +105,8 @@ struct MergeByThreads {
     }
 };
 
-// Pretokens of up to kLongMerge bytes, with symbols in shared memory: each lane has every 32nd symbol. One group per
-// task.
+// Merges pretokens of up to kLongMerge bytes, with symbols in shared memory. Each lane of a group of 32 has every 32nd
+// symbol. One group per task.
 struct MergeInShared {
     static constexpr uint32_t kWidth = Group::kWidth, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
     static_assert(kMaxMerges <= kNoMerge >> kBits, "a key has room for the rank and the place");
@@ -151,8 +152,8 @@ struct MergeInShared {
             if (key == kNoMerge) break;
             const uint32_t left = key & (kLongMerge - 1), product = t.products[key >> kBits];
             const uint32_t gone = s.next[left], next = s.next[gone], previous = s.previous[left];
-            // All lanes have finished reading. Each lane writes one symbol's change; `left` is the lane of the left
-            // symbol.
+            // Waits until all lanes have finished reading. Then each lane writes one symbol's change; `left` is the
+            // lane of the left symbol.
             group.each([](uint32_t) {});
             group.each([&](uint32_t lane) {
                 if (lane == 0) {
@@ -185,7 +186,8 @@ struct MergeInShared {
     }
 };
 
-// Records where the CPU's ids are in Work::merged, and how many. One thread per task.
+// Sets Work::results and Work::counts for pretokens that the CPU encoded: the place of their ids in Work::merged, and
+// the number. One thread per task.
 struct PlaceHostIds {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};

@@ -23,7 +23,7 @@ struct WriteIds {
         block.once([&] {
             shared.document = w.n_before + w.n_after > 0 ? document_of(w, w.starts[block.index() * kTile]) : 0;
         });
-        // Neighbouring lanes write neighbouring ids.
+        // Lane i takes pretokens i, i + kThreads and so on, so that neighbouring lanes write neighbouring ids.
         for (uint32_t part = 0; part < kEach; ++part) {
             const uint32_t first = block.index() * kTile + part * kThreads;
             PerLane<uint32_t, kThreads> places;

@@ -143,7 +143,7 @@ void PartitionRun::find_pretokens() {
     read_totals();
 }
 
-// Makes each token a pretoken.
+// For greedy mode: finds the longest matches, and makes each token a pretoken.
 void PartitionRun::match_longest() {
     const size_t tiles = MatchTiles::blocks(work_), groups = JoinMatchTiles::blocks(work_);
     work_.match_sizes = match_sizes_.make_room(work_.size);
@@ -178,7 +178,8 @@ void PartitionRun::look_up() {
     read_totals();
 }
 
-// Clears the cache at first use, and when many merged words find no room, because the texts have changed.
+// Clears the cache of merged words at first use, and when many merged words find no room: the texts are then of another
+// kind.
 void PartitionRun::prepare_cache() {
     work_.cache = cache_.make_room(cached_words_);
     work_.cache_entries = cached_words_;
@@ -189,8 +190,8 @@ void PartitionRun::prepare_cache() {
     not_kept_ = 0;
 }
 
-// The bytes of the tasks, which are in text order. Text on the device is copied; nearby tasks share one copy, which
-// costs less than two.
+// Returns the bytes of tasks, which must be in text order. Copies text from the device. Tasks near each other share one
+// copy, which is faster than two.
 std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
                                           std::unique_ptr<uint8_t[]>* copies) {
     constexpr size_t kNear = size_t(128) << 10;
@@ -258,7 +259,7 @@ void PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& o
     tasks.resize(n);
     check(*device_, device_->to_host(tasks.data(), host_tasks_.data(), n * sizeof(HostTask), stream_), "reading tasks");
     wait("encoding");
-    // The kernels list tasks in any order.
+    // Sorts the tasks, which kernels list in any order.
     std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.pretoken < b.pretoken; });
     std::unique_ptr<uint8_t[]> copies;
     const std::vector<Bytes> bytes = bytes_of(texts, tasks, &copies);
@@ -319,7 +320,7 @@ void PartitionRun::merge(const OfHost& of_host) {
     send(placed_.data(), of_host.placed.data(), n);
     send(work_.merged + t.merged_bytes, of_host.ids.data(), of_host.ids.size());
     launch(Kernel::place_host_ids, PlaceHostIds::blocks(work_));
-    wait("encoding");  // running copies read memory that is freed now
+    wait("encoding");  // copies may still read memory that is freed now
 }
 
 void PartitionRun::write() {

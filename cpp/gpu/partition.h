@@ -16,8 +16,8 @@ class PartitionRun {
     PartitionRun(const Engine& engine, const PoolPtr& pool, uint32_t cached_words);
 
     // Encodes texts of at most kMostBytes in all. Afterwards work() has the ids and splits, on the device, and n_ids()
-    // their number. Waits for the device three times, because it allocates memory by counts: of pretokens, of merges,
-    // of ids.
+    // their number. Waits for the device three times, to read the number of pretokens, of merges and of ids before it
+    // allocates memory for them.
     void encode(const FlatTexts& texts, const Tables& tables, const EncodeOptions& options);
 
     const Totals& totals() const { return *totals_on_host_.data(); }

@@ -27,7 +27,8 @@ CRAYON_DEVICE inline uint32_t document_of(const Work& w, uint32_t at) {
     return last_not_beyond(w.n_documents, at, [&](uint32_t i) { return w.offsets[i] - w.offsets[0]; });
 }
 
-// One thread per document, and one for the end. The bitmaps must be zero before.
+// Marks the start of each document in the bitmaps Work::parts and Work::documents, which must be zero before. One
+// thread per document, and one for the end.
 struct MarkDocuments {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -44,7 +45,8 @@ struct MarkDocuments {
     }
 };
 
-// Many lanes may mark the same document at a time; volatile accesses make that well-defined.
+// Leaves the document at `at` to the CPU. Many lanes may mark the same document at a time; volatile accesses make that
+// well-defined.
 CRAYON_DEVICE inline void give_to_host(const Work& w, uint32_t at) {
     volatile uint8_t* const is_host = w.is_host;
     is_host[document_of(w, at)] = 1;
@@ -69,7 +71,7 @@ CRAYON_DEVICE inline AddedMatch match_added(const Work& w, uint32_t at) {
     return best;
 }
 
-// One thread per eight bytes.
+// Finds added tokens in the text. One thread per eight bytes.
 struct FindAdded {
     static constexpr uint32_t kThreads = 256, kEach = 8;
     struct Shared {};

@@ -14,11 +14,12 @@
 namespace crayon {
 namespace gpu {
 
-// Number of chunks of a text; the last may be empty.
+// The number of chunks of the text; the last chunk may be empty.
 CRAYON_DEVICE inline uint32_t chunks_of(const Work& w) {
     return w.size / kChunk + 1;
 }
-// Words of a bitmap over the text, with one extra chunk, so that the chunk after the last one can be read.
+// The number of words of a bitmap over the text. Includes one extra chunk, so that the chunk after the last one can be
+// read.
 CRAYON_DEVICE inline uint32_t bitmap_words(const Work& w) {
     return (chunks_of(w) + 1) * (kChunk / 32);
 }
@@ -26,7 +27,7 @@ CRAYON_DEVICE inline uint64_t word_of(const uint32_t* bitmap, uint32_t chunk) {
     return bitmap[2 * chunk] | uint64_t(bitmap[2 * chunk + 1]) << 32;
 }
 
-// The bytes of one class of characters.
+// The bits of bytes whose character has this class.
 CRAYON_DEVICE inline uint64_t of_class(const Planes& p, CharClass c) {
     const uint32_t number = static_cast<uint32_t>(c);
     uint64_t found = ~uint64_t(0);
@@ -64,7 +65,7 @@ CRAYON_DEVICE inline Masks masks_of(const Planes& p) {
     return m;
 }
 
-// 64 bits from bit `by` of the first word on.
+// The 64 bits that begin at bit `by` of `first` and continue in `second`.
 CRAYON_DEVICE inline uint64_t shifted(uint64_t first, uint64_t second, uint32_t by) {
     return by == 0 ? first : first >> by | second << (64 - by);
 }

@@ -12,7 +12,7 @@
 namespace crayon {
 namespace gpu {
 
-// Thread-safe. Memory that is given back must not be in use by a stream any more.
+// Thread-safe. Before memory is given back, all work that uses it must be done.
 class Pool {
   public:
     // `beside` is another pool, or null. It frees its kept memory when the device has none left.

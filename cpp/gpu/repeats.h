@@ -1,5 +1,5 @@
-// Merges each distinct pretoken once. Of equal pretokens that the word table lacks, a partition merges the first, and
-// the others take its ids. A cache keeps the merged words of earlier partitions in the same stream.
+// Merges each distinct pretoken once. A partition merges one of equal pretokens that the word table lacks, and the
+// others take its ids. A cache keeps the merged words of earlier partitions in the same stream.
 //
 // Example: three pretokens 4, 7 and 9 have equal bytes and are in no table. 4 becomes a task. 7 and 9 get the count
 // kRepeat and the result 4, until RepeatIds copies the result of 4.
@@ -53,8 +53,8 @@ CRAYON_DEVICE inline uint32_t find_cached(const Work& w, TextKey key, uint64_t h
     return none;
 }
 
-// Adds merged pretokens to the cache. One thread per task. Threads claim an entry by its second key word. No thread
-// reads what another writes here, and lookups run in other launches.
+// Adds merged pretokens to the cache. One thread per task. A thread claims a free entry by writing the second word of
+// its key. No thread reads what another writes here, and lookups run in other launches.
 struct KeepMerged {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -88,7 +88,8 @@ struct KeepMerged {
 
 // -- repeats within a partition
 
-constexpr uint32_t kProbes = 8;  // after this many places taken by other pretokens, a pretoken is merged again
+constexpr uint32_t kProbes = 8;  // a pretoken that finds this many places taken by other pretokens is merged, even if
+                                 // an equal one is, too
 
 CRAYON_DEVICE inline uint64_t text_hash(const Work& w, uint32_t at, uint32_t size) {
     uint64_t hash = size;
@@ -120,7 +121,7 @@ CRAYON_DEVICE inline uint32_t first_of_kind(const Work& w, uint32_t pretoken, ui
     return pretoken;
 }
 
-// Gives repeated pretokens their ids. One thread per pretoken.
+// Gives pretokens with the count kRepeat the ids of the equal pretoken. One thread per pretoken.
 struct RepeatIds {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};

@@ -26,7 +26,7 @@ CRAYON_DEVICE inline uint64_t low_bytes(uint64_t word, uint32_t n) {
     return n >= 8 ? word : word & ((uint64_t(1) << 8 * n) - 1);
 }
 
-// A place in the text; none by default.
+// A place in the text. The default value differs from all places.
 struct TextCursor {
     const Work* work = nullptr;
     uint32_t at = 0xFFFFFFFFu;
@@ -54,7 +54,7 @@ CRAYON_DEVICE inline bool operator<(const TextCursor& p, const PartEnd& end) {
 CRAYON_DEVICE inline bool operator==(const TextCursor& p, const PartEnd& end) {
     return !(p < end);
 }
-// The number of bytes up to the end, at most four.
+// The number of bytes up to the end of the part. Counts at most four.
 CRAYON_DEVICE inline uint32_t operator-(const PartEnd& end, const TextCursor& p) {
     uint32_t n = 0;
     while (n < 4 && p + n < end) ++n;

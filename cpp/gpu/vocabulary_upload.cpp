@@ -22,7 +22,7 @@ bool is_nfc(const Engine& engine) {
     return type != nullptr && type->is_string() && type->as_string("type") == "NFC";
 }
 
-// The added tokens as they appear in the text, with their ids.
+// Returns the contents of added tokens as texts have them, with their ids.
 std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine) {
     const crayon::Vocabulary& vocabulary = *engine.impl().vocabulary;
     std::vector<std::pair<std::string, int32_t>> contents;
@@ -94,7 +94,7 @@ std::string why_unsupported(const Engine& engine) {
 
 template <typename T>
 const T* Vocabulary::upload(const T* data, size_t count) {
-    if (count == 0) return nullptr;  // this kind of vocabulary lacks the table
+    if (count == 0) return nullptr;  // this vocabulary lacks the table
     buffers_.emplace_back(pool_);
     Device& device = pool_->device();
     uint8_t* const memory = buffers_.back().make_room(count * sizeof(T));

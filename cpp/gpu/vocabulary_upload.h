@@ -1,4 +1,4 @@
-// A vocabulary in a device's memory.
+// Copies a vocabulary's tables to a device's memory.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace gpu {
 // Returns why a GPU cannot encode with this engine's vocabulary, or "" if it can.
 std::string why_unsupported(const Engine& engine);
 
-// Tables::byte_flags without added tokens.
+// Returns Tables::byte_flags, without kAddedFlag.
 std::array<uint8_t, 256> byte_flags();
 
 class Vocabulary {

@@ -11,14 +11,15 @@
 namespace crayon {
 namespace gpu {
 
-// The counts to sum by tiles, here of the boundaries in each word of the bitmap, and where the sums go.
+// Tells CountTiles and ScanTiles which counts to sum, and where the sums are stored. Here: the number of boundaries in
+// each word of the bitmap.
 struct BoundaryCounts {
     CRAYON_DEVICE static uint32_t size(const Work& w) { return w.size / 32 + 1; }
     CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return count_bits(w.boundaries[i]); }
     CRAYON_DEVICE static uint32_t* tiles(const Work& w) { return w.word_tiles; }
     CRAYON_DEVICE static uint32_t* total(const Work& w) { return &w.totals->pretokens; }
 };
-// Counts and sums for the ids of pretokens.
+// The same for the number of ids of each pretoken.
 struct IdCounts {
     CRAYON_DEVICE static uint32_t size(const Work& w) { return w.n_pretokens; }
     CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return w.counts[i] & Count::kIds; }
@@ -122,7 +123,7 @@ CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t siz
 }
 
 // Looks pretokens up. One thread per pretoken. Of equal pretokens that are in neither the word table nor the cache, the
-// first becomes a task. Tasks are few, so each takes its place with an atomic operation.
+// first becomes a task. Tasks are few, so an atomic operation for each assigns its place in the list.
 struct LookUpWords {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
@@ -174,7 +175,7 @@ struct LookUpWords {
         if (is_host) {
             const uint32_t place = atomic_add(&w.totals->n_host, 1);
             w.host_tasks[place] = {i, at, size, is_host_document(w, at)};
-            w.counts[i] = 0;  // until PlaceHostIds; RepeatIds reads it before
+            w.counts[i] = 0;  // PlaceHostIds sets it later; RepeatIds may read it before
             return;
         }
         if (!is_known) {

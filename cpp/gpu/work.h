@@ -15,8 +15,9 @@ namespace crayon {
 namespace gpu {
 
 constexpr uint32_t kMostBytes = 0x7FF00000;  // of a partition; all its counts stay below 2^31.
-constexpr uint32_t kMostGrowth = 3;  // NFC makes at most this many bytes of one (Unicode, "Normalization", Table 5).
-constexpr uint32_t kChunk = 64;      // Bytes of text in which one thread finds the boundaries.
+constexpr uint32_t kMostGrowth = 3;  // NFC makes at most this many bytes of one byte (Unicode, "Normalization", Table
+                                     // 5).
+constexpr uint32_t kChunk = 64;      // The bytes of text in which one thread finds boundaries.
 constexpr uint32_t kMostWindows = 4096;  // Windows of 64 bytes that a thread scans for boundaries.
 constexpr uint32_t kTile = 1024;         // Elements that a block sums: words of a bitmap, or pretokens.
 constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // Limits in bytes of the three ways to
@@ -36,7 +37,8 @@ struct Planes {
     uint64_t continuations, blanks, quotes, slashes, unused;
 };
 
-// The vocabulary, uploaded once: sections of the cartridge, except for the added tokens.
+// The vocabulary's tables in the device's memory, uploaded once. They are sections of the cartridge, except for the
+// added tokens.
 struct Tables {
     const uint8_t* class_index;   // crayon/unicode/unicode.h, as in class_lookup.h: [8704]
     const uint8_t* class_blocks;  // [231][128]
@@ -99,7 +101,7 @@ struct Work {
     Tables tables;
     const uint8_t* text;  // [size]
     uint32_t size;
-    const uint64_t* offsets;  // [n_documents + 1], of the batch; the partition's text begins at offsets[0]
+    const uint64_t* offsets;  // [n_documents + 1], offsets in the batch; the partition's text begins at offsets[0]
     uint32_t n_documents;
 
     // Bitmaps over the text and one more place, in words of 32 bits, followed by zeros (bitmap_words in planes.h).
@@ -119,13 +121,13 @@ struct Work {
     uint32_t* word_tiles;  // for each tile of words of `boundaries`: the number of pretokens before it
     uint32_t n_pretokens;
     uint32_t* starts;  // [n_pretokens + 1]
-    // For each pretoken: its id, or where its ids are.
+    // For each pretoken: its id, or the place of its ids (repeats.h).
     uint32_t* results;
-    uint32_t* counts;    // Count; later the number of ids before it
+    uint32_t* counts;    // Count (repeats.h); later the number of ids before the pretoken
     uint32_t* id_tiles;  // for each tile of pretokens: the number of ids before it
     Task *short_tasks, *middle_tasks, *long_tasks;
     HostTask* host_tasks;
-    const Task* placed;  // of the host tasks, and one more for the end of the last one's ids
+    const Task* placed;  // for each host task, the place of its ids; one more for the end of the last task's ids
     uint32_t n_placed;
     uint32_t* merged;
     // A hash table of pretokens to merge: the number of the first of equal pretokens, plus one (repeats.h). Zero if

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMostLanes = 64;
 
-// A number beyond all basic blocks: one more instruction.
+// The number that counts single instructions of device branches. It is one more than that of any basic block.
 uint32_t more() {
     return crayon_count_blocks;
 }
@@ -28,7 +28,8 @@ class Steps {
         add_times(number, times);
         of_lanes_ += uint64_t(times) * weight(number) * lanes_;
     }
-    // Adds parts that ran in lockstep.
+    // Adds the steps of lanes or groups that run in lockstep: each basic block counts as often as in the part that ran
+    // it most often.
     void add_together(Steps* parts, uint32_t count) {
         for (uint32_t i = 0; i < count; ++i) {
             of_lanes_ += parts[i].of_lanes_;
@@ -44,7 +45,7 @@ class Steps {
         }
         for (uint32_t i = 0; i < count; ++i) parts[i].clear();
     }
-    // The total of `warps` warps that each ran all of it.
+    // Returns the instructions of `warps` warps that each ran all these steps.
     Count take(uint32_t warps) {
         Count all;
         for (const uint32_t number : known_) all.of_warps += uint64_t(warps) * weight(number) * times_[number];

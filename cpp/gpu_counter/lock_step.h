@@ -1,5 +1,5 @@
-// A model of how many instructions a GPU's warps issue. The lanes of a warp run in lockstep. A basic block thus costs a
-// warp its count in the lane that runs it most often. Lanes on different branches cost both branches.
+// A model of how many instructions a GPU's warps issue. The lanes of a warp run in lockstep. So a warp issues a basic
+// block as often as the lane that runs it most often. Lanes on different branches cost both branches.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpu_counter {
 
 struct Count {
     uint64_t of_warps = 0;  // instructions issued
-    uint64_t of_lanes = 0;  // the same, times the active lanes
+    uint64_t of_lanes = 0;  // instructions times the lanes that execute them
 };
 
 // Sets the lanes per warp, 32 or 64, for all later calls.

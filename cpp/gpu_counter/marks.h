@@ -7,21 +7,21 @@
 
 extern "C" {
 
-// A basic block is about to run.
+// Reports that the basic block with this number is about to run.
 void crayon_count_instructions(uint32_t number);
 // Counts instructions that only the device's branch has: shuffles, barriers.
 void crayon_count_more(uint32_t instructions);
-// A GPU does the work between these two calls differently.
+// Nothing is counted between these two calls, because a GPU does this work differently.
 void crayon_count_pause();
 void crayon_count_resume();
 
 void crayon_count_block_begins(uint32_t threads);
 void crayon_count_block_ends();
-// `each` of a block or a group, lane by lane.
+// Report a call of `each` of a block or a group: its begin, each lane, its end.
 void crayon_count_each_begins();
 void crayon_count_lane(uint32_t lane);
 void crayon_count_each_ends();
-// The groups of a block, one by one.
+// Report the groups of a block: each group before it runs, and the end of the last one.
 void crayon_count_group(uint32_t width, uint32_t index);
 void crayon_count_groups_end();
 

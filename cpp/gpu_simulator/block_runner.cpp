@@ -13,7 +13,7 @@ constexpr size_t kStackBytes = 128 << 10;
 constexpr uint64_t kMostSteps = uint64_t(1) << 23;
 constexpr uint64_t kAnything = 0xA5A5A5A5A5A5A5A5u;
 constexpr size_t kMostMeetings = 64;
-constexpr uint64_t kOneIn = 8;  // let_others switches once in this many calls
+constexpr uint64_t kOneIn = 8;  // let_others switches to another lane once in this many calls, on average
 
 thread_local BlockRunner* running = nullptr;
 
@@ -54,7 +54,7 @@ struct BlockRunner::Lane {
     uint64_t result = 0, priority = 0;
 };
 
-// The barriers of one set of lanes in a warp.
+// The state of the barriers of one set of lanes in a warp.
 struct BlockRunner::Meeting {
     uint64_t lanes;
     uint64_t count;
@@ -296,7 +296,7 @@ void BlockRunner::finish(const Lane& lane, uint64_t lanes) {
     for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) make_ready(lane_of(warp, uint32_t(__builtin_ctzll(rest))));
 }
 
-// The lane, and those it waits for that wait at the same place.
+// Returns `lane`, and the lanes for which it waits that wait at the same place.
 uint64_t BlockRunner::lanes_beside(const Lane& lane) const {
     uint64_t here = 0;
     for (uint64_t rest = lane.wait.lanes; rest != 0; rest &= rest - 1) {
@@ -308,13 +308,14 @@ uint64_t BlockRunner::lanes_beside(const Lane& lane) const {
     return here;
 }
 
-// Null if the block has no such thread.
+// Returns the lane with this index in a warp, or null if the block has no such thread.
 BlockRunner::Lane* BlockRunner::lane_of(uint32_t warp, uint32_t index) const {
     const uint32_t thread = warp * rules_.warp + index;
     return index < rules_.warp && thread < threads_ ? lanes_[thread].get() : nullptr;
 }
 
-// Sets beyond kMostMeetings per warp share the last entry, which can hide a race.
+// Returns the entry of a set of lanes. Beyond kMostMeetings sets per warp, sets share the last entry, which can hide a
+// race.
 BlockRunner::Meeting& BlockRunner::meeting(uint32_t warp, uint64_t lanes) {
     std::vector<Meeting>& all = warps_[warp].meetings;
     for (Meeting& known : all)
@@ -323,7 +324,7 @@ BlockRunner::Meeting& BlockRunner::meeting(uint32_t warp, uint64_t lanes) {
     return all.back();
 }
 
-// For errors: up to three places, each with the first lane that waits there.
+// Describes up to three barriers for an error message, each with the first lane that waits there.
 std::string BlockRunner::who_waits() const {
     std::string text;
     std::vector<const Wait*> seen;

@@ -15,7 +15,7 @@ class Fiber;
 
 enum class Lockstep {
     named,    // CUDA: lanes wait for all lanes that they name
-    present,  // HIP: present lanes continue; absent ones give zero
+    present,  // HIP: lanes continue without lanes that do not arrive; those give the value zero
 };
 
 struct Rules {
@@ -23,8 +23,8 @@ struct Rules {
     Lockstep lockstep;
 };
 
-// Addresses that order a block's work for ThreadSanitizer. The caller releases the first before the block; each lane
-// releases the second at its end.
+// Addresses by which ThreadSanitizer orders a block's work (tsan_release in fiber.h). The caller releases `before`
+// before the block runs; each lane releases `after` at its end.
 struct Orders {
     void* before;
     void* after;

@@ -47,8 +47,8 @@ T exchanged(const Site& site, uint64_t lanes, T value, uint32_t from) {
     return value;
 }
 
-// Lanes are numbered within parts of `width`. Which lane's value to take: one's own if the source would be in another
-// part, except that `xor` also reaches earlier parts.
+// Shuffles divide a warp into parts of `width` lanes, and number lanes within a part. A lane takes its own value if the
+// source lane would be in another part, except that `xor` also reaches earlier parts.
 inline uint32_t from_lane(uint32_t lane, uint32_t width) {
     return (lane_in_warp() & ~(width - 1)) | (lane & (width - 1));
 }

@@ -21,8 +21,8 @@ __attribute__((weak)) void __tsan_release(void* place);
 }
 
 #ifdef __x86_64__
-// Saves the registers that a call preserves (System V) to *from, and continues where `to` was saved. The library's
-// swapcontext would also ask the kernel to save signals, which takes ten times as long.
+// Saves the registers that a call preserves (System V) to *from, and continues where `to` was saved. The C library's
+// swapcontext also saves the signal mask by a system call, which takes ten times as long.
 extern "C" __attribute__((visibility("hidden"))) void crayon_switch_stack(void** from, void* to);
 asm(R"(
     .text

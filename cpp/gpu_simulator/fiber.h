@@ -1,5 +1,5 @@
-// A stack for a function that switches to other fibers: a thread of the simulated GPU. ThreadSanitizer, if present,
-// treats each as a thread.
+// A stack for a function that switches to other fibers. Each fiber is a thread of the simulated GPU. ThreadSanitizer,
+// if present, treats it as a thread.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ class Fiber {
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // Sets the function that the next `resume` runs on an empty stack. At its end it must switch to another fiber, not
-    // return.
+    // Sets the function that the next `resume` runs on an empty stack. The function must not return: it ends by
+    // switching to another fiber.
     void start(void (*function)(void*), void* argument);
-    // Call it before the next `start` if the function did not finish. It will not be resumed.
+    // Gives up a function that did not finish and will not be resumed. Call this before the next `start`.
     void abandon();
     // Switches from `from`, which is running, to this fiber. Returns when `from` is resumed.
     void resume(Fiber* from);

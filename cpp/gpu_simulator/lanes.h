@@ -17,17 +17,19 @@ struct Site {
 uint32_t thread_index();
 uint32_t lane_in_warp();
 
-// A barrier of all threads of the block. Afterwards all see what each has written.
+// A barrier of all threads of the block. Afterwards every thread sees the writes of all.
 void meet_in_block(const Site& site);
 
 // A barrier of the lanes in `lanes`, a bit mask over the warp. Orders memory only if each lane has called `fence`
 // before.
 void meet_in_warp(const Site& site, uint64_t lanes);
 void fence();
-// Returns the value of lane `from` of the warp. From a lane that does not take part: anything (CUDA) or zero (HIP).
+// Returns the value of lane `from` of the warp. The value of a lane that does not take part is undefined (CUDA) or zero
+// (HIP).
 uint64_t exchange(const Site& site, uint64_t lanes, uint64_t value, uint32_t from);
 
-// Sometimes lets other lanes run first. Call it before operations that other lanes may do earlier.
+// Sometimes switches to another lane. Call this before an operation whose order among lanes matters, such as an atomic
+// one.
 void let_others();
 
 }  // namespace gpu_simulator

@@ -1,5 +1,5 @@
-// Compiled twice, once with CRAYON_SIMULATES_HIP. The only file that ThreadSanitizer instruments, so that it reports
-// races of kernels only.
+// Compiles the kernels for the simulator. The build compiles this file twice, once with CRAYON_SIMULATES_HIP.
+// ThreadSanitizer instruments only this file, so it reports races of kernels only.
 #include "simulated_kernels.h"
 
 #include "device_functions.h"

@@ -11,7 +11,7 @@ struct SimulatedKernel {
     const char* name;
     uint32_t threads;     // of a block
     size_t shared_bytes;  // of a block
-    // The work of a lane. `work` is a Work, `shared` the block's.
+    // Runs one lane. `work` points to a gpu::Work, `shared` to the block's shared memory.
     void (*run)(uint32_t block, const void* work, void* shared);
 };
 

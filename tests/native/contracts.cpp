@@ -12,7 +12,7 @@ using namespace crayon;
 
 namespace {
 
-// Whether a failed assertion would end the process.
+// Whether work() fails an assertion, which would end the process.
 template <typename Work>
 bool asserts_against(Work&& work) {
     const pid_t child = ::fork();

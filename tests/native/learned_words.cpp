@@ -1,5 +1,5 @@
-// The memo of an engine's threads: found ids are the kept ones, whichever thread kept them, and whatever was evicted
-// for newer words.
+// Tests the memo that an engine's threads share: it finds the ids that were kept for a word, whichever thread kept
+// them, or finds nothing.
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ using namespace crayon;
 
 namespace {
 
-// A word and its ids, by number: short and long words, with few and many ids.
+// Makes the word with this number (and, below, its ids): some are short, some long, with few or many ids.
 std::string word_of(uint32_t n) {
     std::string word = std::to_string(n) + "/";
     if (n % 2) word.resize(16 + n * 7 % (Memo::kLongest - 15), char('a' + n % 26));
@@ -77,7 +77,7 @@ TEST(a_memo_finds_what_it_has_and_nothing_else) {
         CHECK(!find(reader, n));
         keep(reader, n);
     }
-    uint32_t lost = 0;  // no free slot near their place
+    uint32_t lost = 0;  // words that were not kept, because all their slots were taken
     for (uint32_t n = 0; n < 20000; ++n) {
         const auto found = find(reader, n);
         if (found) CHECK(found == ids_of(n));
@@ -104,7 +104,7 @@ TEST(one_thread_finds_what_another_kept) {
     Memo memo;
     MemoReader one(&memo), other(&memo);
     keep(one, 7);
-    CHECK(!find(other, 7));  // it has not refreshed yet
+    CHECK(!find(other, 7));  // `other` has not called refresh() yet
     CHECK(!other.refresh());
     CHECK(find(other, 7) == ids_of(7));
 }

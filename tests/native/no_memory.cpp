@@ -13,7 +13,7 @@ using namespace crayon;
 
 namespace {
 
-std::atomic<int64_t> until_failure{-1};  // allocations; below 0: none fails
+std::atomic<int64_t> until_failure{-1};  // number of allocations until one fails; below 0: none fails
 
 // Runs `work` repeatedly until each of its allocations has failed once.
 template <typename Work>
@@ -66,7 +66,7 @@ TEST(watched_tasks_without_memory_for_a_thread) {
     });
 }
 
-// A thread that returns its scratch asks for the limit in a noexcept function.
+// memory_limit() is called by a noexcept function when a thread returns its scratch, so it must not throw.
 TEST(a_limit_of_memory_without_memory) {
     set_memory_limit(0);
     fail_each_allocation([] { CHECK(memory_limit() >= size_t(1) << 20); });

@@ -1,4 +1,4 @@
-// Memory and files.
+// Tests the folder support: memory, base64 and files.
 #include <unistd.h>
 
 #include <cstdint>
@@ -56,7 +56,7 @@ TEST(ids_are_trimmed_shrunk_and_given_away) {
     CHECK(ids.size() == 0 && ids.capacity() == 0);
     int32_t* const data = moved.release();
     CHECK(moved.data() == nullptr && moved.size() == 0);
-    IdBuffer again(data, 1000);  // size 0: the memory, not the ids
+    IdBuffer again(data, 1000);  // takes the memory, with size 0
     CHECK(again.size() == 0 && again.capacity() == 1000);
     again.trim(999);
     CHECK(again.data() == nullptr && again.capacity() == 0);
@@ -78,7 +78,7 @@ TEST(a_pool_lends_a_block_once) {
     second.reserve(200);
     CHECK(static_cast<const uint8_t*>(second.data())[99] == 7);
     second = BufferPool::Lease();
-    CHECK(pool.lease().data() == nullptr);  // it was too large to keep
+    CHECK(pool.lease().data() == nullptr);  // the returned block was too large to keep
 }
 
 TEST(a_pool_keeps_so_many_blocks_and_leases_outlive_it) {

@@ -1,4 +1,4 @@
-// Threads that run tasks (batch/task_runner.h).
+// Tests the threads that run tasks (batch/task_runner.h).
 #include <chrono>
 #include <stdexcept>
 

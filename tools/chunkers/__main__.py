@@ -2,7 +2,7 @@
 
 It installs the libraries in an environment below ``build/`` (a gigabyte), and runs ``tests/budgets/test_adapters.py``
 in it. Then it prints the table of ``chunkers.comparison``, to which it passes its arguments. The exit status is 1 if
-one of them fails.
+the tests or the table fail.
 """
 
 from __future__ import annotations

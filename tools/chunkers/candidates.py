@@ -12,7 +12,7 @@ Chunker: TypeAlias = "Callable[[str], list[Any]]"
 
 
 def candidates(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """Yield the names of all chunkers, and the chunkers. `path` is that of a tokenizer.json."""
+    """Yield each chunker's name and the chunker. `path` is a tokenizer.json, `budget` the most tokens of a chunk."""
     from tokenizers import Tokenizer
 
     stock = Tokenizer.from_file(path)
@@ -28,7 +28,7 @@ def candidates(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def ours(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """`split_text`, for each kind of boundary."""
+    """Yield our `split_text` for each kind of boundary."""
     from crayon_hf import Tokenizer
 
     tokenizer = Tokenizer.from_file(path)
@@ -41,7 +41,7 @@ def ours(path: str, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def of_semchunk(count: Callable[[str], int], budget: int) -> Iterator[tuple[str, Chunker]]:
-    """semchunk with a counting function, and without its cache of counts, which new texts would not hit."""
+    """Yield semchunk with the counting function `count`. Its cache of counts is off, because each text is new."""
     import semchunk
 
     chunker = semchunk.chunkerify(count, budget, memoize=False)
@@ -49,7 +49,7 @@ def of_semchunk(count: Callable[[str], int], budget: int) -> Iterator[tuple[str,
 
 
 def of_semantic_text_splitter(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """semantic-text-splitter, with its chunker and tokenizer in Rust."""
+    """Yield semantic-text-splitter, whose chunker and tokenizer run in Rust."""
     from semantic_text_splitter import TextSplitter
 
     splitter = TextSplitter.from_huggingface_tokenizer(stock, budget, trim=False)
@@ -60,7 +60,7 @@ def of_semantic_text_splitter(stock: Any, budget: int) -> Iterator[tuple[str, Ch
 
 
 def of_chonkie(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
-    """chonkie's three rule-based chunkers."""
+    """Yield chonkie's three rule-based chunkers."""
     from chonkie import RecursiveChunker, SentenceChunker, TokenChunker
 
     def chunking_by(chunker: Any) -> Chunker:
@@ -71,7 +71,7 @@ def of_chonkie(stock: Any, budget: int) -> Iterator[tuple[str, Chunker]]:
 
 
 def of_langchain(count: Callable[[str], int], budget: int) -> Iterator[tuple[str, Chunker]]:
-    """The splitter that LangChain's documentation recommends. It keeps separators by default."""
+    """Yield the splitter that LangChain's documentation recommends. It keeps separators by default."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     splitter = RecursiveCharacterTextSplitter(chunk_size=budget, chunk_overlap=0, length_function=count)

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def table(kind: str, rounds: list[list[str]], path: str, budget: int) -> str:
-    """Return the rows for one kind of texts."""
+    """Return the table's rows for one kind of texts. `rounds` has the texts of each round."""
     from tokenizers import Tokenizer
 
     stock = Tokenizer.from_file(path)

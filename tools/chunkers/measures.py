@@ -12,7 +12,7 @@ Span = tuple[int, int]
 
 @dataclass
 class Measured:
-    """Sums over all texts."""
+    """The faults of one chunker's chunks, summed over all texts."""
 
     chunks: int = 0
     tokens: int = 0
@@ -26,7 +26,8 @@ class Measured:
 
 
 def measure(into: Measured, text: str, made: list[Any], count: Callable[[str], int], budget: int) -> None:
-    """Add the measures of one text's chunks."""
+    """Add the faults of the chunks `made` from one text. `count` returns a text's tokens, `budget` is the limit of a
+    chunk."""
     ranges = _located(text, made)
     into.altered += len(made) - len(ranges)
     sizes = [count(each if isinstance(each, str) else text[each[0] : each[1]]) for each in made]
@@ -50,7 +51,8 @@ def boundaries(text: str) -> tuple[set[int], set[int]]:
 
 
 def _located(text: str, made: list[Any]) -> list[Span]:
-    """Return the positions of chunks, each after the one before, without chunks that are not found."""
+    """Return the places of chunks in the text, each searched after the place before. Omits chunks that are not
+    found."""
     ranges: list[Span] = []
     end = 0
     for each in made:

@@ -1,9 +1,9 @@
-"""Runs libraries that use tokenizers with stock and with ours, and writes docs/compatibility.md: `make clients`.
+"""Runs libraries that use tokenizers ("clients") with the stock tokenizers library and with ours: `make clients`.
 
 Each client is a script in ``tools/clients/scripts``. Its `CLIENT` says what pip installs and how ours is used instead
 of stock; its ``tasks(kit)`` yields names and calls. Environments, results and logs are kept in a cache directory and
-reused. The page is written from all results there. The exit status is 1 if results differ, or if ours is slower, or if
-a client could not be run.
+reused. docs/compatibility.md is written from all results there. The exit status is 1 if results differ, or if ours is
+slower, or if a client could not be run.
 """
 
 from __future__ import annotations

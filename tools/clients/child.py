@@ -29,7 +29,8 @@ LEAST_SECONDS = 0.03
 
 
 def main(script: str, side: str, cache: str) -> None:
-    """Serve until the input ends."""
+    """Run the script on one side ("stock" or "ours"), and answer a line of input for each round until the input
+    ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # output of libraries goes to stderr, not among the answers
 

@@ -13,7 +13,8 @@ from clients import texts
 __all__ = ["Client", "Kit", "Tasks"]
 
 Tasks = Iterator[tuple[str, Callable[[], object]]]
-"""The results of a script's ``tasks(kit)``: names, and calls whose results are compared and whose time is measured."""
+"""The tasks that a script's ``tasks(kit)`` yields: a name, and a call whose results are compared and whose time is
+measured."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,12 @@ class Client:
     how: str = ""
     """How the library gets our tokenizer, if not by `install` alone."""
     note: str = ""
-    """Notes for readers of the row: stubs, and where the time goes."""
+    """Notes for readers of the row in docs/compatibility.md, such as stubbed parts, and the parts that take the
+    time."""
     environ: dict[str, str] = field(default_factory=dict)
     """Additional environment variables of this client."""
     library: str = ""
-    """The library of the row, if it is not the first that pip installs."""
+    """The library that the row names, if it is not the first that pip installs."""
     row: str = ""
     """The name of the row, if a library has several."""
     rounds: int = 5
@@ -50,7 +52,7 @@ class Client:
 
     @property
     def put_in(self) -> str:
-        """How the library gets ours, in Markdown."""
+        """How the library gets our tokenizer, in Markdown."""
         if self.how:
             return self.how
         return f"`install({', '.join(f'{name}=True' for name in self.install if name != 'transformers')})`"
@@ -58,7 +60,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Kit:
-    """The argument of a script, the same on both sides except for `ours`."""
+    """The argument of a script's `tasks`. Both sides, stock and ours, get the same except for `ours`."""
 
     ours: bool
     cache: Path
@@ -70,7 +72,7 @@ class Kit:
         return str(self.cache / "vocabularies" / name)
 
     def file(self, name: str) -> str:
-        """Return the tokenizer.json of that directory."""
+        """Return the tokenizer.json of `directory(name)`."""
         return f"{self.directory(name)}/tokenizer.json"
 
     def model(self, name: str) -> str:

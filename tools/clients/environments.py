@@ -36,7 +36,8 @@ SHARED = (
 
 
 def shared_environment(cache: Path) -> Path:
-    """Return the Python of the environment that all others see."""
+    """Make the shared environment if necessary, whose packages all clients' environments can import. Return its
+    Python."""
     return environments.environment(cache / "base", [*SHARED, *_constraints(cache)], sees=[ROOT, ROOT / "tools"])
 
 

@@ -24,12 +24,12 @@ __all__ = ["Outcome", "Task", "measure"]
 MOST_SECONDS = 40
 """No further round begins after this time."""
 NOISE = 0.05
-"""A ratio this close to 1 is called level."""
+"""A speedup this close to 1 is called level."""
 
 
 @dataclass
 class Task:
-    """The results of one call of a script."""
+    """The measured results of one task of a script."""
 
     name: str
     difference: str | None = None
@@ -50,7 +50,7 @@ class Task:
 
 @dataclass
 class Outcome:
-    """A row of the page."""
+    """A client's results: a row of docs/compatibility.md."""
 
     name: str
     how: str
@@ -61,7 +61,7 @@ class Outcome:
     tasks: list[Task] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
-        """Keep the outcome, so that a later run of other clients can write the whole page."""
+        """Write the outcome to a file, so that a later run of other clients can write the whole page."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
@@ -92,7 +92,7 @@ def _environ(client: Client, cache: Path, work: Path) -> dict[str, str]:
 
 
 def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:
-    """Run the script on both sides, compare the results, and time the sides in turn."""
+    """Run the script with stock and with ours, compare the results, and time both in turns."""
     (cache / "logs").mkdir(exist_ok=True)
     outcome = Outcome(client.name, client.put_in, client.note)
     count = client.rounds if rounds is None else rounds
@@ -113,7 +113,8 @@ def measure(client: Client, script: str, python: Path, cache: Path, rounds: int 
 
 @contextmanager
 def _pair(client: Client, script: str, python: Path, cache: Path) -> Iterator[tuple[Child, Child, Path]]:
-    """Start a process with stock and one with ours. Yields both and their directory."""
+    """Start a process with stock and one with ours. Yields both processes, and the directory that has their working
+    directories."""
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         children = []
         for side in ("stock", "ours"):
@@ -141,13 +142,13 @@ def _compared(name: str, stock: dict[str, Any], ours: dict[str, Any], work: str)
 
 
 def _same_paths(value: Any, directory: str) -> Any:
-    """Replace the working directory, which differs between the sides, with a dot."""
+    """Replace the working directory in a result with a dot, because the two processes have different ones."""
     text = json.dumps(value)
     return json.loads(text.replace(directory, ".")) if directory in text else value
 
 
 def _time(tasks: list[Task], stock: Child, ours: Child, rounds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the answers of both sides in each round."""
+    """Return, for each round, the answers of the process with stock and of the one with ours."""
     names = [task.name for task in tasks]
     begin = time.monotonic()
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -161,7 +162,7 @@ def _time(tasks: list[Task], stock: Child, ours: Child, rounds: int) -> list[tup
 
 
 def _sum_up(tasks: list[Task], seen: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    """Store the ratios of all rounds in the tasks."""
+    """Store the tasks' speedups. `seen` has both processes' answers in each round."""
     for task in tasks if seen else ():
         pairs = [(theirs["times"][task.name], mine["times"][task.name]) for theirs, mine in seen]
         task.unsteady = any(task.name in each["unsteady"] for both in seen for each in both)

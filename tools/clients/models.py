@@ -13,7 +13,7 @@ LABELS = ("O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC")
 
 
 def make(directory: Path, vocabularies: Path) -> None:
-    """Make the models that do not exist yet."""
+    """Make the models that `directory` lacks, with tokenizers from `vocabularies`."""
     import torch
     import transformers as library
 

@@ -1,4 +1,4 @@
-"""docs/compatibility.md: its rows and its introduction."""
+"""Writes the text of docs/compatibility.md: its introduction and its table, with a row for each client."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def speed(task: Task) -> str:
 
 
 def row(outcome: Outcome) -> list[str]:
-    """Return the cells of a library."""
+    """Return the cells of a client's row."""
     speeds = "; ".join(f"{task.name} {speed(task)}" for task in outcome.tasks if task.ratio)
     notes = [outcome.note] if outcome.note else []
     if outcome.not_run:
@@ -66,7 +66,7 @@ def row(outcome: Outcome) -> list[str]:
 
 
 def page(outcomes: Sequence[Outcome], machine: str, missing: Sequence[str] = ()) -> str:
-    """Return the whole page."""
+    """Return the whole page. `missing` names the scripts without a result."""
     head = HEAD.format(noise=NOISE, machine=machine)
     rows = map(row, sorted(outcomes, key=lambda it: it.name.lower()))
     end = f"\nScripts without a result yet: {', '.join(missing)}.\n" if missing else ""

@@ -12,7 +12,7 @@ __all__ = ["offer"]
 
 
 def offer(directory: Path) -> None:
-    """Write the metadata of an installed crayon-hf into `directory`, and put that on the path."""
+    """Write the metadata of an installed crayon-hf into `directory`, and add `directory` to `sys.path`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     home = directory / "crayon_hf.dist-info"
     home.mkdir()

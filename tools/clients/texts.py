@@ -1,4 +1,4 @@
-"""Texts for clients, from the shared corpus."""
+"""Texts for clients, from the corpus in CRAYON_SHARED."""
 
 from __future__ import annotations
 

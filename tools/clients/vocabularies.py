@@ -30,7 +30,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 
 def make(directory: Path) -> None:
-    """Make the directories that do not exist yet."""
+    """Make the tokenizers' directories that `directory` lacks."""
     shared = os.environ["CRAYON_SHARED"]
     for name, model_type in MODEL_TYPES.items():
         home = directory / name

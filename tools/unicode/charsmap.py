@@ -11,7 +11,7 @@ LEAF, VALUE = 1 << 8, 1 << 31
 
 
 def charsmap(rules: Mapping[str, str]) -> bytes:
-    """The map that replaces each key by its value; no key holds NUL."""
+    """Return the map that replaces each key by its value. Keys must not contain NUL."""
     pool = bytearray()
     places: dict[str, int] = {}
     for value in sorted(set(rules.values())):
@@ -65,5 +65,5 @@ def charsmap(rules: Mapping[str, str]) -> bytes:
 
 
 def precompiled(rules: Mapping[str, str]) -> dict[str, str]:
-    """The component of a tokenizer.json."""
+    """Return a tokenizer.json's Precompiled normalizer with these rules."""
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap(rules)).decode()}

@@ -23,9 +23,9 @@ OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "unic
 CODE_POINTS = 0x110000
 SURROGATES = range(0xD800, 0xE000)
 BLOCK = 128
-BATCH = 512  # finding an added token takes time of the text before it
+BATCH = 512  # small, because finding an added token takes longer the more text precedes it
 
-# The values of CharClass in unicode.h, and the set each one is.
+# The values of CharClass in unicode.h, each with a pattern for its characters.
 CLASSES = {
     1: r"[\p{Lu}\p{Lt}]",
     2: r"\p{Ll}",
@@ -90,7 +90,7 @@ def word_and_space() -> tuple[set[int], set[int]]:
     r"""The \w and \s of the regex crate, from `single_word` and from `rstrip` and `lstrip` of added tokens."""
     word: set[int] = set()
     space: set[int] = set()
-    # Two markers, because a marker cannot measure itself.
+    # Uses two added tokens ("markers"), because a marker cannot measure its own character.
     for marker, texts in (("\u2603", batches()), ("\u2620", ["\u2603"])):
         for batch in texts:
             chars = [c for c in batch if c != marker]

@@ -26,10 +26,11 @@ GRAPHEME = ["other", "control", "extend", "zwj", "spacing_mark", "prepend", "l",
 GRAPHEME += ["consonant"]
 LINKER, CLUSTER_EXTEND = 1 << 4, 1 << 5
 BERT_REMOVED, BERT_SPACE, CHINESE, NONSPACING, COMBINING, NMT_REMOVED, NMT_SPACE = (1 << bit for bit in range(6, 13))
-SEVERAL = 255  # instead of a difference: the lower case is several characters
+SEVERAL = 255  # in place of an index: the lower case is several characters
 
 ACUTE, ZWJ, KA, VIRAMA, L, V, T = map(chr, (0x301, 0x200D, 0x915, 0x94D, 0x1100, 0x1161, 0x11A8))
-# By a character's size: a mark. A cluster of character, `a` and mark has six bytes or more; of `a` and mark, fewer.
+# A mark for each size of a character in bytes. The cluster of the character, `a` and the mark has six bytes or more,
+# that of `a` and the mark fewer.
 FILLERS = {1: "\U000e0100", 2: "\u20d0", 3: "\u0301", 4: "\u0301"}
 PROBES = {"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", L: "L", V: "V", T: "T"}
 
@@ -136,7 +137,7 @@ def graphemes(table: list[int]) -> None:
 
 
 def lowercase() -> tuple[list[int], list[int]]:
-    """Return the index of the difference for every code point, and the differences."""
+    """Return, for every code point, the index of the difference to its lower case; and the differences."""
     table, differences = [0] * CODE_POINTS, [0]
     lower = each(normalizers.Lowercase(), lambda c: c)
     for cp, text in lower.items():

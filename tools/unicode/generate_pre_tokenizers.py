@@ -28,7 +28,7 @@ SPACE = 0x10  # \s of Whitespace
 
 
 def flag_table() -> bytearray:
-    """Return the flags of every code point."""
+    """Return one byte for every code point: the flags above."""
     table = bytearray(CODE_POINTS)
     white_split = pre_tokenizers.WhitespaceSplit()
     punctuation = pre_tokenizers.Punctuation("isolated")

@@ -23,7 +23,7 @@ SURROGATES = range(0xD800, 0xE000)
 EVERYTHING = "".join(chr(c) for c in range(0x110000) if c not in SURROGATES)
 POSIX = ["alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph"]
 POSIX += ["lower", "print", "punct", "space", "upper", "word", "xdigit"]
-# Inside a class their complements differ from those outside.
+# Properties whose complement inside a class differs from the complement outside.
 ODD = (r"\p{any}", r"\p{assigned}", r"\p{word}", r"\w", "[[:word:]]")
 
 Ranges = tuple[tuple[int, int], ...]
@@ -69,7 +69,8 @@ def sample() -> str:
 
 
 def sampled_ranges(pattern: str, text: str) -> Ranges:
-    """`ranges` from a sample. If a range ends between two samples, all code points are tested."""
+    """Return what `ranges` returns, but test only the code points in `text`. If a range ends between two samples, test
+    all code points."""
     found = []
     for a, b in matches(f"{pattern}+", text):
         for inside, outside in ((a, a - 1), (b - 1, b)):
@@ -166,7 +167,8 @@ def leb128(number: int) -> list[int]:
 
 
 def packed(points: Ranges) -> list[int]:
-    """Return the count of the ranges, then the gap before each and its length minus one."""
+    """Return a set as LEB128 bytes: the number of ranges, then for each range the gap before it and its length minus
+    one."""
     out = leb128(len(points))
     previous = 0
     for first, last in points:

@@ -1,4 +1,4 @@
-"""Command line of the table generators: write the file, or with ``--check`` compare it."""
+"""The command line of the table generators: write the table's file, or with ``--check`` compare it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main(description: str | None, render: Callable[[], str], output: Path) -> int:
-    """Run a generator. Returns 1 if a checked file differs from its result."""
+    """Write `render()` to `output`, or compare them with ``--check``. Returns the exit status: 1 if they differ."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
     check = parser.parse_args().check

@@ -26,7 +26,8 @@ AddedTokenText added_token_from(py::handle id, PyObject* token) {
     return out;
 }
 
-// Writes straight into the bytes object, because the text of many tokens is large.
+// Returns the JSON of added tokens. Writes it into the bytes object without a copy, because the JSON of many tokens is
+// large.
 py::bytes added_tokens_text(const py::dict& tokens, bool pretty) {
     std::vector<AddedTokenText> rows;
     rows.reserve(tokens.size());

@@ -1,4 +1,4 @@
-// Binds models on text, for tests and tools. Keeps the GIL, because a TextModel has a single scratch.
+// Binds models on text, for tests and tools. The functions keep the GIL, because a TextModel has a single ModelScratch.
 #include <pybind11/pybind11.h>
 
 #include <memory>

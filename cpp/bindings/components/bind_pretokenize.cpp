@@ -47,7 +47,7 @@ std::vector<size_t> pretokenize(const py::bytes& data, const std::string& family
                                 const std::string& cpu, size_t capacity) {
     const std::string_view text = data;
     if (capacity == 0) throw Error(ErrorKind::argument, "capacity must be at least 1");
-    flavor_named(flavor);  // both have the same scanners
+    flavor_named(flavor);  // checks the name only, because both flavors have the same scanners
     const crayon::ScanFunction scan = kernels_named(cpu).scanners.of(family_named(family));
     const py::gil_scoped_release release;
     const uint8_t* bytes = reinterpret_cast<const uint8_t*>(text.data());
@@ -70,7 +70,7 @@ py::bytes char_classes(const std::string& flavor_name) {
     return classes;
 }
 
-// One byte per code point. Bit 0: \w. Bit 1: white space.
+// Returns one byte per code point. Bit 0: is_word_char. Bit 1: is_white_space.
 py::bytes added_token_classes() {
     std::string classes(0x110000, '\0');
     for (uint32_t c = 0; c < classes.size(); ++c)

@@ -24,7 +24,7 @@ namespace py = pybind11;
 
 namespace {
 
-// Without forcecast: an array of another number type raises TypeError instead of losing values.
+// Lacks py::array::forcecast, so an array of another number type raises TypeError instead of losing values.
 using Int32Array = py::array_t<int32_t, py::array::c_style>;
 
 std::vector<int32_t> copy_of(const Int32Array& array, const char* name) {
@@ -41,7 +41,7 @@ py::tuple arrays_of(const crayon::DoubleArray& trie) {
     return py::make_tuple(array_of(trie.base), array_of(trie.check), array_of(trie.values));
 }
 
-// Copies the arrays, so that other threads cannot change them while the GIL is released.
+// Makes a trie of copies of the arrays, because other threads can change the arrays while the GIL is released.
 crayon::DoubleArray trie_of(const Int32Array& base, const Int32Array& check, const Int32Array& values) {
     crayon::DoubleArray trie;
     trie.base = copy_of(base, "base");

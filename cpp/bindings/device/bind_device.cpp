@@ -19,8 +19,8 @@
 namespace crayon::python {
 namespace {
 
-// Host memory from which texts are copied to the device. Pinned memory is faster, and the pool keeps it for the next
-// batch. Its size is limited.
+// Host memory from which texts are copied to the device. Uses pinned memory, which is faster, up to a limited size. The
+// pool keeps pinned memory for the next batch.
 class Staging {
   public:
     Staging(const gpu::PoolPtr& pool, size_t size) : pinned_(pool) {

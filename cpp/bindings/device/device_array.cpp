@@ -8,7 +8,7 @@
 namespace crayon::python {
 namespace {
 
-// An exported tensor with the arrays that it points to. Freed with the tensor.
+// A DLPack tensor and the arrays to which it points. The tensor's deleter frees it.
 template <typename Managed>
 struct Export {
     std::shared_ptr<void> memory;
@@ -32,7 +32,7 @@ Managed* export_vector(std::shared_ptr<void> memory, void* data, dlpack::Device 
 
 template <typename Managed>
 py::capsule dlpack_capsule(Managed* managed, const char* name) {
-    // The capsule's name tells whether a consumer took the vector. Otherwise the capsule still owns it.
+    // A consumer that takes the tensor renames the capsule. With its first name, the capsule still owns the tensor.
     const auto destroy = [](PyObject* capsule) {
         const char* const now = PyCapsule_GetName(capsule);
         if (now == nullptr || (std::strcmp(now, dlpack::kName) != 0 && std::strcmp(now, dlpack::kVersionedName) != 0))

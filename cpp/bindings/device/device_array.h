@@ -1,4 +1,4 @@
-// Results in a device's memory: vectors that other libraries take over through DLPack.
+// Results in a device's memory: vectors that other libraries read through DLPack.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -26,7 +26,8 @@ class DeviceArray {
     py::dtype dtype() const;
     const OpenDevice& device() const { return *device_; }
 
-    // Returns a capsule with a view or a copy. Raises BufferError if it cannot fulfil the request.
+    // Implements __dlpack__: returns a capsule with a view or a copy of the vector. Raises BufferError if it cannot
+    // fulfil the request.
     py::capsule to_dlpack(const py::object& stream, const py::object& max_version, const py::object& where,
                           const py::object& copy) const;
     // A copy on the host.

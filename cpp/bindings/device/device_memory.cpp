@@ -13,7 +13,7 @@ struct All {
     std::vector<const DeviceMemory*> listed;
 };
 
-// Never destroyed: the last encoder may outlive static objects.
+// Returns the registry of all encoders. It is never destroyed, because the last encoder may outlive static objects.
 All& all() {
     static All* const made = new All;
     return *made;
@@ -54,7 +54,7 @@ void DeviceMemory::trim_others() const {
     trim_if([this](const DeviceMemory& other) { return &other != this && other.is_on(*device_->get()); });
 }
 
-// Compares kind and index, because each tokenizer opens the device anew.
+// Compares kind and index, because each tokenizer opens a Device object of its own for the same device.
 bool DeviceMemory::is_on(const gpu::Device& device) const {
     const gpu::Device& own = *device_->get();
     return own.index() == device.index() && std::strcmp(own.kind(), device.kind()) == 0;

@@ -31,7 +31,7 @@ struct Managed {
     void (*deleter)(Managed*);
 };
 
-// The names of such capsules since version 1.
+// The names of capsules with a ManagedVersioned, which version 1 introduced.
 constexpr char kVersionedName[] = "dltensor_versioned", kVersionedUsed[] = "used_dltensor_versioned";
 constexpr uint32_t kMajor = 1, kMinor = 0;
 constexpr uint64_t kIsCopied = 2;  // a flag

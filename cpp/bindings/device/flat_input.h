@@ -1,4 +1,4 @@
-// The bytes of a batch: in a buffer of the host, or through DLPack in a device's memory.
+// Takes the bytes of a batch from a Python object: a buffer in host memory, or a vector in a device's memory (DLPack).
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ namespace {
 
 long process() {
 #ifdef _WIN32
-    return 0;  // no fork there
+    return 0;  // Windows has no fork()
 #else
     return long(getpid());
 #endif

@@ -1,4 +1,5 @@
-// Puts texts where users may have them: in a device's memory or in pinned host memory. For measurements and tests.
+// Copies texts to memory where users may have theirs: a device's memory or pinned host memory. For measurements and
+// tests.
 #pragma once
 
 #include "bindings/bindings.h"

@@ -13,7 +13,7 @@ namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
 
-// The code points of a str, in place.
+// Returns a view of the code points of a str.
 TextView characters_of(const py::str& text) {
 #if PY_VERSION_HEX < 0x030C0000
     if (PyUnicode_READY(text.ptr()) != 0) throw py::error_already_set();

@@ -32,7 +32,7 @@ void add_references(PyObject* object, size_t n) {
 #endif
 }
 
-// Returns a list of values that come in long runs of equal ones. Updates a reference count once per run.
+// Returns a list of ints. Is fast for long runs of equal values, because it updates a reference count once per run.
 py::list list_of_runs(const int32_t* values, size_t n) {
     auto list = py::reinterpret_steal<py::list>(PyList_New(py::ssize_t(n)));
     if (!list) throw py::error_already_set();

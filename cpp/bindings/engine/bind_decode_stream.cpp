@@ -12,15 +12,16 @@ bool ends_broken(const std::string& text) {
            text.compare(text.size() - kReplacement.size(), kReplacement.size(), kReplacement) == 0;
 }
 
-// Used under the GIL, or on free-threaded CPython under the lock of its Python object. A delegated engine decodes in
-// Python, during which another thread may take a step. Code after such a call may only assume that `ids_` has at least
-// `shown_` ids.
+// Use it under the GIL or, on free-threaded CPython, under the lock of its Python object. If the engine is delegated to
+// the library tokenizers, decoding runs Python code, and another thread may call step() meanwhile. Code after such a
+// call may only assume that `ids_` has at least `shown_` ids.
 class PyDecodeStream {
   public:
     PyDecodeStream(std::vector<uint32_t> ids, bool skip_special_tokens)
         : ids_(std::move(ids)), skip_special_tokens_(skip_special_tokens) {}
 
-    // `native` is the C++ object of `engine`, or null for a delegated one. Returns the new text, or None.
+    // Adds ids and decodes. `native` is the C++ object of `engine`, or null if the engine is delegated. Returns the new
+    // text, or None if no character is complete.
     PyObject* step(const Engine* native, py::handle engine, const uint32_t* ids, size_t n) {
         begun_ = true;
         if (context_.empty() && !ids_.empty()) {
@@ -73,8 +74,8 @@ const Engine* native_of(PyObject* engine) {
     return Py_TYPE(engine) == engine_type ? value_of<Engine>(engine) : nullptr;
 }
 
-// The fast path: one id, a tokenizer with a native engine, a stream that has begun. The method `_step` handles all
-// other calls, and their errors.
+// The fast path for one id, a tokenizer with an engine of this library, and a stream that has begun. The method `_step`
+// handles all other calls, and their errors.
 PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     PyDecodeStream* const stream = value_of<PyDecodeStream>(self);
     if (stream == nullptr) {

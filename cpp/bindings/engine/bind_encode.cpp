@@ -51,7 +51,7 @@ bool are_texts(const py::tuple& items) {
     return true;
 }
 
-// Makes Encodings with ids alone.
+// Returns a batch of Encodings that hold ids alone (PyEncoding).
 py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const EncodeOptions& options,
                            size_t threads) {
     TextBatch batch(items, replaces_surrogates(*self));

@@ -18,14 +18,14 @@ py::list list_of(const std::vector<T>& values) {
     return out;
 }
 
-// Negative values become None.
+// Returns a list of the values, with None for negative ones.
 py::list list_with_none(const std::vector<int32_t>& values) {
     py::list out(values.size());
     for (size_t i = 0; i < values.size(); ++i) out[i] = values[i] < 0 ? py::object(py::none()) : py::int_(values[i]);
     return out;
 }
 
-// From this many tokens on, building a list yields to other threads, and reads a copy that they cannot change.
+// Building a list of this many tokens or more lets other threads run. It therefore reads a copy of the Encoding.
 constexpr size_t kManyTokens = size_t(1) << 16;
 
 py::list tokens_of(const PyEncoding& self) {
@@ -115,7 +115,7 @@ auto locked(Result (*work)(Self, Arguments...)) {
     };
 }
 
-// The engine that all encodings share, or null.
+// Returns the engine that all encodings have, or null if they have several.
 std::shared_ptr<const Engine> common_engine(const py::tuple& encodings) {
     std::shared_ptr<const Engine> common;
     for (size_t i = 0; i < encodings.size(); ++i) {
@@ -255,7 +255,8 @@ py::object as_python(const Found& found) {
     }
 }
 
-// A method that calls `find` with a number of type Index. The method also takes the index of a sequence if `find` does.
+// The Python method for one of the lookups in encoding.h. It passes `find` a number of type Index and, if `find` takes
+// it, the index of a sequence.
 template <auto find, typename Index = size_t>
 struct LookUp {
     static constexpr bool kInSequence = std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>;
@@ -362,7 +363,7 @@ void bind_steps(py::module_& m) {
     testing.def(
         "post_process_encodings",
         [read](const std::string& component, py::handle first, py::handle pair, bool special) {
-            // Tokens with strings of their own are trimmed by these strings, not by a vocabulary's.
+            // Both encodings hold all their token strings, so trimming uses these and no vocabulary.
             Encoding a = encoding_for(first, nullptr), b;
             if (!pair.is_none()) b = encoding_for(pair, nullptr);
             const PostProcessor processor = component == "null" ? PostProcessor() : read(component);

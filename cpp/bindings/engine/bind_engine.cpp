@@ -52,7 +52,7 @@ std::string hex(const uint8_t* data, size_t n) {
     return out;
 }
 
-// True, False or "memory".
+// Converts the Python argument `verify`: True, False or "memory".
 Checks checks_from(const py::object& verify) {
     if (py::isinstance<py::str>(verify)) {
         if (py::cast<std::string>(verify) == "memory") return Checks::memory;

@@ -15,8 +15,7 @@ py::object owned(PyObject* made) {
     return py::reinterpret_steal<py::object>(made);
 }
 
-// Returns the model's tokens by id, and null for an id without a token. Each string is made once; merges refer to the
-// same objects.
+// Returns the model's tokens by id, and null for an id without a token. Merges use the same str objects.
 std::vector<py::object> strings_of(const Cartridge& c) {
     std::vector<py::object> strings(c.program().n_ids);
     for (uint32_t id = 0; id < strings.size(); ++id) {
@@ -30,7 +29,7 @@ std::vector<py::object> strings_of(const Cartridge& c) {
     return strings;
 }
 
-// The pair of each rank.
+// Returns the pair that each rank merges.
 std::vector<uint64_t> pairs_of(const Cartridge& c) {
     std::vector<uint64_t> pairs(c.merge_products.size);
     for (const uint64_t slot : c.pair_table)

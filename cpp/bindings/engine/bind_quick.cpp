@@ -1,6 +1,6 @@
 // Fast paths for small inputs: encode, encode_ids and decode of Engine, and the methods of crayon_hf.Tokenizer that
-// loops call. pybind11's dispatcher, or a Python function, would take longer than their work. Each fast path handles
-// the usual arguments, and passes all other calls, errors included, to the function that it replaced.
+// loops call. pybind11's dispatcher, or a Python function, would take longer than the work itself. Each fast path
+// handles the usual arguments, and passes all other calls, errors included, to the function that it replaced.
 #include <Python.h>
 #include <structmember.h>  // PyMemberDef, until 3.12
 
@@ -16,8 +16,8 @@ namespace {
 using EnginePtr = std::shared_ptr<const Engine>;
 
 constexpr size_t kSmallText = 2048;                     // bytes
-constexpr size_t kWaitingText = (size_t(1) << 30) - 1;  // in characters of up to 4 bytes; larger texts may overflow
-                                                        // offsets
+constexpr size_t kWaitingText = (size_t(1) << 30) - 1;  // in characters of up to 4 bytes each; offsets of larger texts
+                                                        // may exceed 32 bits
 
 // A method that a fast path replaced.
 struct Bound {
@@ -42,7 +42,7 @@ bool is_flag(PyObject* object) {
     return object == Py_True || object == Py_False;
 }
 
-// The ids of one text. Read them before calling anything else: small texts share one buffer under the GIL. On
+// The ids of one text. Read them before the next call of encode(): under the GIL, all small texts share one buffer. On
 // free-threaded CPython each thread has a buffer of its own.
 class QuickIds {
   public:
@@ -83,7 +83,8 @@ class QuickIds {
     IdBuffer* ids_ = &own_;
 };
 
-// Returns the Encoding of a str, or nothing if the slow path must handle the call. `engine` is native.
+// Returns the Encoding of a str, or nothing if the slow path must handle the call. `engine` is an Engine of this
+// module.
 py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions& options) {
     const Engine& native = *value_of<Engine>(engine);
     QuickIds ids;
@@ -178,7 +179,7 @@ class Slot {
 Slot engine_slot, truncation_slot, padding_slot, special_as_text_slot;
 PyTypeObject* engine_type = nullptr;  // never freed
 
-// Returns the native engine of a Tokenizer if it has opened one, else nothing.
+// Returns the Engine object of a Tokenizer, or nothing if it has not opened one or delegates to the library tokenizers.
 py::object native_of(PyObject* tokenizer) {
     py::object engine = engine_slot.get(tokenizer);
     const bool is_native = engine && Py_TYPE(engine.ptr()) == engine_type && value_of<Engine>(engine.ptr()) != nullptr;

@@ -10,7 +10,7 @@
 namespace crayon::python {
 namespace {
 
-// The memory returns to the pool when the last array over it is freed.
+// Makes an array over leased memory, which returns to the pool when the last array over it is freed.
 template <typename T>
 py::array_t<T> lease_array(BufferPool::Lease&& lease, std::vector<py::ssize_t> shape) {
     lease.reserve(sizeof(T));  // an empty array also needs memory to own

@@ -24,7 +24,7 @@ PyObject* with_one(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject
 
 // Calls `visit` with each id of a list of length n. Returns false at the first item that is not a suitable int, or for
 // which `visit` returns false. On free-threaded CPython the list is locked, because its items are borrowed references.
-// Waiting for another lock can release this one, so the list may become shorter.
+// If `visit` waits for another lock, the list's lock can be released meanwhile, so the list may become shorter.
 template <typename Visit>
 bool each_id(PyObject* list, Py_ssize_t n, Visit&& visit) {
     const py::scoped_critical_section lock(list);

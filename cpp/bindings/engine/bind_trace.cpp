@@ -1,4 +1,4 @@
-// Binds traces, as plain dicts and lists for the inspector.
+// Binds traces (trace.h), which the inspector gets as plain dicts and lists.
 #include "bindings/bindings.h"
 #include "crayon/trace/trace.h"
 

@@ -37,7 +37,7 @@ void PyEncoding::encode_whole() const {
         }
         if (padding) pad(full.get(), padded_length(padded, *padding), *padding);
     }
-    if (full_ != nullptr && waiting_ == nullptr) return;  // another thread has done it meanwhile
+    if (full_ != nullptr && waiting_ == nullptr) return;  // another thread has encoded the text meanwhile
     full_ = std::move(full);
     waiting_ = nullptr;
     std::vector<int32_t>().swap(ids_);

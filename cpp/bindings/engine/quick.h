@@ -1,4 +1,5 @@
-// METH_FASTCALL methods that replace pybind11's, whose dispatcher takes longer than their work.
+// Helpers for METH_FASTCALL methods, which replace methods of pybind11, because its dispatcher takes longer than their
+// work.
 #pragma once
 
 #include <initializer_list>
@@ -48,12 +49,12 @@ void set_method(py::handle type, const char* name, Method method, const std::str
 // The arguments of a call with `self` in front, for passing the call on.
 std::vector<PyObject*> with_self(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names);
 
-// Sorts the arguments of a call by the names `known`. Arguments that are not given leave `out` unchanged. Returns false
-// for other arguments.
+// Sets out[i] to the argument named known[i], given by position or by name. Leaves `out` unchanged for arguments that
+// are not given. Returns false if the call has other arguments.
 bool take_arguments(PyObject* const* args, Py_ssize_t n, PyObject* names, std::initializer_list<const char*> known,
                     PyObject** out);
 
-// An interned name, made once.
+// Returns an interned str, which callers keep.
 inline PyObject* interned(const char* text) {
     PyObject* const name = PyUnicode_InternFromString(text);
     if (name == nullptr) throw py::error_already_set();

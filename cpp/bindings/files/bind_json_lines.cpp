@@ -13,7 +13,7 @@ struct PyJsonLines {
     py::object begins, ends, status, line_begins;
 };
 
-// A name with lone surrogates equals no key of a line that this reader accepts.
+// Returns the names of columns in UTF-8. A name with lone surrogates equals no key of a line that this reader accepts.
 std::vector<std::string> names_of(const py::object& columns) {
     std::vector<std::string> names;
     for (const py::handle item : items_of(columns, "columns")) {

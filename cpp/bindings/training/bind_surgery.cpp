@@ -1,5 +1,5 @@
-// Extends and shrinks a vocabulary by the words of a WordCounter. Extending returns tokens and merges, shrinking a mask
-// of tokens.
+// Binds extend_bpe, which returns tokens and merges, and kept_tokens, which returns a mask of tokens. Both use the
+// words of a WordCounter.
 #include <pybind11/stl.h>
 
 #include <optional>

@@ -17,7 +17,8 @@ struct PyWordCounter {
         : counter(std::move(engine), threads, added_tokens), replaces_surrogates(replaces) {}
 
     WordCounter counter;
-    const bool replaces_surrogates;  // in texts, as the engine's encoding calls do
+    const bool replaces_surrogates;  // whether add() replaces lone surrogates in texts, as the engine's encoding calls
+                                     // do
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 

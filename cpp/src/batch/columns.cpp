@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// Keeps `kept` of the last `size` ids.
+// Shortens the last `size` ids to `kept`, by dropping ids at `side`.
 void keep(IdBuffer* ids, size_t size, size_t kept, Side side) {
     if (kept == size) return;
     int32_t* const begin = ids->end() - size;
@@ -35,7 +35,7 @@ class RowEncoder {
         if (second != nullptr) {
             pair_ids_.clear();
             n_second = encode_kept(*second, scratch, &pair_ids_);
-            // The longer sequence gets an odd token, so both must be encoded whole.
+            // If the limit is odd, the longer sequence gets the odd token, so both lengths must be known.
             if (is_cut_ && options_.truncation->strategy == Truncation::Strategy::longest_first && n_first > most_ &&
                 n_second > most_ && most_ % 2 != 0) {
                 out->shrink_by(n_first);
@@ -76,9 +76,9 @@ class RowEncoder {
         encoded_bytes_ += to - from;
     }
 
-    // Appends the ids of a text or of a part of it, and returns their number. A part starts, or ends, where the text
-    // does, and has more ids than truncation leaves. Truncation then gives the same result, because the length of the
-    // remaining text does not matter to truncation, except in the case of longest_first above.
+    // Appends the ids of a text or of a part of it, and returns their number. A part is the start of the text (its end,
+    // if truncation drops the left side), and has more ids than truncation leaves. Truncation then gives the same
+    // result as for the whole text, except in the case of longest_first above.
     size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) {
         size_t size = options_.truncation ? engine_.impl().first_part(text, most_) : 0;
         if (size == 0) return encode_all(text, scratch, out);

@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// Units that make a thread worthwhile for work at the speed of memory.
+// The number of units that is worth a thread of its own, for work as fast as copying.
 constexpr size_t kGroupUnits = size_t(1) << 20;
 
 }  // namespace

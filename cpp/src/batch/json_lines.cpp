@@ -12,10 +12,10 @@
 namespace crayon {
 namespace {
 
-// Bytes of lines that make a thread worthwhile.
+// The number of bytes of JSON that is worth a thread of its own.
 constexpr size_t kLinesBytes = size_t(1) << 18;
 
-// Does what Python's bytes.isspace does, but returns true for no bytes.
+// Does what Python's bytes.isspace does, but returns true for an empty range.
 bool is_blank(const uint8_t* p, const uint8_t* end) {
     while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) ++p;
     return p == end;
@@ -32,7 +32,7 @@ class LineTask {
     LineTask(uint8_t* block, const std::vector<Bytes>& columns, const Kernels& kernels, JsonLines* out)
         : block_(block), columns_(columns), kernels_(kernels), strings_(columns.size()), out_(*out) {}
 
-    // Reads lines [from, to); the last one is whole.
+    // Reads the lines in bytes [from, to); `to` is the end of a line.
     void read(size_t from, size_t to) {
         while (from < to) {
             const size_t end = line_end(block_, from, to);

@@ -13,7 +13,7 @@
 namespace crayon {
 namespace {
 
-// Bytes that make a thread worthwhile for work at the speed of memory.
+// The number of bytes that is worth a thread of its own, for work as fast as copying.
 constexpr size_t kReadBytes = size_t(1) << 20;
 
 [[noreturn]] void too_large(int64_t id, const std::string& of, uint64_t largest) {
@@ -24,7 +24,8 @@ constexpr size_t kReadBytes = size_t(1) << 20;
 // Texts seldom have more ids than bytes / kBytesPerId. Reserved memory that is not written costs nothing.
 constexpr size_t kBytesPerId = 3;
 
-// Copies the ids of texts, which arrive in order and in parts, into arrays of another type.
+// Copies the ids of texts into an array of type Id. Ids arrive in the order of texts, those of a long text in several
+// calls.
 template <typename Id>
 class RangeTaker {
   public:
@@ -92,7 +93,7 @@ class RangeTaker {
     RangeIds<Id>& out_;
 };
 
-// Ranges of about kReadBytes for threads: texts starts[i] to starts[i + 1].
+// Divides texts into tasks of about kReadBytes. Task i has the texts from starts[i] up to starts[i + 1].
 std::vector<size_t> reading_tasks(const std::vector<TextView>& texts) {
     std::vector<size_t> starts{0};
     size_t bytes = 0;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kKeptBlocks = 8, kLargestBlock = size_t(64) << 20;
 
-// Whether more bytes can complete `rest` to a character. `rest` does not begin with a whole character.
+// Whether `rest` is the beginning of a character that lacks its last bytes. `rest` must not begin with a whole
+// character.
 bool is_cut(Bytes rest) {
     uint8_t bytes[4] = {};
     if (rest.size >= sizeof bytes || rest.empty()) return false;

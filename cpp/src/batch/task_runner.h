@@ -21,7 +21,7 @@
 
 namespace crayon {
 
-// Bytes of a task.
+// The least number of input bytes per task.
 constexpr size_t kTaskBytes = size_t(1) << 16;
 
 // Units of a part of a large text.
@@ -30,7 +30,7 @@ constexpr size_t kPartUnits = size_t(1) << 18;
 struct Task {
     size_t begin, end;        // inputs
     size_t from = 0, to = 0;  // units of a single input, for a part
-    bool is_part = false;     // otherwise whole inputs
+    bool is_part = false;     // false: the task is whole inputs
     bool is_last = true;      // the input ends with this part
 };
 
@@ -67,13 +67,14 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return make_tasks(n, size_of, [](size_t) { return std::optional<SeamFinder>(); });
 }
 
-// Long tasks call a Poll now and then. The Poll throws if the work should stop.
+// A long task calls its Poll several times while it works. The Poll throws if the task should stop.
 using Poll = std::function<void()>;
 
 // Runs work(task, worker, poll) for tasks [0, n), started in order, on up to `threads` threads. This thread is one of
 // them, as worker 0. It also calls
-// - finish(begin, end) for ready tasks in order: when `together` consecutive ones are ready, or when this thread is
-// idle. finish may change `together`. It may wait for a lock such as the GIL, because no thread waits for this one.
+// - finish(begin, end) for finished tasks [begin, end), in order: when at least `together` of them are waiting, or when
+// this thread is idle. finish may change `together`. It may also wait for a lock such as the GIL, because no thread
+// waits for this one.
 // - watch() often: between this thread's tasks, when they poll, and while it waits for other threads.
 // Rethrows what watch() threw, or else the error of the first failed task.
 template <typename Work, typename Finish, typename Watch>
@@ -184,7 +185,7 @@ struct NoFinish {
 };
 constexpr size_t kAllTogether = SIZE_MAX;
 
-// Runs tasks without an ordered finish.
+// run_in_order without calls of finish.
 template <typename Work, typename Watch>
 void run_watched(size_t n, size_t threads, Work&& work, Watch&& watch) {
     run_in_order(n, threads, kAllTogether, work, NoFinish(), watch);

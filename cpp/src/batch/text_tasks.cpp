@@ -44,7 +44,7 @@ std::vector<Task> make_word_tasks(const Seams& seams, const std::vector<TextView
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const Task& task,
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out) {
-    // Parts begin and end between characters, so the first part with an invalid byte has the text's first one.
+    // Parts begin and end between characters, so the first part with an invalid byte has the text's first invalid byte.
     const auto read = [&](size_t i, size_t from, size_t to) {
         const Bytes text = reader->read(texts[i], from, to);
         if (utf8_error == nullptr || texts[i].width != 0) return text;

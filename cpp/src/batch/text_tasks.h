@@ -20,7 +20,8 @@ struct TextIds {
     std::vector<size_t> ends;
 };
 
-// Calls visit(text, ids, count, whether they complete the text) for the results of n tasks.
+// Calls visit(text, ids, count, is_last) for the results of n tasks, with the index of a text and some of its ids.
+// is_last: these are the text's last ids.
 template <typename Visit>
 void for_each_text(const Task* tasks, const std::unique_ptr<TextIds>* made, size_t n, Visit&& visit) {
     for (size_t t = 0; t < n; ++t) {

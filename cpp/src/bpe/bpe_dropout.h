@@ -1,5 +1,5 @@
-// Merging with dropout (I. Provilkov et al., "BPE-Dropout", 2020), as in the reference: a skipped merge returns to the
-// queue when a later one is not skipped.
+// Merging with dropout (I. Provilkov et al., "BPE-Dropout", 2020), as in Hugging Face tokenizers: a skipped merge
+// returns to the queue after the next merge that is not skipped.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct BorderChar {
     bool whole;
 };
 
-// The part that ends at `end`, in a string that begins at `begin`.
+// The character, or part of one, that ends at `end`, in a string that begins at `begin`.
 BorderChar part_before(const uint8_t* begin, const uint8_t* end) {
     uint32_t tails = 0;
     while (tails < 4 && end - begin > tails && is_tail(end[-1 - int(tails)])) ++tails;
@@ -39,7 +39,7 @@ BorderChar part_before(const uint8_t* begin, const uint8_t* end) {
     return {size_of(end[-1 - int(tails)]) == tails + 1 ? tails + 1 : 0, true};
 }
 
-// The part that begins at `begin`, in a string that ends at `end`.
+// The character, or part of one, that begins at `begin`, in a string that ends at `end`.
 BorderChar part_after(const uint8_t* begin, const uint8_t* end) {
     const uint32_t size = size_of(*begin), here = uint32_t(std::min<ptrdiff_t>(size, end - begin));
     for (uint32_t i = 1; i < here; ++i)

@@ -33,8 +33,8 @@ class ByteCuts {
     };
 
   public:
-    // One bit for each pair of a character's last byte (below C0) and the next one's first byte, at last * 256 + first.
-    // It is set if keys with a part of a character exist for such a pair. Most scripts have none.
+    // One bit for each pair of a character's last byte (below C0) and the next character's first byte, at last * 256 +
+    // first. The bit is set if the filter has keys with a part of a character for this pair. Most scripts have none.
     static constexpr size_t kPartWords = kByteCutsPartWords;
 
     ByteCuts() = default;
@@ -74,7 +74,7 @@ class ByteCuts {
   private:
     friend class ByteCutsBuilder;
     static constexpr uint32_t kNoChar = 0xFFFFFFFFu;  // not the bytes of any character
-    static constexpr uint32_t kMark = 0xFFFFFF00u;    // with a byte in the low bits: for the keys that mark others
+    static constexpr uint32_t kMark = 0xFFFFFF00u;    // with a byte in the low bits: for begin_key() and end_key()
 
     // Bytes that form no character are skipped one by one.
     static CharBytes char_at(const uint8_t* p, size_t at, size_t size) {
@@ -133,10 +133,10 @@ class ByteCuts {
     uint32_t shift_ = 64;
 };
 
-// Builds the section from the strings that merges make.
+// Builds the section byte_cuts from the strings that merges make.
 std::vector<uint64_t> build_byte_cuts(const std::vector<std::string_view>& strings);
 
-// Builds the section from the ids that merges make; ids may repeat.
+// Builds the section byte_cuts from the ids that merges make; ids may repeat.
 template <typename BytesOf>
 std::vector<uint64_t> build_byte_cuts(std::vector<uint32_t> products, BytesOf bytes_of) {
     std::sort(products.begin(), products.end());

@@ -34,17 +34,17 @@ struct CharPairs {
         return words[bit >> 6] >> (bit & 63) & 1;
     }
     bool joins(uint32_t a, uint32_t b) const { return (a | b) < 128 ? joins_ascii(a, b) : joins_others(a, b); }
-    // For two characters that are not both ASCII.
+    // Whether a merge can join two characters that are not both ASCII.
     bool joins_others(uint32_t a, uint32_t b) const {
         const uint64_t bit = pair_hash(pair_key(a, b), shift);
         return words[kFixedWords + (bit >> 6)] >> (bit & 63) & 1;
     }
 };
 
-// Builds the section from the strings that merges make, in UTF-8.
+// Builds the section char_pairs from the strings that merges make, in UTF-8.
 std::vector<uint64_t> build_char_pairs(const std::vector<std::string_view>& strings, bool text_only);
 
-// Whether a section can have this size.
+// Whether a section char_pairs can have this size.
 bool is_char_pairs_size(size_t bytes);
 
 }  // namespace crayon

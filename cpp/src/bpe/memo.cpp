@@ -20,9 +20,9 @@ constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
 constexpr uint64_t kManyBuckets = uint64_t(1) << 16;   // 4 MiB: from here on, tables grow in smaller steps
 constexpr size_t kChunkWords = size_t(1) << 19;        // records: 2 MiB
 constexpr size_t kMostChunks = 1024;
-constexpr size_t kFreely = size_t(64) << 20;  // In bytes; beyond this, growth must pay off.
+constexpr size_t kFreely = size_t(64) << 20;  // In bytes; a larger memo grows only if lookups find its words often.
 constexpr size_t kLeast = size_t(1) << 20;    // In bytes; a smaller generation is not replaced.
-constexpr size_t kMostOfAll = kMostChunks * kChunkWords * sizeof(uint32_t) / 2;  // Fewer bytes than the chunks have.
+constexpr size_t kMostOfAll = kMostChunks * kChunkWords * sizeof(uint32_t) / 2;  // In bytes: half of the chunks' total.
 constexpr uint32_t kTold = 32;    // calls of keep() between two updates of the shared counters
 constexpr uint64_t kClaimed = 1;  // key[1] of a slot while a thread writes it
 
@@ -96,7 +96,7 @@ struct MemoTable {
 // stale pointer reads a valid `holds_`; hold() then notices that the memo points elsewhere.
 class MemoGeneration {
   public:
-    // Returns a new generation with one hold, the caller's, or null if memory is short.
+    // Returns a new generation that only the caller holds, or null if memory is short.
     static MemoGeneration* make() {
         MemoGeneration* own = nullptr;
         for (MemoGeneration* each = all_.load(std::memory_order_acquire); each != nullptr && own == nullptr;
@@ -155,7 +155,8 @@ class MemoGeneration {
         return bytes_of_tables_.load(std::memory_order_relaxed) + 4 * head_.load(std::memory_order_relaxed);
     }
 
-    // Sets `place` and returns room for a record of `words` 32-bit words, or returns null if the generation is full.
+    // Returns room for a record of `words` 32-bit words, and sets `place` to the record's start, which at() takes.
+    // Returns null if the generation is full.
     uint32_t* reserve(size_t words, uint64_t* place) {
         for (int tries = 0; tries < 2; ++tries) {
             const uint64_t at = head_.fetch_add(words, std::memory_order_relaxed);
@@ -405,8 +406,8 @@ void MemoReader::count_kept() {
     if (newer_.table != table || memo_->newest_.load(std::memory_order_relaxed) != &generation) return;
     const size_t bytes = generation.bytes(), larger_bytes = bytes + 4 * table->memory.bytes();
     const size_t most = std::clamp(memory_limit(4 * larger_bytes) / 4, kLeast, kMostOfAll);
-    // True once when the table fills, and again every `step` words, in case the thread that saw it fill is gone after
-    // fork().
+    // True once when the table fills, and again every `step` words, because the thread that saw it fill may not exist
+    // after a fork().
     const bool is_full = now >= full && (before < full || now / step != before / step);
     if (bytes <= most && !is_full) return;
     const bool pays = found >= now;

@@ -22,13 +22,14 @@ struct MemoTable;
 // Kinds of entries, in place of the number of ids.
 constexpr uint32_t kRecorded = 15;  // more than kWordIds ids, or a longer word: see record_of().
 constexpr uint32_t kUncached = 14;  // re-encoded when its ids are written.
-constexpr uint32_t kTask = 13;      // the first id is the index of the task that makes it; only while a block is made
+constexpr uint32_t kTask = 13;      // ids[0] is the index of the MergeTask that makes the ids; only while a block is
+                                    // encoded
 
 inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
     return {{key.lo, key.hi | uint64_t(kind) << 60}, {uint32_t(value), uint32_t(value >> 32), 0, 0}};
 }
 
-// One engine's words. Readers share ownership of the memory, so clear() is safe while they read.
+// The words of one engine. MemoReaders share ownership of the memory, so clear() is safe while they read.
 class Memo {
   public:
     static constexpr size_t kLongest = 256;  // bytes of a word
@@ -91,7 +92,7 @@ class MemoReader {
     void prefetch_record(WordKey key, uint64_t hash) const;
     // Sets `found` to a word's entry, or returns false. `longer`: the word, if it is longer than kWordKeyBytes.
     bool find(WordKey key, uint64_t hash, Bytes longer, WordEntry* found);
-    // Adds a word whose ids fit into an entry. Call it after find() returned false.
+    // Adds a word whose ids fit into an entry. Call this after find() returned false for the word.
     void keep(const WordEntry& entry, uint64_t hash);
     // Adds a word with up to 65,535 ids. Returns an entry that names the record; its kind is kUncached if memory is
     // short.

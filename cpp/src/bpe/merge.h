@@ -59,7 +59,7 @@ struct MergeTables {
 
 class Dropout;
 
-// Bytes or symbols to merge, with the rank of each with its successor.
+// An input of Merger: bytes (or symbols, below), and the rank of each one's pair with its successor.
 struct ByteSymbols {
     const MergeTables& tables;
     Bytes bytes;
@@ -95,7 +95,7 @@ class Merger {
     // Does what merge() does, without windows. `sizes` may be null.
     template <typename Input>
     size_t merge_whole(const Input& in, uint32_t* out, uint32_t* sizes = nullptr);
-    // Does the same by a heap, for any number of symbols. With `dropout`, it skips merges at random.
+    // Does what merge_whole() does, by a heap and for any number of symbols. With `dropout`, it skips merges at random.
     template <typename Input>
     size_t merge_heap(const Input& in, uint32_t* out, uint32_t* sizes = nullptr, Dropout* dropout = nullptr);
 

@@ -1,5 +1,5 @@
-// Merges many short pretokens together, one step of each in turn. So their memory accesses overlap, and no branch
-// depends on a table. A single pretoken gains little.
+// Merges many short pretokens together: one merge of each, then the next merge of each. So their memory accesses
+// overlap, and no branch depends on a table. A single pretoken gains little.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
 static_assert(kMaxMerges < INT32_MAX >> kFewBits, "a rank leaves room for a place");
 constexpr int32_t kNoKey = INT32_MAX;
 
-// The order of merges: by rank, then by the place of the left symbol; rank 5 at place 2 is 5 << kFewBits | 2. kNoKey if
-// the pair does not merge.
+// A number that orders merges by rank, then by the place of the left symbol; rank 5 at place 2 is 5 << kFewBits | 2.
+// Returns kNoKey if the pair does not merge.
 inline int32_t few_key(uint32_t rank, size_t place) {
     return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | place);
 }

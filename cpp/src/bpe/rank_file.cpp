@@ -23,7 +23,7 @@ std::array<int8_t, 256> digit_values() {
     return values;
 }
 
-// Decodes whole groups of four, the last one padded. Returns false for other texts.
+// Decodes base64 in groups of four characters, the last one padded. Returns false for other texts.
 bool decode_base64(std::string_view text, std::string* out) {
     static const std::array<int8_t, 256> values = digit_values();
     out->clear();

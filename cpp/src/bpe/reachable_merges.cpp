@@ -35,7 +35,7 @@ class Builder {
         for (const uint64_t pair : pairs) by_pilot_[next[key_hash(key_of(pair)) >> shift]++] = pair;
     }
 
-    // Places the largest pilots first, while the table has free slots.
+    // Chooses the pilots with the most pairs first, while the table has free slots.
     ReachableMerges build() {
         if (out_.slots.size() > size_t(1) << kRankBits) return {};
         std::vector<uint32_t> order(out_.pilots.size());

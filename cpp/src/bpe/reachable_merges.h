@@ -2,8 +2,8 @@
 //
 // Every text makes a token by the same last merge. Until a merge crosses the token's borders, its bytes merge as they
 // do alone. So a merge can happen only if it is the last one when its product's own bytes are merged. All others can be
-// left out: another pair of lower rank, or farther left, always merges first. A vocabulary made from ranks lists twice
-// as many merges as can happen.
+// left out: another pair of lower rank, or farther left, always merges first. A tokenizer.json that was converted from
+// tiktoken's ranks lists twice as many merges as can happen.
 //
 // Example: with the merges a+b (rank 0), ab+c (1), b+c (2) and a+bc (3), the last never happens: in "abc", a+b merges
 // first.
@@ -33,7 +33,7 @@ constexpr size_t kLongestTraced = 256;
 // ids. `last` has the merge that completes the bytes of each token of up to kLongestTraced bytes, or kNoRank.
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
                                       const std::vector<uint32_t>& last);
-// The same ranks; finds the last merges, too.
+// Returns the same ranks, and computes `last` itself.
 std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
 
 // Both arrays are empty if no merge is reachable, or if merges were crafted to collide.

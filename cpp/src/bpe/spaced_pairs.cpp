@@ -52,7 +52,7 @@ SpacedPairs::SpacedPairs(const CharPairs& pairs, const Kernels& kernels)
 }
 
 uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
-    // Holds the byte before, the last bytes of a text, and zeros to read after its last character.
+    // A padded copy for the end of the text: the byte before `at`, the text's last bytes, and zeros after them.
     uint8_t room[1 + kBytes + 3] = {};
     const uint8_t* p = text.data + at;
     if (text.size - at < kBytes + 3) {

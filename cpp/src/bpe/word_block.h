@@ -1,5 +1,5 @@
-// Looks pretokens, or pieces of a model, up in a thread's cache, a block at a time. Passes without branches on the text
-// make keys and search the cache, so that the cache misses of a block overlap.
+// Looks words (pretokens, or a model's pieces of text) up in a thread's WordCache, a block of words at a time. No pass
+// branches on the text, so the processor's cache misses for a block overlap.
 #pragma once
 
 #include <cassert>
@@ -39,7 +39,7 @@ constexpr KeyShape kKeyShapes[kWordKeyBytes + 2] = {
     key_shape(6),  key_shape(7),  key_shape(8),  key_shape(9),  key_shape(10), key_shape(11),
     key_shape(12), key_shape(13), key_shape(14), key_shape(15), kNoShape};
 
-// The key of a word at the start of 16 readable bytes.
+// The key of the word p[0, size). 16 bytes at `p` must be readable.
 inline WordKey key_at(const uint8_t* p, size_t size) {
     const KeyShape& shape = kKeyShapes[size <= kWordKeyBytes ? size : 16];
     uint64_t half[2];
@@ -89,12 +89,12 @@ struct WordBlock {
     uint32_t buckets[kBlock];          // of the cache
     const WordEntry* entries[kBlock];  // in the cache, or in `made`
     uint32_t missed[kBlock];           // indices of words that the cache lacks
-    // Entries of missed words. Entries of earlier blocks stay valid, so a word that misses twice in short succession is
-    // made once.
+    // Entries of missed words. Entries of earlier blocks stay valid, so a word that is missed twice in short succession
+    // is encoded once.
     WordEntry made[kBlock] = {};
     uint16_t recent[kRecent] = {};  // by hash: index into `made`
 
-    // Makes the keys of `n` words of `text`, in order, and prefetches their cache lines.
+    // Makes the keys of `n` words of `text`, in order, and prefetches their buckets of the WordCache.
     template <typename Words>
     void make_keys(Bytes text, size_t n, Words words, const WordCache& cache, const WordKernels& kernels) {
         assert(are_in_order(words, n) && (n == 0 || words.end(n - 1) <= text.size));

@@ -1,5 +1,6 @@
 // A thread's cache of short pretokens, also single tokens: two entries per cache line, the newer first, with full keys.
-// Natural text repeats few words often. They fit the core's own cache, for which the cartridge's table is too large.
+// Natural text repeats few words often. These words fit the processor core's own cache, for which the cartridge's table
+// is too large.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +33,11 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
-    // Inserts a missed entry into its bucket, in place of the older one.
+    // Inserts the entry of a missed word into its bucket, replacing the older entry.
     void insert(uint64_t at, const WordEntry& entry) {
         WordEntry* const bucket = buckets_[at].entries;
         const WordKey key = key_of(entry);
-        if (word_matches(bucket[0], key) || word_matches(bucket[1], key)) return;  // missed twice in a block
+        if (word_matches(bucket[0], key) || word_matches(bucket[1], key)) return;  // one block missed the word twice
         lost_ += bucket[1].key[1] != 0;
         bucket[1] = bucket[0];
         bucket[0] = entry;

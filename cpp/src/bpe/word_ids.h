@@ -21,7 +21,7 @@
 
 namespace crayon {
 
-// How a model makes the ids of an uncached word: `make(word, out)` appends them.
+// How a model encodes an uncached word: `make(word, out)` appends its ids.
 template <typename Make>
 struct WordMaker {
     const Make& make;
@@ -98,8 +98,8 @@ class WordIds {
   private:
     static constexpr size_t kMostIds = 4 * Memo::kLongest;
 
-    // Makes entries for missed words. A word that is made alone is kUncached until it has ids, so that an error in one
-    // word leaves no entry that names a task.
+    // Makes entries for missed words. A word that is encoded alone is kUncached until it has ids, so that an error in
+    // one word leaves no entry that names a task.
     template <typename WordAt, typename Maker>
     void resolve_misses(size_t n_missed, WordAt word_at, const Maker& maker) {
         auto& b = block_;
@@ -107,7 +107,7 @@ class WordIds {
         const uint64_t bucket_mask = maker.table.size / 2 - 1;
         size_t n_new = 0, n_tasks = 0, n_waiting = 0, n_left = 0;
         made_.clear();
-        made_.reserve_more(n_missed * MergeTask::kRoom);  // nothing may fail while an entry waits for its task
+        made_.reserve_more(n_missed * MergeTask::kRoom);  // no allocation may fail while an entry names a task
         for (size_t j = 0; j < n_missed; ++j) {
             const Bytes word = word_at(b.missed[j]);
             if (word.size - 1 >= Memo::kLongest) continue;
@@ -177,7 +177,7 @@ class WordIds {
         if (!is_long(word)) recent_of(j) = uint16_t(j);
     }
 
-    // Sets made[j] to a word with these ids, and caches it.
+    // Sets block_.made[j] to the entry of a word with these ids, and adds the word to the memo.
     void set_made(size_t j, Bytes word, const uint32_t* ids, size_t count) {
         WordEntry& made = block_.made[j];
         if (!is_long(word) && count <= kWordIds) {
@@ -193,7 +193,7 @@ class WordIds {
         if (is_long(word)) hold_few(&made);
     }
 
-    // Moves the ids of a long word into its entry if they fit.
+    // Copies the ids of a long word from its record into its entry, if they fit.
     void hold_few(WordEntry* made) const {
         if (word_ids(*made) != kRecorded) return;
         const MemoReader::Record& record = memo_.record_of(*made);

@@ -27,7 +27,7 @@ inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
     return {half[0], half[1] | uint64_t(size) << 56};
 }
 
-// For a word of more than kWordKeyBytes.
+// The hash of a word of more than kWordKeyBytes.
 inline uint64_t long_word_hash(Bytes word) {
     const auto load = [](const uint8_t* p) {
         uint64_t value;
@@ -48,7 +48,8 @@ inline bool word_matches(const WordEntry& entry, WordKey key) {
     return entry.key[0] == key.lo && (entry.key[1] & kWordKeyMask) == key.hi;
 }
 
-// Linear probing over buckets of two. The second entry of a bucket is empty only where a chain ends.
+// Finds a word by linear probing over buckets of two entries. The second entry of a bucket is empty only where a chain
+// ends.
 inline const WordEntry* find_word(const WordEntry* table, uint64_t bucket_mask, uint64_t hash, WordKey key) {
     for (uint64_t b = hash & bucket_mask;; b = (b + 1) & bucket_mask) {
         const WordEntry* bucket = table + 2 * b;

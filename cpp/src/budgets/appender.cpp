@@ -10,7 +10,7 @@
 namespace crayon {
 namespace {
 
-// The size of a part. A change at the end of the text re-encodes up to twice as much.
+// The size at which a part of the text ends at the next seam. A change at the end re-encodes up to twice as much.
 constexpr size_t kPartBytes = 128;
 
 bool begins_character(char byte) {
@@ -30,7 +30,7 @@ Appender::Appender(std::shared_ptr<const Engine> engine, bool special_as_text)
         throw Error(ErrorKind::unsupported, "the model has dropout, so the number of tokens of a text varies");
 }
 
-// Searches seams only in `text`, so that they do not depend on the text before it.
+// Searches seams only in `text`, so that the seams do not depend on earlier text.
 Appender::Parts Appender::parts_of(const std::string& text, bool continues) const {
     Parts parts;
     const TextView view{text.data(), text.size(), 0};

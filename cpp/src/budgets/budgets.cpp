@@ -12,8 +12,8 @@
 namespace crayon {
 namespace {
 
-// Returns units that most likely have fewer than `tokens` tokens, so that few parts are encoded, and little text in
-// vain.
+// Returns the size, in units, of the next part to encode until `tokens` tokens are found. Larger parts would be fewer,
+// but encode more text than needed.
 size_t part_for(size_t tokens) {
     constexpr size_t kLeast = 128, kMost = size_t(1) << 18;
     return std::clamp(2 * std::min(tokens, kMost), kLeast, kMost);
@@ -37,7 +37,7 @@ std::vector<int64_t> count_up_to(const Engine& engine, const std::vector<TextVie
                                  size_t limit, size_t threads) {
     std::vector<int64_t> counts(texts.size());
     limit = std::min(limit, size_t(INT64_MAX) - 1);
-    // Counts only as much of a text as is likely to be encoded.
+    // Adds up only as many bytes of each text as are likely to be encoded.
     const auto needed = [&](size_t i) { return std::min(texts[i].bytes(), 8 * std::min(limit, texts[i].bytes())); };
     size_t bytes = 0;
     for (size_t i = 0; i < texts.size(); ++i) bytes += needed(i);

@@ -9,7 +9,8 @@
 namespace crayon {
 namespace {
 
-// Smaller parts make answers faster and the pass over the text slower.
+// The least distance of two entries of places_, in units. A smaller one makes answers faster and the pass over the text
+// slower.
 constexpr size_t kPlaceEvery = 192;
 
 bool is_digit(const TextView& text, size_t at) {
@@ -125,7 +126,8 @@ size_t TextIndex::longest(size_t start, size_t most) const {
     PartEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
     const Edges inside = edges(start, known);
-    // The parts from `start` on: [start, first), then between places, up to the end of the known text.
+    // Adds up the tokens from `start` on: first of the text up to the first seam, then between seams, up to the end of
+    // the text that was read.
     const SeamCount* const stop = places_.data() + places_.size() - 1;
     const SeamCount* const first = std::min(inside.first, stop);
     const size_t head = start == first->at ? 0 : encoder.count(text_, start, first->at, continues(start));
@@ -157,7 +159,7 @@ size_t TextIndex::longest_before(size_t end, size_t most) const {
     const size_t tail = end == last->at ? 0 : encoder.count(text_, last->at, end, last->at > 0);
     const auto tokens_from = [&](const SeamCount* place) { return tail + (last->before - place->before); };
     if (tokens_from(first) <= most) return first->at;
-    // The first place with at most `most` tokens after it, or the end.
+    // The first seam with at most `most` tokens between it and the end of the range, or else that end.
     const SeamCount* part =
         std::partition_point(first, last + 1, [&](const SeamCount& place) { return tokens_from(&place) > most; });
     for (;; ++part) {

@@ -16,7 +16,7 @@ class PartEncoder {
   public:
     PartEncoder(const Engine& engine, bool special_as_text);
 
-    // Appends the ids of units [from, to). `continues`: the units begin at a seam.
+    // Appends the ids of units [from, to). `continues`: `from` is a seam.
     void encode(const TextView& text, size_t from, size_t to, bool continues, IdBuffer* out);
     size_t count(const TextView& text, size_t from, size_t to, bool continues);
     // The range of characters of each token, counted from `from`, before any post-processor.

@@ -175,7 +175,7 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     if (!score_ulps.empty() && !scores.empty()) score_ulps = array<int8_t>(Section::score_ulps, scores.size - 1);
     byte_ids = array<uint32_t>(Section::byte_ids);
     if (!byte_ids.empty() || !has_text_tokens()) byte_ids = array<uint32_t>(Section::byte_ids, 256);
-    // A model on text may have merges, longest match has none. Neither has tables over bytes.
+    // A model on text may have merges; tables of longest match have none. Neither has byte_ids or byte_pair_ranks.
     if (has_merges() || !pair_table.empty()) {
         // With a single slot the hash would be a shift by 64 bits.
         if (pair_table.size < 2 || !is_power_of_two(pair_table.size))

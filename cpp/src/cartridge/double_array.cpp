@@ -78,12 +78,12 @@ class FreeSlots {
 
     void take(size_t slot) { words_[slot / 64] &= ~(uint64_t(1) << slot % 64); }
 
-    // The lowest free slot >= `from`, which must be in the head.
+    // The lowest free slot >= `from`. `from` must be in the first `head` words.
     size_t next(size_t from) {
         size_t word = from / 64;
         ensure(word);
         if (const uint64_t bits = words_[word] >> from % 64 << from % 64) return word * 64 + lowest_set_bit(bits);
-        // Words from `head` to `full_` have no free slot, and never will.
+        // Words from `head` to `full_` have no free slot; slots are never freed.
         for (++word; word < head; ++word)
             if (words_[word]) return word * 64 + lowest_set_bit(words_[word]);
         for (ensure(full_); words_[full_] == 0; ensure(full_)) ++full_;
@@ -130,8 +130,8 @@ std::vector<uint32_t> placement_order(const std::vector<Node>& nodes) {
     return parents;
 }
 
-// Gives every parent its base. A base depends only on the bytes of the children; their slots, and thus `check`, follow
-// later.
+// Gives every parent its base. A base depends only on the bytes of the children. The caller computes the children's
+// slots, and `check`, afterwards.
 std::vector<int32_t> place(const std::vector<Node>& nodes) {
     std::vector<int32_t> base_of(nodes.size(), 0);
     base_of[0] = 1;

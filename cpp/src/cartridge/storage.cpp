@@ -25,7 +25,7 @@ namespace {
 
 class OwnedStorage final : public Storage {
   public:
-    // The caller fills the memory. Zeros follow it, as in a map.
+    // The caller fills the memory. Zeros follow it up to a multiple of 64 bytes, as after the end of a mapped file.
     explicit OwnedStorage(size_t size) : lines_(new Line[(size + 63) / 64]), size_(size) {
         if (size % 64 != 0) lines_[size / 64] = {};
     }

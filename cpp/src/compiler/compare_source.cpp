@@ -1,5 +1,5 @@
 // Compares a cartridge with the compiler's reading of a tokenizer.json. Skips tries, hash tables, words, cuts and
-// counts, because verify.cpp derives them again from the compared parts.
+// counts, because verify.cpp checks them against the parts that are compared here.
 #include "crayon/compiler/compare_source.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool given(const Value* v) {
     return v != nullptr && !v->is_null();
 }
 
-// Makes the checks that compiling makes after reading the document.
+// Throws the errors that compiling throws after the document was read.
 void check_document(const TokenizerSpec& spec, Flavor flavor) {
     const json::Document components = json::parse(spec.components);
     const auto find = [&](const char* name) {
@@ -164,7 +164,7 @@ std::vector<uint64_t> pairs_by_rank(const Cartridge& c) {
     return pairs;
 }
 
-// `merges` are the merges with a rank.
+// Compares merges. `merges` are those of the source that have a rank.
 std::string merges_difference(const Cartridge& c, const std::vector<ModelSpec::Merge>& merges, const Tokens& tokens,
                               const TokenizerSpec& spec, const std::vector<uint64_t>& pairs) {
     const auto key_of = [](const ModelSpec::Merge& merge) { return pair_key(merge.left, merge.right); };
@@ -193,7 +193,7 @@ std::string merges_difference(const Cartridge& c, const std::vector<ModelSpec::M
 
 std::string scores_difference(const Cartridge& c, const ModelSpec& spec) {
     const std::vector<double>& scores = spec.scores;
-    // The last score is derived.
+    // The last score is the least of the others, so it is not compared.
     const size_t n = c.scores.empty() ? 0 : c.scores.size - 1;
     for (size_t id = 0; id < std::min(scores.size(), n); ++id)
         if (std::memcmp(&scores[id], &c.scores[id], sizeof(double)) != 0)
@@ -204,7 +204,8 @@ std::string scores_difference(const Cartridge& c, const ModelSpec& spec) {
     return differs("the number of scores", std::to_string(scores.size()), std::to_string(n));
 }
 
-// Compares options as the reader sees them: ignores unknown members, and fills in defaults.
+// Compares the options of two models as the reader of a tokenizer.json understands them: ignores unknown members, and
+// fills in defaults.
 std::string options_difference(const Value& here, const Value* there) {
     if (there == nullptr || !there->is_object()) return json_difference("model", &here, there);
     const auto text_of = [](const Value& model) {

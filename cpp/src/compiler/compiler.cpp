@@ -73,7 +73,7 @@ void add_added_tokens(const TokenizerSpec& spec, CartridgeWriter* writer) {
     writer->add_trie(Section::added_trie_normalized, tries.normalized);
 }
 
-// The sections about tokens that every cartridge has, and those of byte-level tables only.
+// Builds the sections about tokens: those of every cartridge, and those of byte-level tables only.
 struct TokenSections {
     std::vector<uint32_t> offsets{0}, raw;
     std::string bytes;
@@ -158,7 +158,7 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     return uint32_t(tables.merges.products.size());
 }
 
-// Makes the checks of opening the cartridge.
+// Throws the errors that opening the cartridge would throw.
 void check_components(const std::string& cartridge) {
     const Cartridge opened(own_bytes(cartridge));
     make_pipeline(opened.components.view(), opened, kScalarKernels);

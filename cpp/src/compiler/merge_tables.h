@@ -19,15 +19,15 @@ class MergeTablesBuilder {
         while ((size_t(1) << log2) * 6 < merges * 10) ++log2;
         slots.assign(size_t(1) << log2, kEmptyPair);
         shift = 64 - log2;
-        // At most one bit in eight set.
+        // At most one bit in eight is set.
         uint32_t filter_log2 = 6;
         while ((size_t(1) << filter_log2) < merges * 8) ++filter_log2;
         filter.assign((size_t(1) << filter_log2) / 64, 0);
         filter_shift = 64 - filter_log2;
     }
 
-    // Adds merges in rank order. Of equal pairs the last counts, as in the reference. Throws Error(unsupported) for
-    // merges that were crafted to collide.
+    // Adds merges in rank order. If a pair is added twice, the last one replaces the first, as in Hugging Face
+    // tokenizers. Throws Error(unsupported) for merges that were crafted to collide.
     void add(uint32_t left, uint32_t right, uint32_t product);
 
     std::vector<uint32_t> products;

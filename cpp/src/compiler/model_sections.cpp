@@ -26,7 +26,8 @@ void check(bool holds, const char* fault) {
     if (!holds) fail(fault);
 }
 
-// If strings are equal, which happens only in a Unigram model, the last counts. The empty string is not in the trie.
+// Builds the trie of a model's tokens. Of tokens with equal strings, which only a Unigram model can have, it holds the
+// last. It lacks the empty string.
 DoubleArray trie_of(const ModelSpec& spec) {
     std::vector<std::pair<std::string_view, int32_t>> keys;
     for (size_t id = 0; id < spec.tokens.size(); ++id)
@@ -52,7 +53,7 @@ double least_of(const double* scores, size_t n) {
     return least;
 }
 
-// Builds the section from the strings of `products`, each string once.
+// Builds the section char_pairs from the strings of the ids in `products`, each string once.
 template <typename BytesOf>
 std::vector<uint64_t> char_pairs_of(std::vector<uint32_t> products, bool text_only, BytesOf bytes_of) {
     std::sort(products.begin(), products.end());

@@ -81,7 +81,7 @@ void read_vocab(const Value& model, ModelSpec* spec, TokenIndex* index) {
     spec->tokens.resize(n_ids);
     spec->present.assign(n_ids, 0);
     for (const auto& [token, id] : index->entries()) {
-        // For such an id the reference shows either of the tokens.
+        // Which of the two tokens the reference gives for this id is undefined.
         if (spec->present[id]) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
         spec->present[id] = 1;
         spec->tokens[id] = std::string(token);
@@ -259,7 +259,7 @@ std::string write_model_options(const ModelOptions& options) {
 
 ModelSpec read_model_spec(const Value& model) {
     if (const std::optional<ModelType> type = read_model_type(model)) return read_as(model, *type);
-    // A file without a type has the first of these types that accepts it.
+    // A model without "type" has the first of these types whose fields fit.
     for (const ModelType type : {ModelType::bpe, ModelType::word_piece, ModelType::word_level, ModelType::unigram}) {
         try {
             return read_as(model, type);

@@ -121,7 +121,7 @@ void read_bpe(const Value& model, const std::vector<uint64_t>& guesses, Tokenize
         const uint32_t right_id = find(right, guess & kMaxIds, "right part");
         // Merges with a raw token have no rank.
         rank += !spec->tokens[left_id].raw && !spec->tokens[right_id].raw;
-        // Trained vocabularies number products in the order of merges.
+        // Guesses the next id, because trained vocabularies number products in the order of merges.
         product_id = find(product, uint64_t(product_id) + 1, "product");
         spec->merges.push_back({left_id, right_id, product_id});
     }
@@ -174,7 +174,7 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
     }
 }
 
-// The members of the components section, unchanged. `model` is without vocabulary and merges.
+// Returns the components section: members of the document, unchanged, and `model`, which lacks vocabulary and merges.
 std::string components_of(const Value& root, const std::string& model) {
     std::string out = "{";
     for (const char* name : {"truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
@@ -224,7 +224,8 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
         TokenizerSpec::Token& token = spec->tokens[id];
         token.present = token.in_model = true;
         token.text = token.bytes = text.tokens[id];
-        index->set(text.tokens[id], uint32_t(id));  // if tokens are equal, as Unigram's can be, the last counts
+        index->set(text.tokens[id], uint32_t(id));  // of equal tokens, which a Unigram model can have, the last one's
+                                                    // id
     }
     spec->components = components_of(root, text.options);
 }

@@ -37,9 +37,10 @@ struct TokenizerSpec {
     bool has_model_type = false;             // older files omit it
 };
 
-// Throws Error(vocabulary) for a malformed file, and Error(unsupported) for a well-formed file with a component that is
-// not native; the message names the component. Missing fields get the reference's defaults. `guesses` are likely pairs
-// of byte-level merges, by rank (pair_key). A right guess saves two searches, a wrong one changes nothing.
+// Throws Error(vocabulary) for a malformed file, and Error(unsupported) for a well-formed file with a component that
+// this library does not implement; the message names the component. Missing fields get the reference's defaults.
+// guesses[rank] is the pair (pair_key) that a byte-level merge of this rank probably joins. A right guess saves two
+// searches, a wrong one changes nothing.
 TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint64_t>& guesses = {});
 
 }  // namespace crayon

@@ -201,7 +201,8 @@ void check_merges(const Cartridge& c, const MergeTables& tables, Checks checks) 
           "section byte_cuts does not match the merges");
 }
 
-// Checks that the table has all reachable merges, only merges of pair_table, and each merge where the search finds it.
+// Checks reachable_slots: it must have all reachable merges, only merges of pair_table, and each merge where the search
+// finds it.
 void check_live_merges(const Cartridge& c, const MergeTables& tables, Checks checks) {
     if (c.reachable_slots.empty()) return;
     const std::vector<bool> has = verify_reachable_slots(c, tables);
@@ -290,7 +291,8 @@ void check_word_table(const Cartridge& c) {
     }
 }
 
-// The word table is searched before merging, and flags replace merging: both must agree with the merges.
+// Checks that the word table and the flags kWhole and kMerged agree with the merges, because encoding uses them before
+// it merges.
 void check_words(const Cartridge& c, const MergeTables& tables) {
     const bool ignore_merges = c.program().flags & kIgnoreMerges;
     Merger merger;
@@ -332,7 +334,8 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
     }
 }
 
-// The trie alone decides the ids of a pretoken, so every token must be found by its own bytes.
+// Checks tables of longest match. The trie alone decides the ids of a pretoken, so it must find every token by its own
+// bytes.
 void check_match(const Cartridge& c) {
     for (const Section unused :
          {Section::merge_products, Section::pair_table, Section::pair_filter, Section::byte_pair_ranks,
@@ -359,7 +362,7 @@ void check_added(const Cartridge& c, const Normalizer* normalizer) {
         seen[token.id] = true;
         tokens.push_back({token.id, token.flags, string_of(c, token.id)});
     }
-    // The tries are small: builds them anew and compares them key by key.
+    // The tries of added tokens are small: builds them again and compares them key by key.
     const AddedTries expected = build_added_tries(tokens, normalizer);
     check_same_trie(c.added_trie, expected.plain, "added_trie", added);
     check_same_trie(c.added_trie_normalized, expected.normalized, "added_trie_normalized", added);

@@ -11,7 +11,7 @@ namespace crayon {
 size_t character_size(const std::string& text, size_t at);
 // Rust's str::replace: an empty `what` matches before and after every character.
 void replace_all(std::string* text, const std::string& what, const std::string& by);
-// The number of matches of replace_all.
+// The number of places that replace_all would replace.
 size_t count_of(const std::string& what, const std::string& text);
 // Removes the spaces that English text gets when its punctuation is split off.
 void clean_up(std::string* text);

@@ -160,7 +160,8 @@ class StripDecoder : public Decoder {
     uint64_t stop() const { return stop_; }
 
   private:
-    // The reference looks at both ends of the whole token, and panics where the two cuts meet.
+    // Both ends are examined in the unchanged token, as in the reference, which panics if the two removed parts
+    // overlap.
     void strip(std::string* token) const {
         const size_t size = content_.size(), begin = count_front(*token) * size;
         uint64_t cut = 0;
@@ -213,7 +214,7 @@ class ReplaceDecoder : public Decoder {
         }
     }
 
-    // Whether it replaces a literal, not empty, by a space.
+    // Whether this step replaces a literal that is not empty by a space.
     bool writes_space() const { return !regex_ && !literal_.empty() && content_ == " "; }
     const std::string& literal() const { return literal_; }
     const std::string& content() const { return content_; }
@@ -292,7 +293,7 @@ class SequenceDecoder : public Decoder {
     FallbackSteps joined_;
 };
 
-// Each function reads a component's fields, or returns null if they do not fit the type.
+// The functions make_... read a component's fields. They return null if the fields do not fit the decoder's type.
 
 [[noreturn]] void unsupported(const std::string& what) {
     throw Error(ErrorKind::unsupported, "decoder " + what);
@@ -325,7 +326,7 @@ std::optional<uint64_t> count_field(const Value& component, std::string_view nam
     return uint64_t(value->as_integer("a count"));
 }
 
-// For these fields null and missing are the same.
+// Whether a field is missing, null or of this type.
 bool is_absent_or(const Value& component, std::string_view name, Type type) {
     const Value* value = component.find(name);
     return value == nullptr || value->is_null() || value->type() == type;
@@ -413,7 +414,8 @@ Made make_sequence(const Value& c) {
 struct Maker {
     std::string_view type;
     Made (*make)(const Value&);
-    bool needs_type;  // without a known type, the reference tries the fields, in this order
+    bool needs_type;  // false: used for a component without a known type if its fields fit; the first maker that fits
+                      // decides
 };
 
 constexpr Maker kMakers[] = {

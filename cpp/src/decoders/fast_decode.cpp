@@ -12,7 +12,7 @@ bool starts_with(Bytes text, std::string_view what) {
     return text.size >= what.size() && std::memcmp(text.data, what.data(), what.size()) == 0;
 }
 
-// Writes the token with each `what` (not empty) replaced by a space, or removed.
+// Writes the token with each `what` (not empty) replaced by a space, or removed if `as_space` is false.
 void put_spaced(Bytes token, size_t readable, std::string_view what, bool as_space, TextBlock* out) {
     for (;;) {
         while (starts_with(token, what)) {

@@ -18,10 +18,11 @@ class TokenJoiner {
     virtual ~TokenJoiner() = default;
     // Adds the next token. `readable` as for TextBlock::put.
     virtual void add(Bytes token, size_t readable, TextBlock* out) = 0;
-    // Returns the byte that a token names, or -1. The tokens of a run of bytes together spell characters.
+    // Returns the byte that a token names, or -1. Consecutive tokens that name bytes form a run, whose bytes are
+    // decoded together.
     virtual int byte_of(Bytes) { return -1; }
     virtual void add_byte(uint8_t) {}
-    // Ends a run of bytes, if one has begun. The caller also calls it at the end of the text.
+    // Ends a run of bytes, if one has begun. Callers also call finish() at the end of the text.
     virtual void finish(TextBlock*) {}
     // Changes the whole text. Returns whether the text may then contain bytes that no block has seen.
     virtual bool change(std::string*) const { return false; }
@@ -30,7 +31,7 @@ class TokenJoiner {
 std::unique_ptr<TokenJoiner> make_word_piece_joiner(const std::string& prefix, bool cleanup);
 std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacement, bool drops_first);
 
-// The steps of a sequence with Fuse, and the ones that may surround it.
+// The steps of a Sequence of decoders that contains Fuse: the steps before and after Fuse that have a fast path.
 struct FallbackSteps {
     bool has_bytes = false;  // whether a ByteFallback comes before Fuse
     // One of `spaced` and `replaces` is empty.

@@ -30,9 +30,8 @@ class TextBlock {
         }
     }
     void put(Bytes piece) { put(piece, piece.size); }
-    // The caller may write pieces of up to 16 bytes without a call, if 16 bytes of each can be read. It writes one
-    // piece after the other from place() on, while the position is at most last_place(), then calls written() with the
-    // end.
+    // A caller may write pieces of up to 16 bytes itself, by copying 16 bytes of each. It writes one piece after the
+    // other from place() on, while the position is at most last_place(). Then it calls written() with the end.
     static constexpr size_t kCopied = 16;
     char* place() { return to_; }
     const char* last_place() const { return block_ + kSize - kCopied; }

@@ -64,7 +64,7 @@ struct AddedMatcher::Backward {
     }
 };
 
-// The longest content at places of one text, in ascending order.
+// Finds the longest added token's content at places of one text, which are asked for in ascending order.
 class AddedMatcher::Longest {
   public:
     Longest(const AddedMatcher& matcher, Bytes text)

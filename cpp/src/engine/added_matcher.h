@@ -23,8 +23,8 @@ class AddedMatcher {
     AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens);
 
     bool empty() const { return trie_.size == 0; }
-    // Whether some token's content may begin with, or equal, the last bytes of the text: up to `longest` of them. Takes
-    // trie steps from `steps_left`, and returns true when no steps are left.
+    // Whether some token's content may begin with, or equal, the last bytes of the text: up to `longest` of them.
+    // Subtracts its trie steps from `steps_left`, and returns true when that reaches 0.
     bool may_go_on(Bytes text, size_t longest, size_t* steps_left) const;
     // Whether the text contains the content of some added token.
     bool finds(Bytes text) const;

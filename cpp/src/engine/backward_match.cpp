@@ -26,7 +26,7 @@ BackwardMatch::BackwardMatch(const DoubleArrayView& trie) {
     sort_keys(&spelled);
     trie_ = build_double_array(spelled);
 
-    // Processes all keys together, byte by byte, so that shallower nodes are complete.
+    // Processes all keys together, byte by byte, so that the failure links of shallower nodes are known.
     const DoubleArrayView view = view_of(trie_);
     failure_.assign(view.size, -1);
     failure_[0] = 0;

@@ -21,8 +21,8 @@ class BackwardMatch {
         int32_t value = -1;
     };
 
-    // Copies the keys of a trie, in time and memory proportional to their bytes. Does not work with more than 256 MiB
-    // of keys, or with a damaged trie.
+    // Copies the keys of a trie, in time and memory proportional to their bytes. With more than 256 MiB of keys, or a
+    // damaged trie, works() is false.
     explicit BackwardMatch(const DoubleArrayView& trie);
     bool works() const { return works_; }
     size_t longest() const { return longest_; }

@@ -5,8 +5,8 @@
 namespace crayon {
 namespace {
 
-// The ids of a pretoken that neither a cache nor the word table has. Looks its parts up, which merging never joins
-// (byte_cuts.h), because text without spaces repeats the same few characters and pairs.
+// The ids of a pretoken that neither a cache nor the word table has. Cuts it into parts that merging never joins
+// (byte_cuts.h), and looks these up, because text without spaces repeats the same few characters and pairs.
 void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* out) {
     if (word.size > kWordKeyBytes && word.size <= t.cartridge.program().max_token_bytes) {
         const int32_t id = t.cartridge.trie.find(word);
@@ -47,7 +47,7 @@ WordIds& words_of(const ByteLevelTables& t, Scratch& s) {
     return *s.words;
 }
 
-// One pretoken, cut at seams if possible.
+// Cuts one pretoken at seams (MatchSeams), if it can, and then into longest tokens. Returns the number of ids.
 size_t match_pretoken(const ByteLevelTables& t, Bytes text, Scratch& s, IdBuffer* out) {
     const size_t before = out->size();
     if (t.seams == nullptr) return match_word(t, text, out);
@@ -59,7 +59,7 @@ size_t match_pretoken(const ByteLevelTables& t, Bytes text, Scratch& s, IdBuffer
     return out->size() - before;
 }
 
-// One block of up to WordIds::kBlock pretokens, in order.
+// Encodes up to WordIds::kBlock pretokens, in order.
 template <typename Words>
 void encode_block(const ByteLevelTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
                   std::vector<PretokenIds>* pretokens) {

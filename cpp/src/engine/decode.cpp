@@ -38,7 +38,7 @@ const Id* put_short(const DecodeTable& table, const Id* id, const Id* end, TextB
 
 }  // namespace
 
-// Joins the texts of ids; `joiner` is null if these are the tokens' bytes.
+// Joins the texts of ids. `joiner` is null if each token's text is its bytes.
 void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown, TokenJoiner* joiner,
                   TextBlock* out) const {
     const Vocabulary& vocabulary = *impl_->vocabulary;
@@ -48,8 +48,8 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     const Decoder* const decoder = joiner != nullptr ? impl_->pipeline.decoder.get() : nullptr;
     const DecodeTable* const table = impl_->decode_table.get(
         ids.size, n_ids, [&] { return std::make_unique<DecodeTable>(cartridge_, vocabulary, decoder); });
-    bool has_begun = joiner == nullptr;  // a first token may have another text than in the table
-    bool in_run = false;                 // of tokens that name bytes
+    bool has_begun = joiner == nullptr;  // whether a token was added: the first one's text may differ from the table's
+    bool in_run = false;                 // whether the last token named a byte
     const auto end_run = [&] {
         if (in_run) joiner->finish(out);
         in_run = false;
@@ -57,7 +57,7 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     const auto add = [&](Bytes token, size_t readable) {
         if (joiner == nullptr) return out->put(token, readable);
         joiner->add(token, readable, out);
-        has_begun = in_run = true;  // perhaps: the token may be neither a first one nor a byte
+        has_begun = in_run = true;  // in_run: perhaps, because the token may name no byte
     };
     const auto add_any = [&](int64_t id) {
         if (uint64_t(id) < n_ids && vocabulary.is_ordinary(uint32_t(id))) {
@@ -123,7 +123,7 @@ void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unkno
         return;
     }
     out->is_text = true;
-    // Tokens on text are spelled by their bytes.
+    // If the model works on text, a token's bytes are its text.
     const auto joiner =
         cartridge_.has_text_tokens() && p.pipeline.decoder != nullptr ? p.pipeline.decoder->joiner() : nullptr;
     if (joiner == nullptr) {

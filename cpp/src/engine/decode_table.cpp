@@ -14,7 +14,7 @@ DecodeTable::DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabular
     std::string text;
     TextBlock block(&text);
     const std::unique_ptr<TokenJoiner> joiner = decoder != nullptr ? decoder->joiner() : nullptr;
-    if (joiner != nullptr) {  // a first token may add another text, or delay it
+    if (joiner != nullptr) {  // the first token of a text may add another text than later ones, or add it later
         joiner->add(Bytes(std::string_view("first")), 5, &block);
         joiner->finish(&block);
     }

@@ -25,7 +25,7 @@ class DecodeTable {
                        // the vocabulary
     };
 
-    // `decoder` is null if bytes are joined. The first token of a text may add something else.
+    // `decoder` is null if decoding only joins bytes. The first token of a text may add another text than its entry's.
     DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabulary, const Decoder* decoder);
 
     size_t size() const { return entries_.size(); }
@@ -44,7 +44,8 @@ class DecodeTable {
     std::string long_;
 };
 
-// Built once as many ids have been decoded as the vocabulary has. Building costs about as much as that decoding did.
+// Builds the table when the decoded ids outnumber the vocabulary, because building takes about as long as decoding
+// these ids did.
 class LazyDecodeTable {
   public:
     ~LazyDecodeTable() { delete table_.load(); }

@@ -11,8 +11,8 @@
 namespace crayon {
 namespace {
 
-// Places have 32 bits. A text that continues has one more character in front (encode_offsets), and kNowhere is the
-// largest number.
+// Places have 32 bits. For a text that `continues`, encode_offsets puts one more character in front, and kNowhere is
+// the largest number.
 constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 2;
 constexpr size_t kPieces = 256;  // to tokenize at once
 
@@ -80,7 +80,7 @@ class FullEncoder {
         step_ = step;
         if (step == 1) word_ = 0;
         const auto on_added = [&](uint32_t id, Bytes bytes, const Origin& place) {
-            // The reference shows the matched text, including stripped white space.
+            // The token's string is the matched text, including stripped white space, as in the reference.
             if (bytes.view() != engine_.id_to_token(id)) own_text(bytes.view());
             push(int32_t(id), aligned_range(place.base, place.alignments, 0, bytes.size));
             word_ += step_;
@@ -143,7 +143,8 @@ class FullEncoder {
         push(int32_t(p_.unknown(token.id)), token_range(list, piece, token));
     }
 
-    // The reference converts offsets if it can, and otherwise keeps them.
+    // Converts a token's offsets to the original text if they are inside the piece, and otherwise keeps them, as the
+    // reference does.
     static Range token_range(const PieceList& list, const Piece& piece, const ModelToken& token) {
         const size_t start = piece.start + token.start, end = piece.start + token.end;
         const auto at = [&](size_t i) { return list.text.alignments[i]; };
@@ -182,7 +183,7 @@ class FullEncoder {
         out_.words.reserve(capacity);
     }
     void own_text(std::string_view text) { out_.texts.push_back({uint32_t(out_.ids.size()), std::string(text)}); }
-    // A token from the model shows the model's string, even if an added token with this id has another.
+    // Gives the last token the model's string of its id, even if an added token with this id has another.
     void model_text(uint32_t id) {
         if (p_.vocabulary->is_respelled(id)) own_text(p_.vocabulary->content_of(id));
     }
@@ -210,7 +211,7 @@ class FullEncoder {
 size_t Engine::first_part(const Sequence& first, const Sequence* pair, const EncodeOptions& options) const {
     const std::optional<Truncation>& truncation = options.truncation;
     if (options.overflow || !truncation || truncation->side != Side::right || pair != nullptr) return 0;
-    // A longer text is an error, which encoding a part would not report.
+    // A text over kMostBytes is an error, which encoding only a part of it would not report.
     if (first.is_pretokenized || first.parts[0].size > kMostBytes) return 0;
     return impl_->first_part(first.parts[0], tokens_left(false, options));
 }

@@ -30,11 +30,11 @@ void map_unknown_ids(UnknownIds unknown, size_t from, IdBuffer* out) {
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
 }
 
-// Texts of more bytes are encoded in parts of this size, if they have seams.
+// Texts of more than kLargeText bytes are encoded in parts of kLargePart bytes, if they have seams.
 constexpr size_t kLargeText = size_t(1) << 28;
 constexpr size_t kLargePart = size_t(1) << 26;
 
-// Cuts and looks up words without the mark for the space before them.
+// Encodes a text that is cut into words (Pipeline::words_to_mark), without writing U+2581 in front of each.
 void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) {
     const uint32_t size = size_to_cut(text);
     PieceList& list = s.pieces;
@@ -46,8 +46,8 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     map_unknown_ids(p.unknown, before, out);
 }
 
-// Returns the requirements that a text must fulfil to be cut, before its spaces become U+2581. Returns nothing if such
-// a space could fulfil a requirement, or if a requirement has too many bytes.
+// Returns the requirements that a text must fulfil to be cut, before its spaces become U+2581. Returns nothing if a
+// space or U+2581 could fulfil a requirement, or if a requirement lists more than kMostBytes bytes.
 std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_tokenizer) {
     constexpr size_t kMostBytes = 4;
     std::vector<Regex::Needed> all;
@@ -84,14 +84,15 @@ void prepare_spaced(Engine::Impl* p) {
     if (pipeline.model == nullptr || !pipeline.model->takes_spaced() || pipeline.normalizer == nullptr) return;
     const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
     if (!marks || !marks->replaces || p->aligns_ids()) return;
-    // Both methods cache words in ModelScratch::marked, and encode_words does so without their marks.
+    // encode_spaced and encode_words would share the cache ModelScratch::marked, where encode_words caches words
+    // without U+2581.
     if (pipeline.words_to_mark() != nullptr) return;
     std::vector<std::string> contents;
     for (const AddedToken& token : p->vocabulary->added()) {
         if (!(token.flags & kNormalized)) continue;
         std::string content = p->vocabulary->text_of(token.id);
         while (content.compare(0, kSpaceMark.size(), kSpaceMark) == 0) content.erase(0, kSpaceMark.size());
-        // A content without its marks in front must appear in the original text.
+        // A normalized text has this content only if the original text has it without the U+2581 in front.
         if (content.empty() || content.find(kSpaceMark) != std::string::npos) return;
         contents.push_back(std::move(content));
     }
@@ -106,8 +107,8 @@ void prepare_spaced(Engine::Impl* p) {
     p->needed_to_cut = needed_to_cut(pipeline.pre_tokenizer.get());
 }
 
-// Encodes a text between added tokens without writing the normalized text. Returns false, with nothing done, if it must
-// be written.
+// Encodes a text between added tokens without writing the normalized text. Returns false, with nothing done, if this
+// text needs the normalizer.
 bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
     if (!p.spaced || p.unspaced.finds(text)) return false;
     if (!stays_whole(p, text, continues)) {
@@ -322,7 +323,8 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
         return map_unknown_ids(p.unknown, before, out);
     }
     if (p.pipeline.scan != nullptr) return encode_scanned(tables, data, s, out, nullptr);
-    // A general pre-tokenizer needs text, so it gets the valid parts, unless it would lose some of their bytes.
+    // A pre-tokenizer without a scanner needs UTF-8, so it gets the valid parts of `data`, unless it would drop some of
+    // their bytes.
     for (size_t start = 0; start < data.size;) {
         const size_t end = start + utf8_error(data.data + start, data.size - start);
         if (end > start) {
@@ -354,8 +356,8 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
         case MergeWay::together: {
             if (pretoken.size > kWordKeyBytes)
                 throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
-            // Also merges all parts, so that the tasks have various sizes and outnumber the tasks that are merged at a
-            // time.
+            // Also merges all substrings of the pretoken. So the tasks have various sizes, and are more than the merge
+            // batch runs at a time.
             std::vector<MergeTask> tasks;
             for (size_t start = pretoken.size; start-- > 0;)
                 for (size_t size = 1; size <= pretoken.size - start; ++size)

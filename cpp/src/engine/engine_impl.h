@@ -29,7 +29,7 @@ class LazySeams {
 
   private:
     mutable std::atomic<const Seams*> made_[4] =
-        {};  // first two for ids: special tokens are searched, or are text; then two for offsets
+        {};  // for ids: special tokens are searched, special tokens are text; then the same two for offsets
 };
 
 struct Engine::Impl {
@@ -44,7 +44,8 @@ struct Engine::Impl {
     TrimInfo trim;
     std::optional<Surrounds> surrounds[2];  // of a text alone and of a pair, if special ids only surround them
     UnknownIds unknown;
-    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared by engines with the same words
+    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared by engines that give words the same
+                                                                          // ids
 
     // Whether ids depend on alignments.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }

@@ -62,7 +62,7 @@ std::vector<float> scores_of(const Value& facts) {
     return out;
 }
 
-// The rules of the first Precompiled, at any depth; empty without one.
+// The rules of the first Precompiled in a normalizer, at any depth of Sequence; empty without one.
 std::string charsmap_in(const Value* normalizer) {
     if (normalizer == nullptr) return {};
     if (const Value* map = find(*normalizer, "precompiled_charsmap")) return decoded(*map, "precompiled_charsmap");
@@ -110,7 +110,7 @@ OwnParts read(const Value& facts, const Cartridge& cartridge, const Value& compo
         throw Error(ErrorKind::unsupported,
                     "a SentencePiece model with changed options, which a tokenizer.json cannot express");
     }
-    // The pre-tokenizer of the components replaces the library normalizer's treatment of spaces.
+    // The components' pre-tokenizer does what the SentencePiece library's normalizer does with spaces.
     parts.takes_whole_text = is_own("pre_tokenizer") && is_own("normalizer");
     PieceFacts pieces;
     pieces.model = *model;

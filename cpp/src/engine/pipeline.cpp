@@ -86,7 +86,7 @@ bool find_family(const Value& component, Flavor flavor, Pipeline* out) {
     return true;
 }
 
-// Checks that the options are those the byte-level tables were compiled with.
+// Checks that the model's options are those with which the byte-level tables were compiled.
 void check_byte_model(const Value* model, const Cartridge& cartridge) {
     if (!cartridge.has_merges() && (!given(model) || !is_longest_match(*model)))
         throw Error(ErrorKind::unsupported, "tables of longest match with another model");
@@ -104,7 +104,7 @@ void check_byte_model(const Value* model, const Cartridge& cartridge) {
         unsupported("ignore_merges changed");
 }
 
-// Rejects options that need missing tables, or that are never compiled.
+// Rejects options of the model that need tables that this cartridge lacks, or that the compiler refuses.
 void check_text_model(const Value& model, const Cartridge& cartridge) {
     const ModelOptions options = read_typed_options(model);
     if (!options.byte_fallback) return;
@@ -114,7 +114,7 @@ void check_text_model(const Value& model, const Cartridge& cartridge) {
         throw Error(ErrorKind::unsupported, "model BPE with byte_fallback and a prefix or suffix");
 }
 
-// Removes single bytes, which have no other token.
+// Removes the ids of tokens of one byte, because no other token can encode that byte.
 std::vector<uint32_t> without_bytes(std::vector<uint32_t> ids, const Cartridge& cartridge) {
     const auto is_byte = [&](uint32_t id) {
         return id < cartridge.program().n_ids && cartridge.bytes_of(id).size == 1;
@@ -175,7 +175,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
         // Makes the pre-tokenizer in any case, to find malformed components.
         out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, {on_bytes, flavor, kernels});
         if (on_bytes && find_family(*pre_tokenizer, flavor, &out)) {
-            // A family's pretokens touch each other: joined they are the text.
+            // Greedy mode joins touching pieces. A family's pretokens all touch, so joined they are the text.
             if (specials != nullptr) out.family = Family::whole;
             out.scan = kernels.scanners.of(out.family);
             out.pre_tokenizer.reset();

@@ -23,7 +23,7 @@ struct Pipeline {
     ScanFunction scan = nullptr;
     Family family = Family::whole;
     bool add_prefix_space = false;
-    // or this one if `scan` is null. If both are null, a text stays whole.
+    // or, if `scan` is null, this pre-tokenizer. If both are null, a text is not cut.
     std::unique_ptr<PreTokenizer> pre_tokenizer;
     bool joins_pieces = false;          // joins touching pieces before the model: greedy mode
     std::unique_ptr<Model> model;       // null: the cartridge's byte-level tables
@@ -41,13 +41,14 @@ struct Pipeline {
 };
 
 // Makes a pipeline from a components section, or from other JSON that replaces the section. Throws Error(vocabulary) if
-// the reference refuses to load the JSON. Throws Error(unsupported) if a component is not native, or not with this
-// cartridge's tables. A non-null `specials` selects greedy mode, in which text never becomes one of these ids.
+// the reference refuses to load the JSON. Throws Error(unsupported) if this library does not implement a component, or
+// not with this cartridge's tables. A non-null `specials` selects greedy mode, in which text never becomes one of these
+// ids.
 Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, const Kernels& kernels,
                        const std::vector<uint32_t>* specials = nullptr);
 
-// Whether a model is WordPiece that accepts any text and spells all tokens alike. Over a vocabulary with every byte it
-// is exactly longest match.
+// Whether a model is WordPiece that accepts any text and spells all tokens alike. Over a vocabulary with a token for
+// every byte, such a WordPiece is exactly longest match.
 bool is_longest_match(const json::Value& model);
 
 // Returns the ids of control tokens that the metadata lists ("control": [1, 2]). Control tokens are tokens of the

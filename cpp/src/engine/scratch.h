@@ -19,13 +19,13 @@ namespace crayon {
 
 class Scratch {
   public:
-    // `memos` is null, or points to ModelScratch::kMemos of them.
+    // `memos` is null, or points to an array of ModelScratch::kMemos memos.
     explicit Scratch(Memo* memos) : memos(memos) {}
 
     Memo* const memos;
     Merger merger;
     std::optional<WordIds> words;    // for byte-level tables
-    std::unique_ptr<WordIds> parts;  // of pretokens that merge
+    std::unique_ptr<WordIds> parts;  // for the parts of pretokens that are cut before merging
     size_t ends[WordIds::kBlock + 1];
     std::vector<MatchedPart> matched, inner_matched;
     AlignedText normalized;
@@ -64,7 +64,7 @@ class Scratch {
         trim_to(&inner_matched, size_t(1) << 15);
     }
 
-    // The allocated size, without small parts.
+    // The number of allocated bytes, small allocations not counted.
     size_t bytes() const {
         size_t bytes = sizeof *this + merger.bytes() + 4 * ids.capacity();
         if (words) bytes += words->bytes() - sizeof *words;

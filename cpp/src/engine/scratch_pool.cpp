@@ -108,7 +108,7 @@ void keep_to_limit() {
         int64_t since = 0;
         for_each_kept([&](Slot& slot) {
             const int64_t its = slot.since.load(std::memory_order_relaxed);
-            // If scratches are equally old, takes the last, because the first slots are used most.
+            // Of equally old scratches, frees the one in the last slot, because the first slots are used most.
             if (oldest == nullptr || its <= since) {
                 oldest = &slot;
                 since = its;

@@ -1,4 +1,5 @@
-// Keeps scratches between calls, per engine, with one limit for all engines.
+// Keeps each engine's scratches (the working memory of threads) between calls. One limit applies to all engines
+// together.
 #pragma once
 
 #include <atomic>
@@ -10,8 +11,8 @@ namespace crayon {
 class Scratch;
 struct ScratchShelf;
 
-// Taking and giving never wait and never fail: in the child of fork() a lock could stay taken for ever. A thread that
-// does not get its scratch back looks all words up anew.
+// take() and give() need no lock, because in the child of fork() a lock could stay taken for ever. A thread that does
+// not get its scratch back looks all words up anew.
 class ScratchPool {
   public:
     static constexpr size_t kSlots = 64;

@@ -49,7 +49,7 @@ size_t SeamFinder::previous(size_t from, size_t to) {
 }
 
 size_t SeamFinder::next(size_t size) {
-    // The last characters of a window are read again with the next ones. Without seams for long, windows grow, so that
+    // The last characters of a window are read again in the next window. While no seam is found, windows grow, so that
     // little is read twice.
     constexpr size_t kAgain = 4 * (kSeamAfter + 1), kLeast = 64;
     static_assert(kAgain < kLeast);

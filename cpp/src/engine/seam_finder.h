@@ -1,4 +1,5 @@
-// Finds seams (seams.h) in a text of any units, to cut it into parts that are encoded one after the other.
+// Finds seams (seams.h) in a text of any unit size (TextView), to cut it into parts that are encoded one after the
+// other.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,16 @@ namespace crayon {
 // Whether a place is a seam does not depend on text more than this many characters after it.
 constexpr size_t kSeamAfter = Border::kAfter;
 
-// Places are in units of the text, of which `Seams` and the text's memory must outlive the finder. A seam also holds in
-// every part of the text that has Seams::reach() more characters before the seam and kSeamAfter after it. Bytes need
-// not be UTF-8: no seam is found near an invalid one.
+// Places are in units of the text. `Seams` and the text's memory must outlive the finder. A seam also holds in every
+// part of the text that has Seams::reach() more characters before the seam and kSeamAfter after it. Bytes need not be
+// UTF-8: no seam is found near an invalid one.
 class SeamFinder {
   public:
     SeamFinder(const Seams& seams, const TextView& text, size_t from = 0)
         : seams_(seams), text_(text), from_(from), looked_(from) {}
 
     // The end of the next part: the last seam in the next `size` units (64 or more), or the first one found after them,
-    // or the text's end. No part ends near the text's end, except the part that ends there.
+    // or the text's end. No part ends a little before the text's end.
     size_t next(size_t size);
     // The end of the last part, and whether the text ends there.
     size_t done() const { return from_; }

@@ -33,8 +33,8 @@ Border border_at(Bytes text, size_t at) {
     return border;
 }
 
-// The most steps of one search for a seam. Long added tokens make each place take as many steps as they have bytes. At
-// the limit the search gives up, so that time stays linear in the text.
+// The most steps of one search for a seam. A place can take as many steps as the longest added token has bytes. At the
+// limit the search gives up, so that time stays linear in the text.
 size_t steps_for(Bytes text) {
     return 65536 + 64 * text.size;
 }
@@ -124,9 +124,9 @@ size_t Seams::last_inside(Bytes part, size_t least) const {
     return 0;
 }
 
-// Calls on_plain for each piece between added tokens, with places in a text where this one begins at `base`. `goes_on`
-// says whether the piece may be longer if the text continues: a piece at the text's end, or one before a token with
-// single_word at the end.
+// Calls on_plain(start, stop, goes_on) for each piece of `text` between added tokens. Adds `base` to the places. The
+// parameter `goes_on` says whether the text may continue. on_plain's says whether the piece may then be longer. Such a
+// piece is at the text's end, or before a token with single_word at the end.
 template <typename OnPlain>
 void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
                            OnPlain&& on_plain) const {
@@ -140,8 +140,8 @@ void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base,
     }
 }
 
-// Longest match starts anew after each token. A token of the part is one of the whole text if the part continues for as
-// many bytes as the longest token has.
+// Longest match starts anew after each token, so each token's start may be a seam. A match in this text is the one in
+// the whole text if as many bytes follow as the longest token has.
 size_t Seams::last_match(Bytes text) const {
     const Vocabulary& vocabulary = *p_.vocabulary;
     std::vector<size_t> starts;
@@ -168,7 +168,8 @@ size_t Seams::last_match(Bytes text) const {
     return 0;
 }
 
-// Up to a seam, the pieces found in this text are those of the longer text.
+// Returns the pieces whose alignments must not be cut. Up to a seam, the pieces of this text are those of the whole
+// text.
 std::vector<MatchedPart> Seams::shifted_pieces(Bytes text, bool continues) const {
     std::vector<MatchedPart> pieces;
     for_each_plain(p_.vocabulary->matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
@@ -222,8 +223,8 @@ bool Seams::no_match_reaches_over(const Border& border) const {
     return !words_only_ && seams != nullptr && seams->divide(border);
 }
 
-// Whether `at` is after a multiple of three digits since the start of their run. A pretoken ends before the run. Added
-// tokens contain no digit, so none ends or begins in it.
+// Whether the number of digits between the start of their run and `at` is a multiple of three. A pretoken ends before
+// the run. Added tokens contain no digit, so none ends or begins in it.
 bool Seams::ends_digit_group(Bytes text, size_t at) const {
     const auto is_digit = [&](size_t i) { return uint8_t(text[i] - '0') < 10; };
     if (!groups_digits_ || p_.pipeline.add_prefix_space || !is_digit(at)) return false;

@@ -31,8 +31,8 @@ class Seams {
     // and ends with a whole character. It begins at the start of a text or, if it `continues`, at a seam. The seam is
     // inside a piece between added tokens.
     size_t last(Bytes text, bool continues) const;
-    // Returns the last seam after `least` of any part of a text, for ids only. Returns 0 if it finds none, or if the
-    // text before the part could matter.
+    // Returns the last seam after `least` in `part`, which may be any part of a text. The seam holds for ids only.
+    // Returns 0 if it finds none, or if the text before the part could matter.
     size_t last_inside(Bytes part, size_t least = 0) const;
     // How many bytes before a seam matter to last_inside. If counts_digits(), all of a run of digits matters, too.
     size_t reach() const;
@@ -41,7 +41,7 @@ class Seams {
   private:
     Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
 
-    // The added tokens that are searched in one of two texts, the original and the normalized one.
+    // The added tokens that are searched in one text: the original text or the normalized text.
     struct Tokens {
         size_t longest = 0;
         bool strip = false, single_word = false;

@@ -7,7 +7,7 @@
 namespace crayon {
 namespace {
 
-constexpr size_t kKept = size_t(1) << 20;  // larger memory is freed with the next text
+constexpr size_t kKept = size_t(1) << 20;  // in bytes; larger memory is freed when the next text is read
 
 // Shorter texts are written without the instruction set's writer.
 constexpr size_t kManyUnits = 96;

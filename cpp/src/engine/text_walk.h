@@ -1,5 +1,5 @@
-// Takes a text apart in the reference's order: added tokens of the original text, then for each piece between them the
-// normalizer, then added tokens of the normalized text.
+// Takes a text apart in the order of Hugging Face tokenizers (the reference). First come added tokens of the original
+// text. For each piece between them, the normalizer follows, then added tokens of the normalized text.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@ struct Origin {
     bool continues = false;                 // Whether other text precedes the text.
 };
 
-// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given on request. With
-// `continues`, a piece at the start continues a piece that was cut at a seam (seams.h). With `words_only`, the kind of
-// white space does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and returns whether it
-// has handled the piece.
+// walk_text calls on_added(id, bytes, origin) and on_text(bytes, origin) in order. Origins have alignments if
+// `aligned`. With `continues`, a piece at the start is the second part of a piece that was cut at a seam (seams.h).
+// With `words_only`, a normalizer that only changes white space to other white space is skipped. on_raw(bytes,
+// continues) gets each piece before it is normalized, and returns whether it has handled the piece.
 struct NeverRaw {
     bool operator()(Bytes, bool) const { return false; }
 };
@@ -86,8 +86,8 @@ void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool ali
     }
 }
 
-// Returns a piece as the scanner's part: with a space in front where the reference adds one. A part with such a
-// space is stored in s.prefixed. A piece that continues begins with a space, so it gets none (Seams).
+// Returns a piece as the scanner takes it: with a space in front where the reference adds one. A piece with such a
+// space is stored in s.prefixed. The second part of a cut piece begins with a space (Seams), so it gets none.
 inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
     s.prefixed.assign(1, ' ');
@@ -95,7 +95,7 @@ inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     return s.prefixed;
 }
 
-// Joins touching pieces.
+// Makes one piece of pieces that touch.
 inline void join_pieces(std::vector<Piece>* pieces) {
     size_t n = 0;
     for (const Piece piece : *pieces) {

@@ -12,7 +12,7 @@ namespace {
 
 DoubleArray trie_of(std::vector<std::pair<std::string, int32_t>> contents) {
     if (contents.empty()) return {};
-    // If contents are equal, the first counts.
+    // Of equal contents, the first token's is used.
     std::stable_sort(contents.begin(), contents.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     contents.erase(
         std::unique(contents.begin(), contents.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
@@ -31,7 +31,8 @@ std::string normalized_text(const std::string& text, const Normalizer* normalize
     return std::move(aligned.text);
 }
 
-// The reference normalizes contents when it opens a tokenizer, and then panics where it would in texts.
+// Hugging Face tokenizers (the reference) normalizes contents when it opens a tokenizer, and panics on contents on
+// which it would panic in texts.
 static std::string normalized_content(const std::string& content, const Normalizer* normalizer) {
     try {
         return normalized_text(content, normalizer);
@@ -190,7 +191,7 @@ WhiteEnds Vocabulary::white_ends_of(uint32_t id) const {
     return {cartridge_.token_trim[id], cartridge_.token_trim[size_t(n) + id]};
 }
 
-// Short tokens are found in the word table, in one cache line: a walk of the trie takes one per byte.
+// Searches short tokens in the word table, which takes one cache line. A walk of the trie takes one per byte.
 int64_t Vocabulary::find_bytes(const std::string& token) const {
     const auto& table = cartridge_.word_table;
     if (token.size() <= kWordKeyBytes && table.size != 0) {

@@ -23,7 +23,7 @@ class Vocabulary {
     Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer);
     // Replaces the cartridge's added tokens by `added`. Each has the id of the model's token with the same string, or
     // an id outside the model. Throws Error(vocabulary) if two tokens claim an id or a content, and Error(unsupported)
-    // if the added tokens are not native.
+    // if this library cannot search for the added tokens.
     Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenSpec>& added, const Normalizer* normalizer);
 
     uint32_t n_ids() const { return n_ids_; }
@@ -34,14 +34,15 @@ class Vocabulary {
     bool is_ordinary(uint32_t id) const { return (flags_[id] & (kPresent | kAdded | kSpecial)) == kPresent; }
     // The vocabulary's string of the token.
     std::string content_of(uint32_t id) const;
-    // The string that the id shows: the content, which is normalized for a normalized added token.
+    // The string that an encoding shows for the id: the token's content, normalized if it is an added token of
+    // kNormalized.
     std::string text_of(uint32_t id) const;
-    // Whether text and content differ.
+    // Whether text_of and content_of differ.
     bool is_respelled(uint32_t id) const { return !respelled_.empty() && respelled_.count(id) != 0; }
     // The bytes that a byte-level token's text spells, or the text.
     Bytes bytes_of(uint32_t id) const;
-    // Whether decoding that skips special tokens skips the id. The reference looks the id's text up among the contents
-    // of special tokens.
+    // Whether decoding that skips special tokens skips the id. As in Hugging Face tokenizers, the id's text is looked
+    // up among the contents of special tokens.
     bool is_skipped(uint32_t id) const;
     WhiteEnds white_ends_of(uint32_t id) const;
     int64_t find(std::string_view token) const;  // -1 if unknown

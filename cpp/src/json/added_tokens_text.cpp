@@ -16,7 +16,7 @@ char* put(char* out, std::string_view text) {
     return std::copy(text.begin(), text.end(), out);
 }
 
-// The strings around each value; pretty ones put each value on its own line.
+// The JSON around each value of an added token. The pretty form puts each value on its own line.
 class Layout {
   public:
     explicit Layout(bool pretty) : end_(pretty ? "\n    }" : "}") {

@@ -236,7 +236,7 @@ class Parser {
         return result;
     }
 
-    // Advances over plain string content to the next quote or backslash.
+    // Advances over the content of a string to the next quote or backslash.
     void skip_plain() {
         for (;;) {
             while (end_ - p_ >= 8 && !any_special(p_)) p_ += 8;
@@ -313,8 +313,8 @@ class Parser {
         while (p_ < end_ && is_digit(*p_)) ++p_;
     }
 
-    // Takes a whole number of less than 8 digits, as nearly all are. Returns false for other numbers, and takes
-    // nothing. Finds and combines the digits without a branch for each, because their number is unpredictable.
+    // Reads a whole number of less than 8 digits; nearly all numbers are such. Returns false for other numbers, and
+    // does not advance. Finds and combines the digits without a branch for each, because their number is unpredictable.
     bool take_small_number(Value* result) {
         constexpr uint64_t ones = 0x0101010101010101u;
         if (end_ - p_ < 8) return false;

@@ -84,7 +84,7 @@ std::string shown(std::string text) {
         text += "...";
     }
     text = utf8_lossy(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    // Escapes controls that JSON leaves as they are, and other line ends.
+    // Escapes control characters that JSON does not require to escape, and Unicode's line ends.
     std::string out;
     for (const uint8_t *p = reinterpret_cast<const uint8_t*>(text.data()), *end = p + text.size(); p < end;) {
         const Decoded c = decode_utf8(p, end);

@@ -54,7 +54,7 @@ bool read_serde_number(const char* p, const char* end, double* out) {
     p += negative;
     uint64_t significand = 0;
     int64_t exponent = 0;
-    bool full = false;  // the next digit did not fit: it and all later ones count as zeros
+    bool full = false;  // a digit did not fit into 64 bits: this digit and all later ones count as zeros
     bool fraction = false;
     for (; p < end && (is_digit(*p) || *p == '.'); ++p) {
         if (*p == '.') {

@@ -56,8 +56,8 @@ bool write_by_id(const Items<Value::Member>& vocab, ModelWriter& out) {
     return true;
 }
 
-// A merge is two strings, or one with one space. A string that begins like the version line of a merges.txt is not a
-// merge.
+// Writes the merges. A merge is two strings, or one string with one space. A string that begins like the version line
+// of a merges.txt is not a merge.
 bool write_merges(const Items<Value>& merges, ModelWriter& out) {
     Seen seen(merges.size());
     out.begin('[');

@@ -44,7 +44,7 @@ class ModelWriter {
     }
 
   private:
-    // Spaces before a member of the model, before its entries, and before their parts.
+    // The indentation, in spaces, of a member of the model, of an entry of that member, and of a part of an entry.
     static constexpr size_t kModel = 4, kEntry = 6, kPart = 8;
 
     template <typename Second>

@@ -36,7 +36,8 @@ size_t scientific(char* out, double score) {
 #endif
 }
 
-// Returns false unless `vocab` is a list of pieces with scores.
+// Appends a Unigram model's "vocab", with scores spelled by spell_score. Returns false unless `vocab` is a list of
+// pieces with scores.
 bool append_scores(std::string& out, const Value& vocab) {
     char separator = '[';
     for (const Value& entry : vocab.as_array("model.vocab")) {
@@ -55,7 +56,7 @@ bool append_scores(std::string& out, const Value& vocab) {
     return true;
 }
 
-// `member` appends the new value of a name, or returns false.
+// Appends a copy of `object` in which member(name, value) appends each value. Returns false if a call returns false.
 template <typename Member>
 bool append_object(std::string& out, const Value& object, Member&& member) {
     char separator = '{';

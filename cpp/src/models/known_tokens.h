@@ -1,4 +1,5 @@
-// Tokens of words through the loop of ids (bpe/word_ids.h): each token is a number that holds its id and its size.
+// Caches the tokens of words in WordIds (bpe/word_ids.h), which caches numbers: packs each token's id and size into a
+// number.
 #pragma once
 
 #include <cassert>
@@ -17,10 +18,10 @@ namespace crayon {
 constexpr uint32_t kSharedBit = 30, kOwnBit = 31;
 static_assert(Memo::kLongest >> (kSharedBit - kIdBits) == 0, "sizes fit");
 
-// Appends the tokens of up to WordIds::kBlock words of `text`. The first token begins at `start`, each other one where
-// the one before ends, or shares its place. `make(word, tokens)` appends the tokens of a new word, which begins at 0.
-// With `ends`, each word begins at 0, and ends[i] is set to the number of tokens after word i. Returns where the last
-// token ends.
+// Appends the tokens of up to WordIds::kBlock words of `text`. The first token begins at `start`, each later one where
+// the token before it ends, or where that token begins (kSharedBit). `make(word, tokens)` appends the tokens of a word
+// that is not cached, with offsets in the word. With `ends`, each word begins at 0, and ends[i] is set to the number of
+// tokens after word i. Returns where the last token ends.
 template <typename Make>
 uint32_t add_known_tokens(Bytes text, const Piece* words, size_t n, uint32_t start, ModelScratch& s,
                           std::vector<ModelToken>* out, const Make& make, size_t* ends = nullptr) {

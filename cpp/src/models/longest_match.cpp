@@ -24,8 +24,8 @@ std::pair<size_t, int32_t> LongestMatch::at(Bytes text) const {
     return best;
 }
 
-// DoubleArrayView::step written out. A step waits for the load of `base`, then for that of `check`; all else, including
-// values, overlaps.
+// Has the code of DoubleArrayView::step inline. A step waits for the load of `base`, then for the load of `check`. All
+// other loads overlap with these.
 template <bool kFiltered>
 size_t LongestMatch::cut_all(Bytes text, IdBuffer* out) const {
     const int32_t* const base = trie_.base;

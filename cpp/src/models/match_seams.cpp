@@ -35,7 +35,7 @@ size_t MatchSeams::find_words(Bytes text, Piece* words) const {
         const size_t n_ends = scan_(text.data, text.size, at, ends, kWords - n);
         at = ends[n_ends - 1];
         if (at > UINT32_MAX) break;
-        // Without branches on the text: the next word overwrites one that does not end yet.
+        // Branches do not depend on the text: a word that has no seam at its end is overwritten by the longer one.
         for (const size_t* end = ends; end < ends + n_ends; ++end) {
             const bool is_end = *end == text.size || is_seam(text[*end - 1], text[*end]);
             words[n] = {uint32_t(start), uint32_t(*end)};

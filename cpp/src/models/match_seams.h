@@ -27,9 +27,9 @@ class MatchSeams {
     // Whether a seam exists between two characters.
     bool divide(const Border& border) const;
 
-    // Cuts `text` into words: calls on_words(rest of the text, words, n) for its first words, then for the next ones.
-    // Each word ends at a seam or at the end of the text. Returns the part that a word of 4 GiB or more begins, or
-    // none.
+    // Cuts `text` into words. Calls on_words(rest of the text, words, n) for the first `n` words, then for the next
+    // words, and so on. Each word ends at a seam or at the end of the text. Returns an empty range, or the rest of the
+    // text from a word of 4 GiB or more on.
     template <typename OnWords>
     Bytes cut(Bytes text, OnWords&& on_words) const {
         Piece words[kWords];

@@ -145,9 +145,9 @@ uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_la
     return node >= 0 && trie_.values[node] >= 0 ? uint32_t(trie_.values[node]) : kNoId;
 }
 
-// Whether merging never crosses the border at `at`, between characters that are not a pair of char_pairs. Next to an
-// unknown character merging may cross it: characters without a symbol are dropped or fused, and the unknown token only
-// follows after the next bytes.
+// Whether merging never crosses the border at `at`. The characters around it are not a pair of char_pairs. Next to an
+// unknown character merging may still cross the border: characters without a symbol are dropped or fused, and the
+// unknown token only follows after the next bytes.
 bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
     if (is_whole_) return true;
     return find_char(piece.data + before, at - before, before == 0, false) != kNoId &&
@@ -172,7 +172,7 @@ bool Bpe::divides(const Border& border) const {
 size_t Bpe::make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const {
     const Bytes bytes = word.bytes;
     size_t n = 0;
-    uint32_t unknown = 0;  // bytes that wait to become an unknown token
+    uint32_t unknown = 0;  // number of bytes that will become one unknown token
     const auto add = [&](uint32_t id, uint32_t size) {
         symbols[n] = id;
         sizes[n++] = size;
@@ -297,7 +297,7 @@ int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     return node >= 0 ? trie_.values[node] : -1;
 }
 
-// Returns null until building the tables pays off.
+// Returns null until kTableAfter new words make building the tables worthwhile.
 const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
     const AsciiMerges* found = ascii_.load(std::memory_order_acquire);
     if (found != nullptr || ++s.new_words < kTableAfter) return found;

@@ -31,7 +31,7 @@ struct ModelOptions {
     uint64_t max_input_chars_per_word = 0;
     std::optional<uint32_t> unk_id;
 
-    // Whether merges are skipped at random; if `dropout` is 0, the reference merges as usual.
+    // Whether merges are skipped at random; a `dropout` of 0 skips none.
     bool is_random() const { return dropout && *dropout > 0; }
     // Whether adjacent unknown characters are one token.
     bool fuses_unknown() const { return fuse_unk || type == ModelType::unigram; }
@@ -63,9 +63,9 @@ struct PathScratch : ModelScratch {
 ModelOptions read_model_options(const json::Value& model, ModelType type);
 // Returns the type that the model names, if any.
 std::optional<ModelType> read_model_type(const json::Value& model);
-// The options of a model that must name its type.
+// Reads the options of a model that must name its type.
 ModelOptions read_typed_options(const json::Value& model);
-// The options as a JSON object, with every field, in the reference's order.
+// The options as a JSON object, with every field, in the order of Hugging Face tokenizers.
 std::string write_model_options(const ModelOptions& options);
 
 // The token of byte b in a model with byte_fallback.

@@ -35,7 +35,7 @@ class Greedy final : public Model {
 
     void tokenize(Bytes piece, ModelScratch*, std::vector<ModelToken>* out) const override {
         const uint32_t size = checked_size(piece);
-        uint32_t unknown = kNoId;  // start of unknown characters that wait to become one token
+        uint32_t unknown = kNoId;  // start of the unknown characters that will become one token; kNoId: none
         const auto flush = [&](uint32_t end) {
             if (unknown != kNoId) out->push_back({unk_id_, unknown, end, options_.type == ModelType::unigram});
             unknown = kNoId;
@@ -147,7 +147,7 @@ GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartr
         return out;
     }
     std::vector<uint32_t> never = specials;
-    // The string of a byte's token is a name: text that equals it is plain text.
+    // A byte's token has a name such as "<0x41>". The name in a text is plain text.
     if (read.byte_fallback)
         std::copy_if(cartridge.byte_ids.begin(), cartridge.byte_ids.end(), std::back_inserter(never),
                      [](uint32_t id) { return id != kNoId; });

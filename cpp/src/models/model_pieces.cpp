@@ -1,7 +1,7 @@
-// SentencePiece's models that join neighbouring pieces, or join nothing. Of all neighbours that together form a piece,
-// the library (version 0.2.3) first joins those with the best score, leftmost among equals. A tokenizer.json ranks
-// pairs instead, which is much faster. This file is needed for pieces with equal scores, for pieces that are split
-// again, and for pieces made of characters that are not pieces.
+// SentencePiece's models bpe, which joins neighbouring pieces, and character and word, which do not. Of all neighbours
+// that together form a piece, the library (version 0.2.3) first joins those with the best score, leftmost among equals.
+// A tokenizer.json ranks pairs instead, which is much faster. This file is needed for pieces with equal scores, for
+// pieces that are split again, and for pieces made of characters that are not pieces.
 #include <algorithm>
 #include <cstring>
 #include <queue>
@@ -67,7 +67,8 @@ class Pieces final : public Model {
             if (id < n && kind_ != PieceModel::word) keys.emplace_back(cartridge.bytes_of(id).view(), int32_t(id));
         sort_keys(&keys);
         if (!keys.empty()) user_defined_ = build_double_array(keys);
-        // Splitting depends on the whole text, and a run of unknown characters may cross unknown spaces.
+        // Words are encoded one by one unless pieces are split again, which depends on the whole text, or unknown
+        // characters can join across a space.
         words_are_apart_ = kind_ != PieceModel::word && facts.unused.empty() && piece_of(Bytes(kSpaceMark)) != unk_id_;
         for (uint32_t id = 0; id < n && words_are_apart_; ++id)
             words_are_apart_ =

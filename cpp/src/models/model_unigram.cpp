@@ -1,5 +1,5 @@
 // Unigram: the best path through all tokens that the piece can be cut into (T. Kudo, "Subword Regularization", 2018),
-// with the reference's sums, ties and unknown characters.
+// with the sums, ties and unknown characters of Hugging Face tokenizers.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -21,8 +21,8 @@ struct Step {
     uint32_t id;
 };
 
-// A trie's node with all that a step needs: the double array, and the score (NaN if no token ends). Has a fraction of
-// the cache misses. Built after enough new pieces.
+// A trie's node with all that a step needs: the double array, and the score (NaN if no token ends). Causes a fraction
+// of the cache misses. Built after kPackAfter new pieces.
 struct PackedNode {
     int32_t base, check;
     double score;
@@ -30,7 +30,7 @@ struct PackedNode {
 static_assert(sizeof(PackedNode) == 16, "nodes do not straddle cache lines");
 
 constexpr uint32_t kPackAfter = 512;    // new pieces of a thread
-constexpr size_t kFewBytes = 200;       // pieces that need no allocated memory
+constexpr size_t kFewBytes = 200;       // pieces of up to this size use an array on the stack
 constexpr double kGreatestScore = 1e9;  // sums of fewer than 2^32 of these stay finite
 
 struct UnigramScratch final : PathScratch<Step> {
@@ -71,7 +71,8 @@ class Unigram final : public Model {
     ~Unigram() override { delete[] packed_.load(); }
 
   private:
-    // Returns null until building the packed nodes pays off, and always if scores are not finite.
+    // Returns null until kPackAfter new pieces make building the packed nodes worthwhile, and always if a score is not
+    // finite.
     const PackedNode* packed(UnigramScratch* s) const {
         const PackedNode* found = packed_.load(std::memory_order_acquire);
         if (found != nullptr || !is_ordinary_ || ++s->new_pieces < kPackAfter) return found;
@@ -86,8 +87,8 @@ class Unigram final : public Model {
         return found;
     }
 
-    // Does what find_steps and take_path do, over packed nodes. Returns false, with nothing done, if packed nodes do
-    // not exist or an unknown piece has no token.
+    // Does what find_steps and take_path do, for a small piece and over packed nodes. Returns false, with nothing done,
+    // if packed nodes do not exist or an unknown piece has no token.
     bool encode_few(Bytes piece, UnigramScratch* s, IdBuffer* out) const {
         const PackedNode* const nodes = packed(s);
         if (nodes == nullptr) return false;
@@ -195,7 +196,7 @@ class Unigram final : public Model {
         }
     }
 
-    // Joined unknown characters may equal a token that was too unlikely.
+    // Adds joined unknown characters. Together they may equal a token that the best path did not take.
     void add_unknown(Bytes piece, uint32_t start, uint32_t end, std::vector<ModelToken>* out) const {
         const Bytes text = piece.slice(start, end);
         const int32_t id = trie_.find(text);

@@ -12,9 +12,9 @@
 // them. So each sum differs by less than n * M * 2^-24 from S plus D's sum.
 //
 // If all other paths are worse than D by more than twice that difference, single precision takes the same path. This
-// condition gives a bound of |S|, which is cached with the word's ids. The library also restarts its sum at zero, which
-// must not happen inside a cached word. If |S| is below the bound, the word's scores are added to S one by one, as the
-// library does. Otherwise the search for the best path runs again, from S.
+// condition holds for |S| below a bound, which is cached with the word's ids. The library also restarts its sum at
+// zero, which must not happen inside a cached word. If |S| is below the bound, the word's scores are added to S one by
+// one, as the library does. Otherwise the search for the best path runs again, from S.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -159,7 +159,7 @@ class SinglePrecisionUnigram final : public Model {
         return found;
     }
 
-    // Calls take(end, score, node) for each token that starts at `start`, the shortest first.
+    // Calls take(end, score, node) for each token of `text` that starts at `start`, the shortest first.
     template <typename Take>
     void each_token(Bytes text, size_t start, size_t next, const Node* nodes, Take&& take) const {
         bool has_char = false;

@@ -99,7 +99,7 @@ uint32_t find_model_token(const Cartridge& cartridge, std::string_view token) {
         const int32_t id = cartridge.trie.find(token);
         return id >= 0 ? uint32_t(id) : kNoId;
     }
-    uint32_t found = kNoId;  // if tokens are equal, as only a Unigram model's can be, the last counts
+    uint32_t found = kNoId;  // of tokens with equal strings, which only a Unigram model can have, the last one's id
     for (uint32_t id = 0; id < cartridge.program().n_ids; ++id)
         if ((cartridge.token_flags[id] & kModel) && cartridge.bytes_of(id).empty()) found = id;
     return found;

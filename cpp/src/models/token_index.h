@@ -1,5 +1,5 @@
-// The ids of a vocabulary's strings while it is read. Open addressing: a search touches two cache lines and the string,
-// and almost never another string's line.
+// Maps a vocabulary's strings to ids while the vocabulary is read. Open addressing: a search touches two cache lines
+// and the string, and almost never another string's line.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TokenIndex {
     // If strings are equal, the first one's id counts.
     void add(std::string_view text, uint32_t id) { at(text, id); }
 
-    // kNoId if unknown.
+    // Returns the id of a string, or kNoId if it is unknown.
     uint32_t find(std::string_view text) const {
         if (slots_.empty()) return kNoId;
         const uint64_t slot = slots_[place_of(text, hash_of(text))];
@@ -45,7 +45,7 @@ class TokenIndex {
 
     static uint64_t hash_of(std::string_view text) { return key_hash(std::hash<std::string_view>()(text)); }
 
-    // The place of the string, or the empty place where it would be.
+    // The slot of the string, or the empty slot where it would be.
     size_t place_of(std::string_view text, uint64_t hash) const {
         for (size_t i = size_t(hash >> shift_);; i = (i + 1) & (slots_.size() - 1)) {
             const uint64_t slot = slots_[i];

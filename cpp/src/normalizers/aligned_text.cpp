@@ -37,7 +37,8 @@ size_t unplaced_bytes(const AlignedText& text) {
 
 void transform(AlignedText* text, size_t start, size_t end, const std::vector<Change>& changes, size_t dropped) {
     if (!text->aligned && text->unplaced == 0) {
-        // Alignments tell which bytes have no place afterwards, and whether the changes exceed the text.
+        // Transforms a copy with alignments, which tell how many bytes are unplaced afterwards, and whether the changes
+        // exceed the text.
         AlignedText placed;
         placed.assign(text->text, true);
         transform(&placed, start, end, changes, dropped);

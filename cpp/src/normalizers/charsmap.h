@@ -1,5 +1,5 @@
 // SentencePiece's charsmap: a Darts-clone double array over bytes (S. Yata, 2011) and the NUL-terminated replacements.
-// Uses the trie in place and checks every step.
+// Searches the trie without unpacking it, and checks every step.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class Charsmap {
 
     bool empty() const { return units_.empty(); }
 
-    // Sets `replacement` to that of the shortest key that the characters begin with. Returns the key's size, or 0 if
-    // none.
+    // Finds the shortest key that begins at `p`, and sets `replacement` to its replacement. Returns the key's size, or
+    // 0 if no key begins there.
     size_t find_shortest(const uint8_t* p, const uint8_t* end, std::string_view* replacement) const {
         return find<false>(p, end, replacement);
     }

@@ -1,5 +1,5 @@
-// Reads the rules of a charsmap from its trie: a Darts-clone double array (S. Yata, 2011) over bytes. A unit has a
-// label, whether a value follows, and the distance (XOR) of its children.
+// Reads the rules of a charsmap from its trie: a Darts-clone double array (S. Yata, 2011) over bytes. A unit holds its
+// label, a flag for a value, and the XOR of its own index with the base of its children.
 #include "crayon/normalizers/charsmap_rules.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kHeader = 4;              // bytes: the size of the trie
 constexpr size_t kLongestKey = 64;         // in bytes; SentencePiece's own rules have up to 16
-constexpr size_t kMostPlaces = 4'000'000;  // on all paths from the root; SentencePiece's own have a tenth of that
+constexpr size_t kMostPlaces = 4'000'000;  // units on all paths from the root; SentencePiece's own rules have a tenth
+                                           // of that
 constexpr uint32_t kHasValue = 0x100;
 constexpr uint32_t kCodePoints = 0x110000;
 constexpr size_t kBlock = 256;      // characters that are normalized together
@@ -60,7 +61,8 @@ size_t last_character(std::string_view text) {
     return size_t(character_before(bytes.begin(), bytes.end()) - bytes.begin());
 }
 
-// The units, grouped by the place that their parent gives for its children (XOR the label), in order of these places.
+// The units in groups of siblings. A unit's index XOR its label is the base that its parent gives; groups are in order
+// of this base.
 class Children {
   public:
     template <typename UnitAt>
@@ -144,7 +146,7 @@ void CharsmapRules::read_trie() {
         const uint32_t here = unit(place);
         const size_t base = place ^ offset_of(here);
         if (depth > 0)
-            path[depth - 1] = char(here & 0xFF);  // earlier labels are those of its parents, which were
+            path[depth - 1] = char(here & 0xFF);  // path[0, depth - 1) has the labels of its parents, which were
                                                   // visited last
         if (here & kHasValue) {
             if (base >= units_) refuse_rule();
@@ -158,7 +160,7 @@ void CharsmapRules::add_rule(std::string_view key, size_t value) {
     const size_t begin = outputs_ + value;
     const size_t end = begin < charsmap_.size() ? charsmap_.find('\0', begin) : std::string::npos;
     if (end == std::string::npos || !is_utf8(key)) refuse_rule();
-    // If all replacements are UTF-8, one that begins at a character's start is, too.
+    // If all replacements together are valid UTF-8, one that begins at a character's start is valid, too.
     const bool is_known = has_utf8_outputs_ && (uint8_t(charsmap_[begin]) & 0xC0) != 0x80;
     if (!is_known && !is_utf8(std::string_view(charsmap_).substr(begin, end - begin))) refuse_rule();
     const bool is_single = !key.empty() && last_character(key) == 0;
@@ -214,7 +216,7 @@ std::string CharsmapRules::apply(std::string_view text) const {
 std::vector<CharsmapRules::Following> CharsmapRules::following(std::string_view* orphan) const {
     std::vector<Following> found;
     std::unordered_map<std::string_view, size_t> indices;
-    size_t last = 0;  // in `found`: most rules have the same prefix as the previous rule
+    size_t last = 0;  // index in `found` of the previous rule's prefix, which most rules share
     for (size_t i = 0; i < rules_.size(); ++i) {
         const auto [key, value] = (*this)[i];
         if (rules_[i].is_single || key.empty()) continue;

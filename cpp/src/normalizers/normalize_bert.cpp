@@ -26,7 +26,7 @@ const uint8_t* find_chinese(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// Puts the spaces into a `text` without alignments. `found` is its first Chinese character.
+// Puts a space before and after each Chinese character of a `text` without alignments. `found` is the first one.
 void space_chinese(const uint8_t* found, std::string* text) {
     const uint8_t* const begin = reinterpret_cast<const uint8_t*>(text->data());
     const uint8_t* const end = begin + text->size();
@@ -73,7 +73,7 @@ void space_chinese(AlignedText* text) {
     out.finish();
 }
 
-// A Chinese character becomes three characters, with a space at both ends.
+// Updates a border: a Chinese character becomes three characters, because it gets a space before and after it.
 void space_chinese(Border* b) {
     const auto is_chinese = [](uint32_t c) { return c != kUnknownChar && (char_kind(c) & kChinese) != 0; };
     if (is_chinese(b->before[0])) {
@@ -120,7 +120,7 @@ class Bert final : public Normalizer {
     }
 
     bool leaves(Bytes text) const override { return changes_nothing(text, kBertRemoved | kBertSpace); }
-    // Only white space becomes a space.
+    // clean_text makes spaces of white-space characters only, and removes others.
     bool keeps_words(Bytes text) const override { return changes_nothing(text, kBertRemoved); }
 
   private:

@@ -1,4 +1,5 @@
-// The normalization forms of UAX #15, "Unicode Normalization Forms", with the reference's tables.
+// The normalization forms of UAX #15, "Unicode Normalization Forms", with the tables of Hugging Face tokenizers ("the
+// reference").
 //
 // Text is cut at characters that neither move nor combine with earlier ones. A part between two cuts that passes the
 // quick check (UAX #15, section 9) is copied. Any other part is decomposed, put in canonical order and, for NFC and
@@ -61,10 +62,10 @@ struct ActivePairs {
 
 // The properties of a form.
 struct Rules {
-    uint32_t needs_work;    // bit of characters that may change, or change the ones before them
+    uint32_t needs_work;    // bit of characters that may change, or may change characters before them
     uint32_t joins_before;  // bit of characters that the text must not be cut before
-    uint8_t active_lead;    // characters with a lower lead byte neither change nor move nor join: the first others are
-                            // U+0300, U+00C0 and U+00A0
+    uint8_t active_lead;    // the lead byte of the first character that can change, move or join others: U+0300, U+00C0
+                            // or U+00A0
     bool compose;
     bool compatibility;
     ActivePairs active{needs_work | kClassMask};  // characters with other beginnings neither change nor move
@@ -276,8 +277,8 @@ bool to_form(Form form, AlignedText* text) {
     return true;
 }
 
-// Parts (see above) are independent, and one begins at each character that never joins the ones before it. A character
-// that is a part by itself and passes the quick check stays unchanged.
+// Parts (see above) are independent, and a part begins at each character that never joins the characters before it. A
+// character that is a part by itself and passes the quick check stays unchanged.
 bool form_divides(Form form, Border* b) {
     const Rules& rules = rules_of(form);
     const auto begins = [&](uint32_t c) { return c != kUnknownChar && !(property(c) & rules.joins_before); };

@@ -1,4 +1,4 @@
-// The four normalization forms of Unicode (UAX #15), by the reference's tables.
+// The four normalization forms of Unicode (UAX #15), by the tables of Hugging Face tokenizers.
 #pragma once
 
 #include "crayon/normalizers/aligned_text.h"

@@ -1,7 +1,7 @@
 // Precompiled: sentencepiece's charsmap, applied cluster by cluster as tokenizers does.
 //
-// A cluster of less than six bytes that begins with a key becomes the replacement of its shortest key, as a whole.
-// Otherwise, and in longer clusters, characters are looked up one by one.
+// If a grapheme cluster of less than six bytes begins with a key, the replacement of the shortest such key replaces the
+// whole cluster. Otherwise, and in longer clusters, characters are looked up one by one.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -74,7 +74,7 @@ class Replacer {
 
     TextRewriter out_;
     const uint8_t* kept_;  // unchanged characters, as far as examined, start here
-    Change held_{0, 0};    // the last character written, before the unchanged ones
+    Change held_{0, 0};    // the last character written before the unchanged characters from kept_ on
     bool holds_ = false;
 };
 
@@ -180,7 +180,7 @@ class Precompiled final : public Normalizer {
         return next(p, end, cluster, plain_);
     }
     using AsciiSet = std::array<bool, 0x80>;
-    // Does the same, but skips the ASCII characters in `kept`.
+    // Does what next() does, but skips the ASCII characters in `kept`.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster, const AsciiSet& kept) const {
         std::string_view replacement;
         while (p < end) {
@@ -220,7 +220,7 @@ class Precompiled final : public Normalizer {
         if ((known_[c >> 6].load(std::memory_order_acquire) & 1) == 0) look_at(c >> 6);
         return alone_[c >> 6].load(std::memory_order_relaxed) & bit;
     }
-    // Examines 64 characters. Concurrent threads write the same result.
+    // Computes stands_alone for the 64 characters of a block. Concurrent threads write the same result.
     void look_at(uint32_t block) const {
         uint64_t alone = 0;
         for (uint32_t i = 0; i < 64; ++i) {
@@ -255,7 +255,7 @@ class Precompiled final : public Normalizer {
     mutable std::array<std::atomic<uint8_t>, kKnownLimit / 64> known_{};
     Charsmap map_;
     AsciiSet plain_;  // ASCII characters that are not keys
-    AsciiSet white_;  // such characters, and white ones that become a space
+    AsciiSet white_;  // the characters of plain_, and white-space characters that become a space
 };
 
 }  // namespace

@@ -105,7 +105,7 @@ class ReplaceString final : public Normalizer {
         const auto may_be = [](uint32_t known, uint32_t c) { return known == c || known == kUnknownChar; };
         for (size_t i = 1; i < pattern.size(); ++i)
             if (may_be(b->before[0], pattern[i - 1]) && may_be(b->after[0], pattern[i])) return false;
-        // Characters that a match may begin or end with become others.
+        // A match may begin or end with a character at the border, and then changes it.
         if (may_be(b->after[0], pattern[0])) return false;
         if (may_be(b->before[0], pattern.back())) b->before[0] = kUnknownChar;
         b->before[1] = kUnknownChar;
@@ -148,7 +148,7 @@ class ReplaceString final : public Normalizer {
         return true;
     }
 
-    // The next place of the pattern (not empty), or the size of the text.
+    // Returns the next place where the pattern (not empty) occurs, or the size of the text.
     size_t find(std::string_view text, size_t from) const {
         if (pattern_.size() == 1) {
             const void* at =
@@ -159,7 +159,8 @@ class ReplaceString final : public Normalizer {
         return at == std::string_view::npos ? text.size() : at;
     }
 
-    // Writes the new text. The first match is known, and either no byte lacks a place, or alignments tell which do.
+    // Writes the new text. `found` is the first match. Either all bytes have a place in the original text, or
+    // alignments tell which have.
     void write(AlignedText* text, size_t found) const {
         const std::string_view old = text->text;
         const size_t matches = count(old, found);
@@ -213,8 +214,8 @@ class ReplaceString final : public Normalizer {
         return matches;
     }
 
-    // One byte becomes at most eight. Moves eight bytes at a time between matches, which are mostly a word apart; bytes
-    // after a match are overwritten.
+    // For a pattern of one byte and a content of at most eight. Copies eight bytes at a time, because matches are
+    // mostly a word apart. Bytes that are copied beyond a match are overwritten.
     void write_words(std::string_view old, char* to) const {
         const uint64_t wanted = kOnes * uint8_t(pattern_[0]);
         char content[kSlack] = {};

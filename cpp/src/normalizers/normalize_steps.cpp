@@ -141,7 +141,7 @@ void blank_kinds(uint32_t kinds, AlignedText* text) {
     const uint8_t* const end = p + text->size();
     const uint8_t* found = find_kinds(kinds, p, end);
     const bool placed = unplaced_bytes(*text) == 0;
-    // A space replaces a one-byte character without moving anything.
+    // If the text has no unplaced bytes, a space replaces a one-byte character without moving the rest.
     for (; placed && found < end && *found < 0x80; found = find_kinds(kinds, found + 1, end))
         text->text[size_t(found - p)] = ' ';
     if (found == end && placed) return;
@@ -244,7 +244,7 @@ void prepend(std::string_view what, AlignedText* text) {
     if (text->text.empty()) return;
     const size_t first = character_at(begin_of(*text), begin_of(*text) + text->size()).size;
     if (what.empty()) {
-        // The reference writes the first character again, as one inserted at the start.
+        // Hugging Face tokenizers inserts the first character again at the start, without an alignment.
         if (text->aligned)
             for (size_t i = 0; i < first; ++i) text->alignments[i] = {0, 0};
         else if (text->unplaced == 0)

@@ -86,7 +86,7 @@ class Prepend final : public Normalizer {
         return what_ == kSpaceMark ? std::optional<SpaceMarks>({true, false}) : std::nullopt;
     }
     bool divides(Border* border) const override {
-        border->before[1] = kUnknownChar;  // it may be prepended text
+        border->before[1] = kUnknownChar;  // the character before may be prepended text
         return !what_.empty();
     }
 
@@ -135,7 +135,7 @@ class Sequence final : public Normalizer {
         return true;
     }
     bool shifts(Bytes text) const override {
-        // The beginning of the text is unknown here for later steps.
+        // Only the first step's text is known here. Later steps are asked about any text.
         for (size_t i = 0; i < parts_.size(); ++i)
             if (parts_[i]->shifts(i == 0 ? text : Bytes())) return true;
         return false;
@@ -204,7 +204,7 @@ std::unique_ptr<Normalizer> read_precompiled(const Value& component) {
     return make_precompiled(charsmap);
 }
 
-// Returns null for a type that the reference does not know.
+// Returns null for a type that Hugging Face tokenizers (the reference) does not know.
 std::unique_ptr<Normalizer> read_typed(std::string_view type, const Value& component) {
     if (type == "NFC") return std::make_unique<FormNormalizer>(Form::nfc);
     if (type == "NFD") return std::make_unique<FormNormalizer>(Form::nfd);

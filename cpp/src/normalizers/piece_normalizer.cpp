@@ -12,7 +12,8 @@
 namespace crayon {
 namespace {
 
-// The new text. A character is aligned with all that it replaces; an inserted one with its neighbour's range.
+// The new text. A character is aligned with all characters that it replaces; an inserted character gets its neighbour's
+// alignment.
 class Written {
   public:
     explicit Written(const AlignedText& old) : old_(old) { text_.reserve(old.size() + old.size() / 2); }
@@ -93,7 +94,7 @@ class PieceNormalizer final : public Normalizer {
         size_t size;  // in bytes of the text
     };
 
-    // Whether take() would return the ASCII byte at `at` itself.
+    // Whether `at` has an ASCII byte that take() would return unchanged.
     bool is_plain(Bytes text, size_t at) const {
         const uint8_t byte = text[at];
         return byte < 0x80 && !begins_[byte] && (!map_ || at + 1 == text.size || text[at + 1] < 0x80);

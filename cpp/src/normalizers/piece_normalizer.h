@@ -1,5 +1,5 @@
-// SentencePiece's own normalizer, which works from left to right. No component of a tokenizer.json does the same; the
-// metadata of a cartridge from a .model asks for this normalizer.
+// SentencePiece's own normalizer, which works from left to right. No component of a tokenizer.json does the same. The
+// metadata of a cartridge that was made from a SentencePiece .model requests this normalizer.
 #pragma once
 
 #include <memory>

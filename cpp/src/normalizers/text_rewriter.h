@@ -20,7 +20,8 @@ class TextRewriter {
   public:
     // Rewrites bytes [start, end) of the text; the rest stays.
     TextRewriter(AlignedText* text, size_t start, size_t end);
-    // Rewrites the whole text as tokenizers' `transform` does: without the bytes at the front that have no place.
+    // Rewrites the whole text as tokenizers' `transform` does: this drops the bytes at the front that have no place in
+    // the original text.
     explicit TextRewriter(AlignedText* text) : TextRewriter(text, unplaced_bytes(*text), text->size()) {}
     TextRewriter(const TextRewriter&) = delete;
     TextRewriter& operator=(const TextRewriter&) = delete;
@@ -33,10 +34,10 @@ class TextRewriter {
         if (tracked_) align(size, change);
         out_.append(bytes, size);
     }
-    // Keeps old characters, each replacing one old character. A character replaces itself if all characters before it
-    // were replaced or dropped.
+    // Writes unchanged characters [from, to) of the old text. Each replaces the next old character, which is itself if
+    // all characters before it were replaced or dropped.
     void keep(const uint8_t* from, const uint8_t* to);
-    // Drops as many old characters as these bytes have.
+    // Drops as many old characters as bytes [from, to) have.
     void drop(const uint8_t* from, const uint8_t* to);
     void drop(size_t characters);
 
@@ -52,7 +53,7 @@ class TextRewriter {
     const uint8_t* next_;   // the next old character to replace
     const uint8_t* end_;    // of the range
     bool tracked_;          // whether alignments are written
-    bool borrowed_;         // whether alignments only track unplaced bytes, and the text itself has none
+    bool borrowed_;         // whether alignments exist only during this rewrite, to track unplaced bytes
     std::string out_;
     std::vector<Alignment> alignments_;
 };

@@ -37,7 +37,7 @@ IndexPair range_of(const Encoding& encoding, size_t sequence) {
     return {0, encoding.size()};
 }
 
-// Appends the arrays only, without overflowing encodings.
+// Appends the tokens of `from`, without its overflowing encodings.
 void append_tokens(Encoding* to, Encoding&& from, bool growing_offsets) {
     const uint32_t shift = uint32_t(to->size());
     for (const SequenceRange& range : from.ranges)
@@ -144,7 +144,7 @@ std::optional<Offset> word_to_chars(const Encoding& encoding, uint32_t word, siz
 }
 
 std::optional<size_t> token_to_sequence(const Encoding& encoding, size_t token) {
-    // As in the reference, the index after the last token counts as sequence 0 if no sequence was set.
+    // As in Hugging Face tokenizers, the index after the last token counts as sequence 0 if no sequence was set.
     if (token > encoding.size()) return std::nullopt;
     if (encoding.ranges.empty()) return 0;
     for (const SequenceRange& range : encoding.ranges)

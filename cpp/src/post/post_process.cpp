@@ -30,7 +30,7 @@ void trim_offsets(Encoding* encoding, const TrimInfo& trim, bool add_prefix_spac
     }
 }
 
-// Every step changes an encoding and its overflowing encodings, but not the `overflowing` of the latter.
+// Calls act() for an encoding and for its overflowing encodings, but not for the `overflowing` of these.
 template <typename Do>
 void for_each_part(Encoding* encoding, Do&& act) {
     act(encoding);
@@ -75,7 +75,7 @@ Encoding merge(std::vector<Encoding>&& parts) {
 }
 
 // Roberta: <s> A </s>, then </s> B </s> for each further sequence, all of type 0. Bert: [CLS] A [SEP], then B [SEP].
-// The content counts as one sequence without special tokens.
+// The encoding inside counts as one sequence; the special tokens around it belong to no sequence.
 Encoding framed(const PostProcessStep& step, size_t index, Encoding&& inner) {
     const bool is_bert = step.kind == Kind::bert, is_first = index == 0;
     const uint32_t size = uint32_t(inner.size());
@@ -156,10 +156,10 @@ void run_step(const PostProcessStep& step, const TrimInfo& trim, bool add_specia
     }
 }
 
-// Placeholder ids of the sequences, for finding the special ids around them.
+// Placeholder ids that stand for the sequences A and B while run_on_ids finds the special ids around them.
 constexpr int32_t kSequences[2] = {-1, -2};
 
-// Returns false if the post-processor does more to ids than `out` holds.
+// Sets `out` to the special ids that the post-processor adds. Returns false if it changes ids in another way.
 bool run_on_ids(const PostProcessor& processor, bool is_pair, bool add_special_tokens, Surround* out) {
     const size_t n = is_pair ? 2 : 1;
     Encoding inputs[2];
@@ -199,7 +199,7 @@ Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Enco
     encodings.push_back(std::move(first));
     if (pair != nullptr) encodings.push_back(std::move(*pair));
     if (processor.steps.empty()) {
-        // Without a post-processor the reference assigns no sequence to a single input.
+        // Without a post-processor, Hugging Face tokenizers assigns no sequence to a single input.
         if (pair != nullptr)
             for (size_t i = 0; i < 2; ++i) set_sequence(&encodings[i], i);
         return merge(std::move(encodings));

@@ -1,6 +1,6 @@
-// The reference recognizes a post-processor by its fields rather than its type. It takes the first of
-// RobertaProcessing, BertProcessing, ByteLevel, TemplateProcessing and Sequence whose fields exist with the right
-// types. Unknown fields do not matter.
+// Hugging Face tokenizers (the reference) recognizes a post-processor by its fields rather than its type. It takes the
+// first of RobertaProcessing, BertProcessing, ByteLevel, TemplateProcessing and Sequence whose fields exist with the
+// right types. Unknown fields do not matter.
 #include "post/post_process_json.h"
 
 #include <limits>
@@ -152,7 +152,7 @@ bool read_pieces(const Value& component, const char* name, std::vector<TemplateP
     return true;
 }
 
-// Fills in the special tokens by their names. The template is known to be well-formed.
+// Fills in the ids and strings of a template's special tokens, by their names. The template is known to be well-formed.
 void define(const std::unordered_map<std::string_view, const Value*>& definitions,
             const std::vector<std::string_view>& names, std::vector<TemplatePiece>* pieces) {
     size_t total = 0, sequences = 0;
@@ -192,7 +192,7 @@ bool read_template(const Value& component, PostProcessStep* step) {
     return true;
 }
 
-// The steps of a component; for a Sequence those of its parts.
+// Appends the steps of a component; of a Sequence, the steps of its components.
 bool read_steps(const Value& component, PostProcessor* out) {
     refuse_odd_form(component, Type::array);
     if (!component.is_object()) return false;
@@ -216,7 +216,8 @@ PostProcessor read_post_processor(const Value& component) {
     PostProcessor out;
     if (!read_steps(component, &out))
         throw Error(ErrorKind::vocabulary, "post_processor has an unknown type: " + shown(component));
-    // An empty Sequence still assigns the input sequences, as does a ByteLevel that trims nothing.
+    // An empty Sequence still sets the sequences of tokens, as does the ByteLevel that trims nothing, which is added
+    // here.
     if (out.steps.empty()) out.steps.emplace_back();
     return out;
 }

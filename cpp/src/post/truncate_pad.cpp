@@ -26,7 +26,7 @@ std::vector<TokenText> cut_texts(const std::vector<TokenText>& texts, size_t sta
     return out;
 }
 
-// The tokens [start, stop), without the ranges of sequences, as in the reference.
+// Copies the tokens [start, stop), without Encoding::ranges, as Hugging Face tokenizers (the reference) does.
 Encoding piece_of(const Encoding& e, size_t start, size_t stop) {
     Encoding out;
     out.ids = cut(e.ids, start, stop);

@@ -34,7 +34,8 @@ std::unique_ptr<PreTokenizer> make_digits(bool individual);
 std::unique_ptr<PreTokenizer> make_unicode_scripts();
 std::unique_ptr<PreTokenizer> make_fixed_length(uint64_t length);
 
-// The byte that a rewriting step puts where text between pieces was removed. It is part of no piece.
+// A step that changes the text writes this byte where text between two pieces was removed. The byte is outside all
+// pieces.
 constexpr char kGap = '\0';
 
 inline size_t count_gaps(const std::vector<Piece>& pieces) {
@@ -65,8 +66,8 @@ void cut_each(PieceList* list, CutOne&& cut_one) {
     list->pieces.swap(out);
 }
 
-// Receives the matches of a pattern and the text between them, in order, which together are the whole piece. Emits
-// pieces according to the behavior. An empty match also counts as a neighbour.
+// Gets a piece's matches of a pattern and the text between the matches, in order. Emits pieces according to the
+// behavior. An empty match also counts as a neighbour.
 template <Behavior kBehavior, typename Emit>
 class Delimiter {
   public:
@@ -101,10 +102,11 @@ class Delimiter {
     Emit emit_;
     bool invert_;
     bool last_match_ = false;
-    size_t held_start_ = 0, held_end_ = 0;  // the group that may still grow; initially empty
+    size_t held_start_ = 0, held_end_ = 0;  // the last group of matches and text, which may still grow; initially empty
 };
 
-// Cuts every piece by a pattern: `find(bytes, event)` calls event(start, end, is_match) for a Delimiter.
+// Cuts every piece by a pattern. find(bytes, event) must call event(start, end, is_match) for each match and each text
+// between matches.
 template <Behavior kBehavior, typename Find>
 void cut_with(PieceList* list, bool invert, Find& find) {
     cut_each(list, [&find, invert](Bytes bytes, auto emit) {
@@ -130,7 +132,7 @@ void cut_by(PieceList* list, Behavior behavior, bool invert, Find&& find) {
     }
 }
 
-// The pieces of a scanner, which cover all bytes.
+// Emits the pretokens that a scanner finds in `bytes`. They cover all bytes.
 template <typename Emit>
 void scan_all(ScanFunction scan, Bytes bytes, Emit&& emit) {
     constexpr size_t kBatch = 256;

@@ -35,7 +35,7 @@ class Fields {
         return component_.find(name) == nullptr ? otherwise : flag(name);
     }
 
-    // Returns null for an Option of the reference that is missing or null.
+    // Returns the field, or null if it is missing or null in the JSON.
     const Value* optional(const char* name) const {
         const Value* value = component_.find(name);
         return value == nullptr || value->is_null() ? nullptr : value;
@@ -122,7 +122,7 @@ class Sequence final : public PreTokenizer {
                    : nullptr;
     }
 
-    // Each step works on the pieces of the previous one, each by itself.
+    // Each step cuts each piece of the previous step by itself.
     Division divides(Border* border) const override {
         for (const auto& step : steps_) {
             const Division division = step->divides(border);
@@ -180,7 +180,7 @@ std::unique_ptr<PreTokenizer> read_fixed_length(const Fields& fields) {
         if (value.type() == Value::Type::large) unsupported("FixedLength of length 2^63 or more");
         const int64_t given = value.as_integer(fields.label("length").c_str());
         if (given < 0) refuse("FixedLength's \"length\" is negative");
-        // The reference loads this length, and panics at any text.
+        // The reference accepts a length of 0, and panics at any text.
         if (given == 0) unsupported("FixedLength of length 0");
         length = uint64_t(given);
     }

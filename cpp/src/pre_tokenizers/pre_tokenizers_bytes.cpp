@@ -117,7 +117,7 @@ void spell(PieceList* list) {
     AlignedText& spare = list->spare_text;
     spare.aligned = list->text.aligned;
     spare.unplaced = 0;
-    spare.text.resize(size + 1);  // the second byte of a spelling is always written
+    spare.text.resize(size + 1);  // room to write two bytes for the last spelling
     spare.alignments.resize(spare.aligned ? size : 0);
     if (spare.aligned)
         spell_pieces<true>(list);
@@ -127,9 +127,9 @@ void spell(PieceList* list) {
     std::swap(list->text, spare);
 }
 
-// spell() for a text that begins with bytes without a place in the original. The reference replaces the placed bytes by
-// the spelling of all. A piece without any place is spelled and then repeated unspelled. A piece that begins with such
-// bytes and also has placed bytes makes the reference panic.
+// spell() for a text that begins with inserted bytes, which have no place in the original text. As in the reference, a
+// piece of inserted bytes only is spelled and then repeated unspelled. Where a piece has inserted bytes and then
+// others, the reference panics.
 void spell_unplaced(PieceList* list, size_t unplaced, bool raw) {
     const AlignedText& old = list->text;
     AlignedText& spare = list->spare_text;

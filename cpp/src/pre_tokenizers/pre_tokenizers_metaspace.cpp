@@ -21,7 +21,7 @@ class Metaspace final : public PreTokenizer {
             rewrite_all(list);
             return;
         }
-        // This is rare, so alignments track the bytes without a place.
+        // Bytes without a place in the original text are rare, so temporary alignments track them.
         text.aligned = true;
         text.alignments.resize(text.size());
         for (uint32_t i = 0; i < text.size(); ++i)
@@ -39,7 +39,7 @@ class Metaspace final : public PreTokenizer {
                                                                                         : Shape::other;
     }
 
-    // A space, or its replacement, begins a piece or is inside one, and nothing is put before it.
+    // Before a space or its replacement, no replacement is inserted, so a piece may be cut there.
     Division divides(Border* b) const override {
         const uint32_t replacement = character_at(Bytes(replacement_).begin(), Bytes(replacement_).end()).code_point;
         const bool is_replaced = b->after[0] == ' ' || b->after[0] == replacement;
@@ -155,7 +155,7 @@ class Metaspace final : public PreTokenizer {
         std::memcpy(&bytes, p, 8);
         const uint64_t spaces = bytes ^ (kOnes * uint8_t(' '));
         const uint64_t firsts = bytes ^ (kOnes * uint8_t(replacement_[0]));
-        // The lowest set bit belongs to the first zero byte; higher ones may be wrong.
+        // The lowest set bit marks the first zero byte; higher bits may be wrong.
         const uint64_t zeros = (((spaces - kOnes) & ~spaces) | ((firsts - kOnes) & ~firsts)) & (kOnes << 7);
         return zeros == 0 ? 8 : lowest_set_bit(zeros) / 8;
     }

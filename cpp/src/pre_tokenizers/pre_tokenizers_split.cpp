@@ -37,7 +37,8 @@ class SplitLiteral final : public PreTokenizer {
     }
 
     // No match crosses the border if the string has no two neighbours that may be the characters at the border. If, in
-    // addition, no match ends or begins there, both parts of the text between two matches stay with their matches.
+    // addition, no match ends or begins at the border, the text before it stays with the match before, and the text
+    // after it with the match after.
     Division divides(Border* b) const override {
         std::vector<uint32_t> chars;
         const Bytes text(text_);
@@ -109,7 +110,7 @@ class SplitLiteral final : public PreTokenizer {
     bool invert_;
 };
 
-// A pattern with a scanner: all text is a match of it.
+// A Split by a published pattern, which a scanner finds. The matches cover all text.
 class SplitFamily final : public PreTokenizer {
   public:
     SplitFamily(Family family, const PreTokenizerOptions& options, Behavior behavior, bool invert)

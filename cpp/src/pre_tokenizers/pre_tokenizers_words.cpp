@@ -112,7 +112,7 @@ class BlockReader {
     }
 
   private:
-    static constexpr size_t kShortest = 16;  // shorter ends of a text do not pay for vectors
+    static constexpr size_t kShortest = 16;  // in bytes; a shorter rest of a text is read without vectors
 
     Block read_ascii(const uint8_t* p) const {
         Block block;
@@ -168,7 +168,7 @@ class RunSplit final : public PreTokenizer {
         return marked_ == 0 ? Shape::white_split : Shape::white_runs;
     }
 
-    // Two neighbours decide whether to cut between them.
+    // Whether to cut between two neighbours depends on these two characters alone.
     Division divides(Border* b) const override {
         const uint8_t after = char_flags(b->after[0]);
         if (after & dropped_ || (alone_ && after & marked_)) return Division::apart;
@@ -232,7 +232,7 @@ const uint8_t* seek(const uint8_t* p, const uint8_t* end, uint8_t flag, uint32_t
     return p;
 }
 
-// Each character with the flag is a match.
+// Cuts by a behavior at matches: each character with the flag is a match.
 class FlagSplit final : public PreTokenizer {
   public:
     FlagSplit(uint8_t flag, Behavior behavior) : flag_(flag), behavior_(behavior) {}
@@ -317,7 +317,7 @@ class FixedLength final : public PreTokenizer {
 
 }  // namespace
 
-// Runs of \w, and runs of other characters outside \s.
+// Whitespace: each run of \w is a piece, and each run of characters that are neither \w nor \s.
 std::unique_ptr<PreTokenizer> make_whitespace() {
     return std::make_unique<RunSplit>(kSpace, kWord, false);
 }

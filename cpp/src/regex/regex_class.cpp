@@ -206,7 +206,8 @@ class ClassParser {
 
     void add_ranges(const CharSet& set) { ranges_.insert(ranges_.end(), set.ranges().begin(), set.ranges().end()); }
 
-    // Called before "&&" and at the end: intersects the ranges since the last "&&" with the earlier ones.
+    // Intersects the ranges since the last "&&" with the earlier operands. Call it at each "&&" and at the end of the
+    // class.
     void finish_operand() {
         flush();
         CharSet operand = CharSet::normalized(std::move(ranges_));

@@ -31,7 +31,7 @@ struct Follow {
     bool certain = false;
 };
 
-// The continuation of a node: the rest of its list, then the text after the list.
+// The text that a match must find after a node: the rest of the node's list, then the continuation of the list.
 struct Next {
     enum class Kind { success, unknown, list, loop } kind;
     const std::vector<NodePtr>* nodes = nullptr;  // list
@@ -153,7 +153,7 @@ class Compiler {
         }
     }
 
-    // The first characters of `node` and of the nodes after it.
+    // The first characters of `node` and, if it may be empty, of the nodes after it.
     Follow follow_with(const Node& node, const Next& next) {
         First one = first(node);
         Follow out;

@@ -20,7 +20,7 @@ NodePtr any_case(uint32_t c) {
     return make_set(std::move(set));
 }
 
-// The folded characters in sequence, each in any case.
+// A list of the characters of a folding, each in any case.
 NodePtr spelled_out(const Folded& key) {
     NodePtr list = make_node(NodeKind::list);
     for (const uint32_t c : key) {

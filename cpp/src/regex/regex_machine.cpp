@@ -7,8 +7,8 @@
 
 namespace crayon::regex {
 
-// Whether all that a match needs exists from `start` on. Remembers found places, so that all searches together scan the
-// text once.
+// Whether the text from `start` on fulfils all requirements of a match (Need). Remembers found places, so that all
+// searches together scan the text once.
 bool Machine::has_needs(const uint8_t* start) {
     for (size_t i = 0; i < code_.needs.size(); ++i) {
         const uint8_t*& at = needed_at_[i];

@@ -28,7 +28,8 @@ inline size_t char_size(uint8_t lead) {
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-// The text is valid UTF-8. A character that its end cuts is read as far as it exists.
+// Decodes the character at `p`, of `size` bytes. The text is valid UTF-8; where its end cuts a character, only the
+// existing bytes are read.
 inline uint32_t decode(const uint8_t* p, size_t size) {
     switch (size) {
         case 2:
@@ -218,8 +219,8 @@ class Machine {
     const uint8_t* limit_ = nullptr;  // the end of readable text: less than end_ in look-behind
     const uint8_t* search_start_ = nullptr;
     const uint64_t attempt_budget_;
-    uint64_t left_;                                      // for all attempts
-    uint64_t budget_ = 0;                                // for this attempt
+    uint64_t left_;                                      // steps left for all attempts
+    uint64_t budget_ = 0;                                // steps left for this attempt
     std::array<const uint8_t*, kMaxNeeds> needed_at_{};  // where each need was last found
     std::vector<Frame>* const stack_;
     uint64_t* registers_;

@@ -31,7 +31,8 @@ Need need_of_text(const std::u32string& text) {
     return need;
 }
 
-// Keeps the best requirements; of equal ones the last, because a match's first byte is searched anyway.
+// Keeps the kMaxNeeds best requirements. Of equally good ones, keeps the last, because matching searches for the first
+// byte anyway.
 void keep_best(std::vector<Need>* all) {
     if (all->size() <= kMaxNeeds) return;
     std::reverse(all->begin(), all->end());
@@ -76,7 +77,7 @@ std::vector<Need> collect(const Node& node) {
             // Look-behind sees text before the match.
             if (!node.behind && !node.negative) return collect(node.child());
             break;
-        case NodeKind::same:  // its group has the same requirement
+        case NodeKind::same:  // a repetition of a group, which has the same requirement
         case NodeKind::anchor:
             break;
     }

@@ -82,7 +82,7 @@ class Parser {
     NodePtr run() {
         NodePtr node = parse_alternatives();
         if (!r_.done()) r_.refuse("an unmatched )");
-        // Plain groups have no numbers if named ones exist.
+        // If named groups exist, Oniguruma does not number plain groups.
         if (refers_ && named_) r_.unsupported("back references and named groups");
         return node;
     }
@@ -142,7 +142,7 @@ class Parser {
         }
     }
 
-    // `previous`: the node before it in its branch, or null.
+    // Parses one item of a branch and its quantifiers. `previous` is the node before it in the branch, or null.
     NodePtr parse_piece(const Node* previous) {
         Quantifier q{0, 0};
         if (parse_quantifier(&q)) r_.refuse("a repeat operator without a target");
@@ -277,8 +277,8 @@ class Parser {
         return previous->kind == NodeKind::same && previous->number == number ? previous->set : nullptr;
     }
 
-    // Reads \N directly after group N, which is one character that \N repeats, or after another \N there. Returns null,
-    // with nothing read, for other text.
+    // Reads a back reference \N directly after group N or after another \N. Group N must match one character, which \N
+    // repeats. Returns null, with nothing read, for other text.
     NodePtr parse_back_reference(const Node* previous) {
         if (previous == nullptr || options_.ignore_case || !r_.sees(U'\\') || r_.at + 1 >= r_.chars.size())
             return nullptr;
@@ -469,7 +469,7 @@ class Parser {
 
     Reader r_;
     Options options_;
-    size_t groups_ = 0;  // open groups, and one for the pattern itself
+    size_t groups_ = 0;  // number of open groups, and 1 for the pattern itself
     size_t repeats_ = 0;
     uint32_t captures_ = 0;  // plain groups so far
     bool named_ = false;     // a named group exists

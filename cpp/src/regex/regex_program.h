@@ -18,7 +18,7 @@ enum class Op : uint8_t {
     loop,         // a, b, c, d: matches set `a`, `b` to `c` times, greedily; `d` is a filter of the next byte
     loop_lazy,    // a, b, c, d: the same, lazily
     loop_final,   // a, b, c, d: the same as loop, possessively
-    same,         // b, c: repeats the character before here `b` to `c` times more, possessively
+    same,         // b, c: matches the previous character `b` to `c` times more, possessively
     jump,         // a: jumps to `a`
     choose,       // a: tries the branches of Choice `a`, in order
     empty_begin,  // a: register `a` = here
@@ -68,11 +68,12 @@ struct MatchSet {
     }
 };
 
-// The first bytes of the characters of a set.
+// A set of bytes: here the first bytes of the characters of a CharSet.
 using ByteSet = std::array<bool, 256>;
 ByteSet first_bytes(const CharSet& set);
 
-// Which of up to 64 branches can match, by the next byte; index 256: at the end.
+// Up to 64 branches. viable[byte] has a bit for each branch that can match if this byte is next; index 256 is the end
+// of the text.
 struct Choice {
     std::vector<uint32_t> targets;
     std::array<uint64_t, 257> viable;
@@ -80,7 +81,7 @@ struct Choice {
 
 constexpr uint32_t kNoFilter = 0xFFFFFFFF;
 
-// The text at or after the beginning of every match contains `text` or, if that is empty, one of `bytes`.
+// A requirement: the text from the beginning of every match on contains `text` or, if `text` is empty, one of `bytes`.
 struct Need {
     std::string text;
     std::vector<uint32_t> failure;  // of text
@@ -114,8 +115,8 @@ struct Code {
 
 Code compile(std::string_view pattern);
 
-// The search for a string that is not empty. The table gives the length of the partial match that remains after a
-// mismatch.
+// Searches for `word`, which is not empty (Knuth, Morris and Pratt). The table gives the length of the partial match
+// that remains after a mismatch.
 std::vector<uint32_t> failure_table(std::string_view word);
 bool find_literal(std::string_view word, const std::vector<uint32_t>& failure, Bytes text, size_t from,
                   Regex::Match* match);

@@ -1,4 +1,4 @@
-// Sets of characters, in the form that matching tests.
+// Converts sets of characters to MatchSet and ByteSet, which the machine tests.
 #include <algorithm>
 #include <map>
 

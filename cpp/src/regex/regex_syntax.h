@@ -54,7 +54,7 @@ struct Node {
     uint32_t min = 0;  // repeat: times; look behind: characters
     uint32_t max = 0;
     uint32_t number = 0;  // capture, same: of the plain group; 0 for a named one
-    uint32_t size = 0;    // approximate number of instructions; set by measure()
+    uint32_t size = 0;    // approximate number of instructions, set by measure()
     std::u32string text;
     std::shared_ptr<const CharSet> set;  // set, same
     std::vector<NodePtr> children;
@@ -114,7 +114,7 @@ bool parse_char_escape(Reader& reader, bool in_class, uint32_t* code_point);
 
 NodePtr parse(std::string_view pattern);
 
-// A class that ignores case, including foldings to several characters.
+// The node of a class that ignores case. Includes characters that fold to several characters.
 NodePtr expand_class(const ClassSet& cls);
 // Replaces strings that ignore case by sets and alternatives.
 void expand_case(NodePtr& node, bool behind);

@@ -1,4 +1,4 @@
-// Where a published pattern can be cut (crayon/unicode/border.h).
+// Where a text that is split by a published pattern can be cut (crayon/unicode/border.h).
 #pragma once
 
 #include "crayon/scan/pattern_families.h"

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kNames[kFamilyCount] = {"whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"};
 
-// The regex engines for which a spelling means its family.
+// The regex engines that read a pattern as its family.
 enum Readers : uint32_t { kOnigurumaReads = 1, kRustReads = 2, kBothRead = 3 };
 
 struct Spelling {
@@ -62,7 +62,7 @@ constexpr Spelling kSpellings[] = {
     {Family::tekken, kBothRead, CASED_WORDS("") R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
-// Kimi K2's pattern, which separates Han from other words.
+// Kimi K2's pattern, which separates Han from other words. It has no family, but means the same to both regex engines.
 constexpr std::string_view kReadAlike =
     R"([\p{Han}]+)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+)" CONTRACTION_TAIL

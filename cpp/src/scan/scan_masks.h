@@ -79,9 +79,9 @@ CRAYON_DEVICE inline uint64_t bits_below(uint32_t count) {
     return count >= 64 ? ~uint64_t{0} : bit(count) - 1;
 }
 
-// The bits of `run` from each bit of `from` upwards, without a gap. `from` must be a subset of `run`. A carry runs up
-// from the first bit and clears the run; a second bit of `from` in the same run stays set in the sum, hence the `|`.
-// Example, with bit 0 at the right:
+// The bits of `run` that follow a bit of `from` upwards without a gap, and the bits of `from`. `from` must be a subset
+// of `run`. A carry runs up from the first bit and clears the run; a second bit of `from` in the same run stays set in
+// the sum, hence the `|`. Example, with bit 0 at the right:
 //    run   0111_0110
 //    from  0010_0010
 //    flood 0110_0110
@@ -203,7 +203,7 @@ CRAYON_DEVICE inline Starts window_starts(const uint8_t* p, const Masks& m, uint
         const uint64_t gaps = white & ~breaks;
         uint64_t behind = gaps & (white & breaks) << 1;
         if (flood(gaps, behind) << 1 & breaks) {
-            // Another CR or LF may follow some gap: rare, so one at a time.
+            // Another CR or LF may follow some of these gaps. This is rare, so they are examined one at a time.
             for (uint64_t left = behind; left != 0; left &= left - 1) {
                 const uint32_t index = lowest_bit(left);
                 const uint64_t past = (gaps >> index) + 1;
@@ -271,7 +271,7 @@ CRAYON_DEVICE inline uint32_t middle_of_word(const Masks& m, uint32_t size, uint
     if (letters == 0) return 0;
     const uint64_t firsts = ~m.continuations;
     const uint32_t start = lowest_bit(letters);
-    if ((firsts & bits_below(start)) > 1) return 0;  // more than a prefix
+    if ((firsts & bits_below(start)) > 1) return 0;  // more precedes the word than its prefix
     const uint64_t word = flood(letters, bit(start));
     const uint64_t inside = word & bits_below(limit + 1);
     if ((inside & firsts) == 0) return 0;

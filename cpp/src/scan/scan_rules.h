@@ -82,7 +82,8 @@ CRAYON_DEVICE inline P contraction_end(P p, E end) {
     return P();
 }
 
-// Skips characters of a run at once, if the text supports that (a GPU's does, gpu/text.h).
+// Functions that skip a run of characters. The GPU's overloads for its own text type skip many at once (gpu/text.h).
+//
 // pass_spaces skips white space. It reports the start of the last character and the end of the last CR or LF.
 // pass_capitals skips characters of the capital part of a word. It reports the end of the last caseless letter.
 // pass_breaks skips line breaks, and slashes if `slashes`, after punctuation.

@@ -9,7 +9,7 @@
 namespace crayon {
 namespace {
 
-// As a mask, each byte is all ones or all zeros.
+// 32 bytes of text, or a mask of 32 bytes that are each all ones or all zeros.
 struct Avx2 {
     static constexpr size_t kSize = 32;
     static constexpr size_t kShortest = 8;  // see scan_window.h
@@ -66,7 +66,8 @@ struct Avx2 {
         return {_mm256_alignr_epi8(v, _mm256_permute2x128_si256(before.v, v, 0x21), 16 - n)};
     }
 
-    // Stores eight at a time, so that the number of bits decides few branches; `places` has room for all 64.
+    // Writes the place of each bit plus `pos` to `places`, eight at a time, so that few branches depend on the number
+    // of bits. `places` has room for 64.
     static size_t store_places(uint64_t bits, size_t pos, size_t* places) {
         const size_t count = static_cast<size_t>(_mm_popcnt_u64(bits));
         for (; bits != 0; places += 8) {
@@ -129,7 +130,7 @@ struct Avx2Longs {
     }
     Avx2Longs above(uint32_t least) const { return {_mm_cmpgt_epi32(v, all(least).v)}; }  // below 0x80000000
     Avx2Longs select(Avx2Longs yes, Avx2Longs no) const { return {_mm_blendv_epi8(no.v, yes.v, v)}; }
-    // The bits of two masks, the second one's from bit 4.
+    // One bit for each lane of two masks: `low` in bits 0 to 3, `high` from bit 4 on.
     static size_t bits(Avx2Longs low, Avx2Longs high) {
         const auto of = [](Avx2Longs mask) { return _mm_movemask_ps(_mm_castsi128_ps(mask.v)); };
         return static_cast<size_t>(of(low) | of(high) << 4);

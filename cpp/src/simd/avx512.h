@@ -27,7 +27,7 @@ constexpr Counting counting() {
 
 constexpr Counting kCounting = counting();
 
-// Masks have one bit for each byte.
+// 64 bytes of text. Masks are numbers with one bit for each byte.
 struct Avx512 {
     static constexpr size_t kSize = 64;
     static constexpr size_t kShortest = 4;  // see scan_window.h
@@ -75,7 +75,8 @@ struct Avx512 {
         return {_mm512_alignr_epi8(v, _mm512_alignr_epi64(v, before.v, 6), 16 - n)};
     }
 
-    // Compresses places as bytes, then widens eight at a time; `places` has room for all 64.
+    // Writes the place of each bit plus `pos` to `places`: compresses places as bytes, then widens eight at a time.
+    // `places` has room for 64.
     static size_t store_places(uint64_t bits, size_t pos, size_t* places) {
         const size_t count = static_cast<size_t>(_mm_popcnt_u64(bits));
         const __m512i base = _mm512_set1_epi64(static_cast<long long>(pos));

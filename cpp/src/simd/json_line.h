@@ -1,4 +1,5 @@
-// Validates one line of JSON and finds the strings of columns. The unnamed namespace is explained in class_lookup.h.
+// Validates one line of JSON, an object, and finds the strings of chosen members ("columns"). The unnamed namespace is
+// explained in class_lookup.h.
 #pragma once
 
 #include <cstddef>
@@ -145,7 +146,7 @@ class JsonLineParser {
         return true;
     }
 
-    // Skips any other string.
+    // Skips a string that belongs to no column.
     bool string(bool* has_escape) {
         if (!take('"')) return false;
         for (;;) {
@@ -289,7 +290,7 @@ class JsonLineParser {
     const uint8_t* const end_;
 };
 
-// Eight bytes at a time; the last ones singly.
+// A Finder that reads eight bytes at a time, and the last ones singly.
 struct JsonWordFinder {
     static const uint8_t* find(const uint8_t* p, const uint8_t* end, JsonLine* line) {
         return pass<false>(p, end, nullptr, line);
@@ -326,7 +327,7 @@ struct JsonWordFinder {
     }
 };
 
-// One window at a time. A small one is faster, because most strings are short.
+// A Finder that reads one window of bytes at a time. A small window is faster, because most strings are short.
 template <typename W>
 struct JsonWindowFinder {
     static const uint8_t* find(const uint8_t* p, const uint8_t* end, JsonLine* line) {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kHighBits = 0x8080808080808080u;
 
-// The tests take bytes without their high bits, and answer in these. Sums and differences of such bytes never carry
-// into the next byte. (Warren, Hacker's Delight, 2-18.)
+// Eight bytes of text in one word. Tests clear the high bits first and return their results in them, so sums and
+// differences never carry into the next byte. (Warren, Hacker's Delight, 2-18.)
 struct EightBytes {
     static constexpr size_t kSize = 8;
     static constexpr size_t kShortest = 16;  // see scan_window.h

@@ -11,7 +11,7 @@
 namespace crayon {
 namespace {
 
-// As a mask, each byte is all ones or all zeros.
+// 16 bytes of text, or a mask of 16 bytes that are each all ones or all zeros.
 struct Neon {
     static constexpr size_t kSize = 16;
     static constexpr size_t kShortest = 8;  // see scan_window.h
@@ -104,7 +104,7 @@ struct NeonLongs {
     }
     NeonLongs above(uint32_t least) const { return {vcgtq_u32(v, all(least).v)}; }
     NeonLongs select(NeonLongs yes, NeonLongs no) const { return {vbslq_u32(v, yes.v, no.v)}; }
-    // The bits of two masks, the second one's from bit 4.
+    // One bit for each lane of two masks: `low` in bits 0 to 3, `high` from bit 4 on.
     static size_t bits(NeonLongs low, NeonLongs high) {
         constexpr uint32_t kLow[4] = {1, 2, 4, 8}, kHigh[4] = {16, 32, 64, 128};
         return vaddvq_u32(((low & load(kLow)) | (high & load(kHigh))).v);

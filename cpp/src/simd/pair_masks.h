@@ -1,5 +1,5 @@
-// Finds ASCII bytes that merging can join to their predecessor. The table has 1 at the index of a pair that can be
-// joined; the index is the two bytes of the text, loaded as one number. The unnamed namespace is explained in
+// Finds ASCII bytes that merging can join to the byte before. The table has 1 for each pair of bytes that can be
+// joined; its index is the two bytes of the text, loaded as one number. The unnamed namespace is explained in
 // class_lookup.h.
 #pragma once
 

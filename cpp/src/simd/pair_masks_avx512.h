@@ -1,5 +1,5 @@
-// Finds ASCII bytes that merging can join to their predecessor, with AVX-512 (BW, VBMI). The table
-// has bit before % 8 of the byte at before / 8 * 128 + after.
+// Finds ASCII bytes that merging can join to the byte before, with AVX-512 (BW, VBMI). For the pair (before, after),
+// the table has bit before % 8 of the byte at before / 8 * 128 + after.
 #pragma once
 
 #include "crayon/simd/kernels.h"

@@ -1,9 +1,10 @@
 // The classes of a window's non-ASCII characters. The unnamed namespace is explained in class_lookup.h.
 //
-// Bits are at the characters' first bytes until the end. Texts use few alphabets, so characters are processed by blocks
-// of 64 code points, which differ only in their last byte. One lookup of all last bytes in the block's row of the class
-// table serves every character of the block. For example, "é" (C3 A9, U+00E9) is entry 0x29 in the row of block 3.
-// Ideographs and Hangul, with many blocks per window, are letters by range.
+// Masks have a character's bit only at its first byte, until a last step copies it to the others. Texts use few
+// alphabets, so characters are processed by blocks of 64 code points, which differ only in their last byte. One lookup
+// of all last bytes in the block's row of the class table serves every character of the block. For example, "é" (C3 A9,
+// U+00E9) is entry 0x29 in the row of block 3. Ideographs and Hangul, with many blocks per window, are letters by
+// range.
 #pragma once
 
 #include "simd/window.h"
@@ -19,7 +20,7 @@ constexpr uint8_t kNumberFlag = 16;
 constexpr uint8_t kSpaceFlag = 32;
 constexpr uint8_t kRareFlag = 64;  // a number or white space
 
-// By class, twice, because table lookups need 16 bytes.
+// A flag for each CharClass. The eight flags are listed twice, because table lookups need 16 bytes.
 struct ClassFlags {
     uint8_t of[16];
 };
@@ -154,7 +155,7 @@ inline uint32_t classify_blocks(const uint8_t* p, const Window<V>& bytes, uint64
     return size;
 }
 
-// Does the same without look-ups, one character at a time.
+// Does what classify_blocks does, but without look-ups, one character at a time.
 template <Family family>
 inline uint32_t classify_chars(const uint8_t* p, uint64_t not_ascii, uint32_t size, Masks& m) {
     constexpr bool cased = rules_of(family).words == Words::cased;

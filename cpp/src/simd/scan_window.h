@@ -14,7 +14,8 @@
 namespace crayon {
 namespace {
 
-// A window with fewer known bytes was hardly worth its cost: the rules then scan this many bytes.
+// After a window with fewer known bytes than this, the rules of scan_rules.h scan this many bytes, because such windows
+// hardly pay.
 constexpr uint32_t kHardly = 16;
 
 // The masks of ASCII bytes. Gives undefined bits for others.
@@ -120,7 +121,7 @@ inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t*
     return count;
 }
 
-// A ScanFunction without a pattern.
+// The ScanFunction of Family::whole: the rest of the text is one pretoken.
 inline size_t scan_whole(const uint8_t*, size_t size, size_t pos, size_t* ends, size_t capacity) {
     if (pos >= size || capacity == 0) return 0;
     ends[0] = size;

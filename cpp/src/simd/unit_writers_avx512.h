@@ -12,13 +12,13 @@ namespace crayon {
 namespace {
 
 constexpr size_t kBytes = 64;  // of a vector
-constexpr size_t kBehind = 3;  // bytes of its last character that may be after it
+constexpr size_t kBehind = 3;  // bytes of the vector's last character that may be after the vector
 
 __m512i load(const uint8_t* p) {
     return _mm512_loadu_si512(p);
 }
 
-// A quarter of the bytes.
+// A quarter of the vector's bytes.
 template <int quarter>
 __m128i part(__m512i v) {
     return _mm512_extracti32x4_epi32(v, quarter);
@@ -81,7 +81,7 @@ void store(__m512i words, uint32_t* to) {
     _mm512_storeu_si512(to + 16, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(words, 1)));
 }
 
-// Each writes 64 units, of which the first `count` are valid.
+// The functions write_block write 64 units, of which the first `count` are valid.
 void write_block(const Leads& leads, uint8_t* to) {
     const __m512i second = leads.behind(1);
     // C2 leaves the next byte unchanged, C3 adds 0x40.

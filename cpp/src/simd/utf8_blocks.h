@@ -22,7 +22,8 @@ struct Utf8Shuffles {
     std::array<uint8_t, 256> sizes;
 };
 
-// For `lanes` lanes. Bit i of the key adds one byte to code point i, and bit i + lanes adds two. Example of 4 lanes:
+// The shuffles for vectors of `lanes` code points. Bit i of the key means one byte more for code point i, bit i + lanes
+// two bytes more. Example of 4 lanes:
 //    key 0001_0010: lane 0 has 3 bytes, lane 1 has 2, lanes 2 and 3 have 1
 constexpr Utf8Shuffles utf8_shuffles(size_t lanes) {
     Utf8Shuffles made{};
@@ -50,7 +51,7 @@ size_t write_shuffled(V v, const Utf8Shuffles& shuffles, size_t key, uint8_t* to
     return shuffles.sizes[key];
 }
 
-// Code points of one or two bytes.
+// Writes code points of one or two bytes. Returns the number of bytes.
 template <typename Words>
 size_t write_two(Words v, uint8_t* to) {
     const Words is_two = v.above(0x7F);
@@ -58,7 +59,7 @@ size_t write_two(Words v, uint8_t* to) {
     return write_shuffled(is_two.select(two, v), kShufflesOf8, is_two.bits(), to);
 }
 
-// Code points of any size.
+// Writes code points of any size. Returns the number of bytes.
 template <typename Longs>
 size_t write_four(Longs v, uint8_t* to) {
     const Longs parts = (v & Longs::all(0x3F)) | (v.template shifted<2>() & Longs::all(0x3F00)) |
@@ -70,7 +71,7 @@ size_t write_four(Longs v, uint8_t* to) {
     return write_shuffled(two.select(parts | marks, v), kShufflesOf4, key, to);
 }
 
-// Eight code points, at least one of them not ASCII.
+// Writes eight code points, at least one of them not ASCII.
 template <typename Longs, typename Words>
 bool write_eight(Words v, uint8_t** to) {
     if (!v.any_at_least(0x800)) {

@@ -4,7 +4,7 @@
 //
 // A vector also provides:
 // - high_half(): the high half of each byte
-// - less(byte): subtracts it, but not below 0
+// - less(byte): each byte less `byte`, but not below 0
 // - after<n>(before): the bytes n places before, with the last bytes of the vector before in front
 //
 // The unnamed namespace is explained in class_lookup.h.
@@ -32,7 +32,7 @@ enum Mistake : uint8_t {
 // The errors that any low half of the byte before allows.
 constexpr uint8_t kAnyLow = kTooShort | kTooLong | kTwoInside;
 
-// By the high and the low half of the byte before, and the high half of the byte.
+// Tables of allowed errors: by the high half and by the low half of the byte before, and by the high half of the byte.
 constexpr uint8_t kBeyond = kAnyLow | kTooLarge | kOverlong4;
 constexpr uint8_t kInside = kTooLong | kOverlong2 | kTwoInside;
 constexpr uint8_t kFirstHigh[16] = {kTooLong,

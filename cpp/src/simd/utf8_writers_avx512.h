@@ -1,4 +1,5 @@
-// Puts each code point into a lane of 2 or 4 bytes, first byte first, and compresses the lanes' used bytes.
+// Writes UTF-8 with AVX-512: puts the UTF-8 of each code point into a lane of 2 or 4 bytes, and compresses the lanes'
+// used bytes.
 #pragma once
 
 #include "crayon/simd/kernels.h"
@@ -12,7 +13,7 @@ size_t write(__m512i v, __mmask64 bytes, uint8_t* to) {
     return size_t(_mm_popcnt_u64(bytes));
 }
 
-// 32 code points of one or two bytes.
+// Writes 32 code points of one or two bytes. Returns the number of bytes.
 size_t write_two(__m512i v, __mmask32 is_two, uint8_t* to) {
     const __m512i lead = _mm512_srli_epi16(v, 6);
     const __m512i last = _mm512_slli_epi16(_mm512_and_si512(v, _mm512_set1_epi16(0x3F)), 8);
@@ -21,7 +22,8 @@ size_t write_two(__m512i v, __mmask32 is_two, uint8_t* to) {
     return write(_mm512_mask_mov_epi16(v, is_two, two), bytes, to);
 }
 
-// 16 code points of any size. A lane first has the last byte in front; then it is reversed.
+// Writes 16 code points of any size. Returns the number of bytes. A lane first has the last byte in front; then it is
+// reversed.
 size_t write_four(__m512i v, uint8_t* to) {
     const auto part = [&](unsigned shift, int bits) {
         return _mm512_and_si512(_mm512_slli_epi32(v, shift), _mm512_set1_epi32(bits));

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, section 4), as lenient as the reference: padding is optional.
+// Decodes base64 (RFC 4648, section 4). As in Hugging Face tokenizers, padding is optional.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace crayon {
 
-// Returns false if `text` is not base64.
+// Writes the decoded bytes to `out`. Returns false if `text` is not base64.
 bool from_base64(std::string_view text, std::string* out);
 
 }  // namespace crayon

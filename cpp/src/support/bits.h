@@ -20,7 +20,7 @@ inline uint32_t lowest_set_bit(uint64_t word) {
 #endif
 }
 
-// The lowest bit of each byte, the first byte's in bit 0. `word` was loaded from memory.
+// Collects the lowest bit of each byte of a word that was loaded from memory. The first byte's bit becomes bit 0.
 inline uint64_t lowest_bits_of_bytes(uint64_t word) {
     return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
 }

@@ -14,12 +14,12 @@ bool has_part(const std::string& list, const std::string& part) {
 }
 
 struct Mount {
-    std::string root, point;  // the directory of the hierarchy that is mounted at `point`
+    std::string root, point;  // `root` is the directory of the hierarchy that is mounted at `point`
     bool is_v2;
 };
 
-// The mounts of hierarchies with a controller. A line is: id, parent, device, root, point, options, other fields, "-",
-// type, source, options of the file system.
+// Reads the mounts of all hierarchies that have this controller. A line is: id, parent, device, root, point, options,
+// other fields, "-", type, source, options of the file system.
 std::vector<Mount> mounts_of(const std::string& path, const std::string& controller) {
     std::vector<Mount> mounts;
     std::ifstream file(path);

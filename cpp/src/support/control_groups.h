@@ -11,7 +11,8 @@ struct ControlGroup {
     bool is_v2;  // version 2 has other file names
 };
 
-// The groups with a controller ("cpu", "memory"), and all groups above them. `root` replaces "/".
+// Returns this process's groups that have the controller ("cpu" or "memory"), and all groups above them. `root`
+// replaces "/".
 std::vector<ControlGroup> control_groups(const std::string& root, const std::string& controller);
 
 }  // namespace crayon

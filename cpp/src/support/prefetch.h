@@ -15,7 +15,7 @@ inline void prefetch(const void* p) {
 #endif
 }
 
-// The same for a line that will be written.
+// Prefetches a cache line that will be written.
 inline void prefetch_for_write(const void* p) {
 #if defined(_MSC_VER)
     _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);

@@ -11,8 +11,8 @@ namespace crayon {
 constexpr size_t kMostGrowth = 1024;
 constexpr size_t kFreeGrowth = size_t(1) << 20;
 
-// Sixty steps that each double a text would make 2^60 bytes of one. No sensible tokenizer comes near this limit. Each
-// step checks before it allocates.
+// Throws if a step makes a text of `after` bytes from one of `before` bytes, and that is too many. Each step calls this
+// before it allocates: sixty steps that each double a text would make 2^60 bytes of one.
 inline void check_growth(size_t before, size_t after, const char* what = "normalizer") {
     if (after > kFreeGrowth && (after - kFreeGrowth) / kMostGrowth > before)
         throw Error(ErrorKind::vocabulary, std::string("the ") + what + " makes more than " +

@@ -1,5 +1,5 @@
-// Zeroed memory at the start of a cache line; from kHugePage on in large pages, if the system has them. Unused pages
-// cost nothing.
+// Zeroed memory that begins at a cache line. Uses large pages for kHugePage bytes or more, if the system has them.
+// Unused pages cost nothing.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class ZeroedMemory {
 
     void* data() const { return data_; }
     size_t bytes() const { return block_ == nullptr ? 0 : bytes_; }
-    // Leaves large memory to the next table of its size.
+    // Gives up the memory. A large block is kept for the next table of its size (spare_tables.h).
     void retire() {
         if (bytes_ >= kHugePage && block_ != nullptr) give_spare_table(std::exchange(block_, nullptr), bytes_);
         data_ = nullptr;

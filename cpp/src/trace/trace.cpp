@@ -14,7 +14,8 @@ struct Range {
     size_t start, end;
 };
 
-// The input's bytes for bytes [start, end) of a text with alignments.
+// Returns the range of input bytes from which bytes [start, end) of a changed text come. `alignments` is null for an
+// unchanged text.
 Range original(size_t base, const Alignment* alignments, size_t start, size_t end) {
     if (start == end) return {base, base};
     if (alignments == nullptr) return {base + start, base + end};
@@ -97,7 +98,8 @@ class PartTracer {
         });
     }
 
-    // Adds a run of valid UTF-8 in raw bytes: cut, unless the pre-tokenizer would lose some of it.
+    // Adds a run of valid UTF-8 inside raw bytes. Cuts it by the pre-tokenizer, unless that would drop some of the
+    // bytes.
     void valid(Bytes text, size_t base) {
         const PieceList& list = cut_text(p_, text, Origin(), false, s_);
         if (!keeps_all(list, text)) return add(base, base + text.size, {base, base + text.size});

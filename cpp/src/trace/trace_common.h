@@ -11,7 +11,8 @@
 
 namespace crayon {
 
-// Throws Error(argument) for a greedy engine. The traces of an exact engine also show longest match.
+// Throws Error(argument) for an engine in greedy mode. Traces of an engine in exact mode show greedy mode's longest
+// match, too.
 inline void check_exact(const Engine& engine) {
     if (engine.is_greedy())
         throw Error(ErrorKind::argument, "only an engine in exact mode has traces; they show longest match as well");
@@ -23,7 +24,7 @@ struct TraceModel {
 
     const Cartridge& cartridge;
     ModelOptions options;
-    uint32_t unk_id = kNoId;  // kNoId: none, or a name without a token
+    uint32_t unk_id = kNoId;  // kNoId: the model names no unknown token, or one that its vocabulary lacks
     bool on_bytes;
     bool merges_bytes;  // byte-level tables with merges
 
@@ -44,10 +45,11 @@ struct WalkRules {
     const LongestMatch* match = nullptr;  // tells which tokens never match
 };
 
-// The walk from `start` until no token continues. Without a match it has no token, and `end` is `start`.
+// Walks the trie from `start` until no token continues. If no token matches, the walk has no token, and its `end` is
+// `start`.
 TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes text, size_t start);
 
-// WordPiece, and byte-level tables of longest match.
+// Returns the walks over a piece, for a WordPiece model or byte-level tables of longest match.
 std::vector<TraceWalk> walk_piece(const TraceModel& model, Bytes piece);
 
 }  // namespace crayon

@@ -42,7 +42,7 @@ std::vector<TraceToken> engine_tokens(const Engine& engine, const TraceModel& mo
 void make_symbols(const TraceModel& model, Bytes piece, PieceTrace* out) {
     const std::string prefix = model.options.continuing_subword_prefix.value_or("");
     const std::string suffix = model.options.end_of_word_suffix.value_or("");
-    size_t unknown = 0, done = 0;  // bytes that wait to become one unknown token; bytes that have symbols
+    size_t unknown = 0, done = 0;  // bytes that will become one unknown token; bytes that have symbols already
     const auto add_unknown = [&] {
         if (unknown > 0) out->symbols.push_back(model.unknown(done, done + unknown));
         done += unknown;
@@ -139,7 +139,8 @@ void for_each_token(const DoubleArrayView& trie, Bytes text, size_t start, Use&&
         if (walk.steps[i].id >= 0) use(start + i + 1, uint32_t(walk.steps[i].id));
 }
 
-// Joined unknown characters: a token that was too unlikely, bytes, or one unknown token.
+// Adds the tokens of joined unknown characters: the token that equals them (the best path did not take it), their
+// bytes, or the unknown token.
 void add_unknown(const TraceModel& model, Bytes piece, size_t start, size_t end, std::vector<TraceToken>* out) {
     const int32_t id = model.cartridge.trie.find(piece.slice(start, end));
     if (id >= 0) return out->push_back({uint32_t(id), start, end, Kind::token});

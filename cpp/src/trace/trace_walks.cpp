@@ -1,4 +1,4 @@
-// Walks on the trie: WordPiece, and greedy mode.
+// Searches for the longest token in the trie, step by step, for WordPiece and for greedy mode.
 #include <algorithm>
 
 #include "crayon/support/error.h"
@@ -48,7 +48,7 @@ std::vector<TraceWalk> walk_piece(const TraceModel& model, Bytes piece) {
         is_cut = !walks.back().tokens.empty();
     }
     if (is_cut) return walks;
-    // Discards tokens found before: the whole piece is unknown.
+    // The whole piece is unknown, so the tokens found before do not count.
     for (TraceWalk& walk : walks) walk.tokens.clear();
     walks.emplace_back();
     walks.back().start = 0;

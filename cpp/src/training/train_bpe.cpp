@@ -21,7 +21,7 @@ namespace {
 
 using Position = TrainingWords::Position;
 
-// The effect of one merge on pairs with one symbol as the left (or as the right) neighbour.
+// How one merge changes the count of the pair of the merged symbol and one neighbour, on one side.
 struct NeighbourChange {
     uint64_t lost = 0, gained = 0;
     uint32_t positions = 0;  // of gained pairs
@@ -47,7 +47,7 @@ class Side {
     const std::vector<uint32_t>& touched() const { return touched_; }
     NeighbourChange& operator[](uint32_t symbol) { return changes_[symbol]; }
 
-    // Sorts the noted positions into one list per symbol. Each list keeps the order of the notes.
+    // Sorts the positions that were noted for gained pairs into one list per neighbour. Each list keeps their order.
     void fill(PositionLists* lists) {
         for (const uint32_t symbol : touched_) {
             NeighbourChange& change = changes_[symbol];
@@ -160,7 +160,7 @@ class BpeTraining {
     void index_pairs() {
         report_.begin("Count pairs", 2 * words_.pairs());
         uint64_t done = 0;
-        // In this function a pair's count first holds the index of its entry.
+        // In this function, PairCount::count holds the index of the pair's entry at first.
         std::vector<PairEntry> entries;
         words_.for_each_pair([&](Position, uint32_t a, uint32_t b, uint64_t count) {
             PairCount& pair = pairs_.at(symbol_pair(a, b));
@@ -223,8 +223,8 @@ class BpeTraining {
         const Position before = words_.before(position);
         words_.join(position, made);
         const size_t length = words_.length(position);
-        // As in the reference, a pair that is too long is never added to its count, but is subtracted from it when it
-        // is lost.
+        // As in Hugging Face tokenizers, a pair that is too long is never added to its count, but is subtracted from it
+        // when it is lost.
         if (before != TrainingWords::kNone) {
             NeighbourChange& change = left_.of(words_.symbol(before));
             change.lost += count;
@@ -244,7 +244,7 @@ class BpeTraining {
         }
     }
 
-    // Counts the changes by the merge of a and b, and queues the new pairs.
+    // Updates the counts of pairs after the merge of a and b to `made`, and queues the new pairs.
     void apply(uint32_t a, uint32_t b, uint32_t made) {
         left_.fill(&lists_);
         right_.fill(&lists_);
@@ -274,7 +274,7 @@ class BpeTraining {
         }
     }
 
-    // A pair of the new symbol with itself comes from both sides if that symbol existed before.
+    // Joins the two lists of the pair (made, made), which both sides gain if the symbol `made` existed before.
     void join_own_pairs(uint32_t made) {
         NeighbourChange& left = left_.of(made);
         NeighbourChange& right = right_.of(made);

@@ -26,7 +26,7 @@ class PairCount {
     uint64_t key() const { return bits_ & ~kCreations; }
     bool is_empty() const { return bits_ == ~uint64_t(0); }
     bool is_positive() const { return int64_t(count) > 0; }
-    // Marks that a merge made the pair, or that it existed from the start.
+    // Records that the pair came into existence, by a merge or at the start.
     void create() { bits_ |= bits_ & kCreated ? kRecreated : kCreated; }
     bool is_recreated() const { return (bits_ & kRecreated) != 0; }
 

@@ -21,7 +21,7 @@ class TrainingReport {
     void at(uint64_t done) {
         if (Clock::now() >= next_) tell(done);
     }
-    // The same for small pieces of work: reads the clock once in kCalls calls.
+    // Does what at() does, after a small piece of work: reads the clock once in kCalls calls.
     void at_times(uint64_t done) {
         if (++calls_ % kCalls == 0) at(done);
     }

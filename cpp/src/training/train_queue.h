@@ -17,7 +17,7 @@ struct PairEntry {
     uint32_t turn = 0;  // set by the queue
 };
 
-// Most pairs are too rare ever to be merged, so they wait unsorted until the heap is empty.
+// Most pairs are too rare ever to be merged, so rare pairs are kept unsorted until the heap is empty.
 class PairQueue {
   public:
     void push(PairEntry entry) {

@@ -155,7 +155,8 @@ TrainingWords TrainingSymbols::spell(const std::vector<CountedWord>& words, Trai
         out.finish();
         return out;
     }
-    // Symbols get ids when they are first met, in an order that does not depend on how words were counted.
+    // Symbols get ids in the order in which they first occur in the sorted words, so the order of counting does not
+    // matter.
     std::vector<std::string> spelled(words.size());
     for (size_t i = 0; i < words.size(); ++i)
         spelled[i] = words[i].is_raw ? to_byte_level(words[i].text) : std::string(words[i].text.view());

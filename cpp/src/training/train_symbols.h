@@ -21,7 +21,7 @@ class TrainingSymbols {
     TrainingSymbols(std::vector<std::string> tokens, const std::vector<uint32_t>& reusable,
                     const BpeTrainerOptions& options);
 
-    // The words in symbols, without characters that the alphabet lacks.
+    // Returns the words as sequences of symbols. Drops characters that the alphabet lacks.
     TrainingWords spell(const std::vector<CountedWord>& words, TrainingReport* report);
     // Whether a merge may make the product of `left` and `right`. An extension allows new and reusable products, up to
     // the options' length.

@@ -5,7 +5,7 @@
 //    0sssssss ssssssss ssssssss ssssssss: a symbol
 //    10nnnnnn nnnnnnnn nnnnnnnn nnnnnnnn: a freed slot, with the number of symbols that were joined
 //    110ccccc cccccccc cccccccc cccccccc: the header of a word, with its count
-//    111iiiii iiiiiiii iiiiiiii iiiiiiii: the same for a large count, with its index in large_counts_
+// 111iiiii iiiiiiii iiiiiiii iiiiiiii: the header of a word with a large count, which is large_counts_[i]
 #pragma once
 
 #include <algorithm>
@@ -79,7 +79,7 @@ class TrainingWords {
         slots_[p + 1] = slots_[end - 1] = kFree | (end - p);
     }
 
-    // The first symbol of the word.
+    // Returns the position of the first symbol of the word that contains position `p`.
     Position first(Position p) {
         if (p > recent_.header && p < recent_.end) return recent_.header + 1;
         const Position stop = p > kNear ? p - kNear : 0;
@@ -111,7 +111,7 @@ class TrainingWords {
 
   private:
     static constexpr uint32_t kFree = 0x80000000, kHeader = 0xC0000000, kLength = 0x3FFFFFFF, kInline = 0x20000000;
-    static constexpr uint32_t kNear = 64;  // slots that are worth walking over
+    static constexpr uint32_t kNear = 64;  // slots up to which walking is faster than a search in long_words_
 
     // A word of more than kNear symbols.
     struct LongWord {
@@ -124,7 +124,7 @@ class TrainingWords {
     std::vector<uint32_t> slots_;
     std::vector<uint64_t> large_counts_;
     std::vector<LongWord> long_words_;  // in order
-    LongWord recent_ = {0, 0};          // the last one looked up
+    LongWord recent_ = {0, 0};          // the long word that first() found last
     size_t start_ = 0, pairs_ = 0;
 };
 

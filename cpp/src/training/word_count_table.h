@@ -24,10 +24,10 @@ struct WordCount {
 };
 static_assert(sizeof(WordCount) == 24, "word_counter.h documents this size");
 
-constexpr uint64_t kTextWord = uint64_t(0x80) << 56;  // in `hi`: not raw
+constexpr uint64_t kTextWord = uint64_t(0x80) << 56;  // flag in `hi`: the word is UTF-8, not raw
 constexpr uint64_t kLongWord = uint64_t(0x40) << 56;
 
-// Bytes that never move: a word's size, then the word.
+// Memory for long words that never moves. A record is the word's size, then its bytes.
 class WordRecords {
   public:
     const uint8_t* add(Bytes word) {
@@ -85,7 +85,7 @@ class WordCountShard {
         }
         insert({lo, hi, n}, hash);
     }
-    // The same for a longer word; `kind` is 0 or kTextWord.
+    // Counts a longer word `n` times. `kind` is kTextWord, or 0 for a raw word.
     void add_long(Bytes word, uint64_t kind, uint64_t hash, uint64_t n) {
         const uint64_t hi = long_key(kind, hash);
         if (WordCount* const entry = find_long(word, hi, hash)) {
@@ -96,8 +96,8 @@ class WordCountShard {
         insert({uint64_t(reinterpret_cast<uintptr_t>(records_.add(word))), hi, n}, hash);
     }
 
-    // Adds the counts of another shard, word by word. `done` counts the words, for take_back. If the call throws, the
-    // words counted so far stay.
+    // Adds the counts of another shard, word by word. `done` becomes the number of words counted so far, for take_back.
+    // If the call throws, the words counted so far stay.
     void absorb(const WordCountShard& from, size_t* done) {
         from.for_each([&](const WordCount& entry) {
             const uint64_t hash = hash_of(entry);
@@ -223,7 +223,7 @@ class WordCountShard {
         slots_[i] = {0, 0, 0};
     }
 
-    // An empty entry that is read, and never written, while no memory is allocated.
+    // The empty entry that lookups read while the shard has no memory. It is never written.
     static WordCount* nothing() {
         static WordCount none = {0, 0, 0};
         return &none;

@@ -81,7 +81,7 @@ class WordCounter::Call {
     // The changes to a shard of the counter's table, kept to undo them on failure.
     struct Merge {
         bool is_adopted = false;   // the shard was empty and took over the largest tally's
-        std::vector<size_t> done;  // words taken from each tally
+        std::vector<size_t> done;  // how many words of each tally were added
     };
 
     void report(const char* stage, uint64_t done, uint64_t total) {
@@ -193,14 +193,14 @@ void WordCounter::add(const std::vector<TextView>& texts, const Progress& progre
 
 namespace {
 
-// Divides lines into tasks of about kPartUnits bytes that end where a line ends or, in a long line, at a seam.
+// Divides text into tasks of about kPartUnits bytes. A task ends where a line ends or, inside a long line, at a seam.
 class LineTasks {
   public:
     LineTasks(Bytes data, const Seams& seams) : data_(data), seams_(seams) {}
 
     struct Cut {
         size_t at;
-        bool continues;  // whether the cut is inside a line
+        bool continues;  // whether the task begins inside a line
     };
     size_t size() const { return (data_.size + kPartUnits - 1) / kPartUnits; }
     // Returns the start of task i, or nullopt if the previous task includes it. The result depends only on i, so all

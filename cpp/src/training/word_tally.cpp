@@ -11,7 +11,7 @@ namespace crayon {
 
 void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& s, const Poll& poll) {
     const Engine::Impl& p = engine.impl();
-    // Returns the end of reads at a word, of 16 bytes each. It is the end of `readable` if the piece is inside it, else
+    // Returns where reads of 16 bytes at a word must end: the end of `readable` if the piece is inside `readable`, else
     // the end of the piece.
     const auto limit_of = [&](Bytes piece) {
         return piece.begin() >= readable.begin() && piece.end() <= readable.end() ? readable.end() : piece.end();

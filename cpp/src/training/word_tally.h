@@ -17,7 +17,7 @@ class WordTally {
   public:
     explicit WordTally(bool counts_added) : counts_added_(counts_added) {}
 
-    WordCountTable table;  // lacks words that still wait: call flush() first
+    WordCountTable table;  // lacks the words that are still prefetched, until flush()
     uint64_t total = 0;    // in words
     uint64_t bytes = 0;    // of text
 
@@ -30,7 +30,7 @@ class WordTally {
     void clear();
 
   private:
-    // Words of up to kWordKeyBytes whose entries are being prefetched.
+    // A word of up to kWordKeyBytes whose table entry is being prefetched.
     static constexpr size_t kBlock = 256;
     struct Waiting {
         uint64_t lo, hi, hash;

@@ -1,4 +1,4 @@
-// Encodes counted words with an engine's model, without its normalizer and pre-tokenizer.
+// Encodes counted words with an engine's model alone: they are already normalized and cut.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace crayon {
 
-// Calls use(word, ids) for each word, in order. Throws Error(argument) if words are raw and the engine's are not, or
-// vice versa.
+// Calls use(word, ids) for each word, in order. Throws Error(argument) if words are raw but the engine's model works on
+// text, or the reverse.
 template <typename Use>
 void for_each_word_in_tokens(const Engine& engine, const std::vector<CountedWord>& words, TrainingReport* report,
                              Use&& use) {

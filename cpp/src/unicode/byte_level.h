@@ -18,8 +18,8 @@ std::string to_byte_level(Bytes bytes);
 // The inverse of to_byte_level. Returns false, with `out` unspecified, if a character of `text` spells no byte.
 bool from_byte_level(std::string_view text, std::string* out);
 
-// Characters at the ends of a token's string that trim_offsets treats as white space: the one that spells byte 0x20,
-// and char::is_whitespace. At most 65535 each.
+// The numbers of characters at the ends of a token's string that trim_offsets treats as white space: the character that
+// spells byte 0x20, and Rust's char::is_whitespace. Each is at most 65535.
 struct WhiteEnds {
     uint16_t leading, trailing;
 };

@@ -1,4 +1,5 @@
-// The character sets of the reference's pre-tokenizers, each of its own Unicode version (tools/unicode/).
+// The character sets of the pre-tokenizers in Hugging Face tokenizers. Each set has a Unicode version of its own
+// (tools/unicode/).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@ enum CharFlag : uint8_t {
     kSpace = 0x10,        // \s of Whitespace
 };
 
-// The number of the block of each 128 code points, and the blocks. Block 0 is ASCII.
+// kFlagIndex has the number of the block for each 128 code points, kFlagBlocks the flags of each block. Block 0 is
+// ASCII.
 extern const uint8_t kFlagIndex[8704];
 extern const uint8_t kFlagBlocks[220][128];
 

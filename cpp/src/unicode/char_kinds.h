@@ -1,5 +1,5 @@
-// Properties of single characters for normalizers. The tables were measured from the reference (tools/unicode/), where
-// each property has a Unicode version of its own.
+// Properties of single characters for normalizers. The tables were measured from Hugging Face tokenizers
+// (tools/unicode/), where each property has a Unicode version of its own.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace crayon {
 // Kinds of characters, as bits. The low four are a GraphemeClass.
 constexpr uint32_t kGraphemeMask = 0xF;
 constexpr uint32_t kLinker = 0x10;         // joins consonants to one grapheme cluster
-constexpr uint32_t kClusterExtend = 0x20;  // may be between such consonants
+constexpr uint32_t kClusterExtend = 0x20;  // may be between consonants that a linker joins
 constexpr uint32_t kBertRemoved = 0x40;
 constexpr uint32_t kBertSpace = 0x80;  // becomes a space
 constexpr uint32_t kChinese = 0x100;   // gets spaces around it

@@ -26,7 +26,7 @@ class CharSet {
     const std::vector<Range>& ranges() const { return ranges_; }
     bool empty() const { return ranges_.empty(); }
     bool contains(uint32_t code_point) const;
-    bool meets(const CharSet& other) const;  // has a code point in common
+    bool meets(const CharSet& other) const;  // whether both have a code point in common
     bool meets(uint32_t first, uint32_t last) const;
     bool covers(uint32_t first, uint32_t last) const;
     bool operator==(const CharSet& other) const { return ranges_ == other.ranges_; }
@@ -35,7 +35,7 @@ class CharSet {
     CharSet intersected(const CharSet& other) const;
     CharSet complement() const;
 
-    // From ranges in any order.
+    // Makes a set from ranges in any order, which may overlap.
     static CharSet normalized(std::vector<Range> ranges);
 
   private:

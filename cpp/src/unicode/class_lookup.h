@@ -15,7 +15,8 @@
 
 namespace crayon {
 
-// The number of the block of each 128 code points, and the blocks. Block 0 is ASCII.
+// kClassIndex has the number of the block for each 128 code points, kClassBlocks the classes of each block. Block 0 is
+// ASCII.
 extern const uint8_t kClassIndex[8704];
 extern const uint8_t kClassBlocks[231][128];
 
@@ -38,7 +39,7 @@ constexpr uint32_t kUppers = set_of(CharClass::upper) | kCaseless;
 constexpr uint32_t kLowers = set_of(CharClass::lower) | kCaseless;
 
 struct ClassifiedChar {
-    uint32_t set;   // the set of its class alone
+    uint32_t set;   // the set that has only the character's class
     uint32_t size;  // in bytes
 };
 

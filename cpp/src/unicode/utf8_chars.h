@@ -18,8 +18,8 @@ struct Character {
     uint32_t size;
 };
 
-// Each byte of a sequence cut by the end counts as a character of its own, so that invalid text causes no read past the
-// end.
+// Decodes the character at `p`. If `end` cuts its sequence, each byte counts as a character of its own, so that invalid
+// text causes no read past `end`.
 inline Character character_at(const uint8_t* p, const uint8_t* end) {
     const uint32_t lead = p[0];
     if (lead < 0x80) return {lead, 1};
@@ -62,7 +62,7 @@ inline void append_utf8(uint32_t c, std::string* out) {
     out->append(bytes, put_utf8(c, bytes));
 }
 
-// The high bit of each byte of a word that is at least `limit` (0x80 or more).
+// Returns the high bit of each byte of `word` that is at least `limit`, which is 0x80 or more.
 inline uint64_t bytes_from(uint8_t limit, uint64_t word) {
     constexpr uint64_t kHigh = 0x8080808080808080u;
     const uint64_t lift = 0x0101010101010101u * (0x100u - limit);

@@ -1,4 +1,4 @@
-// The number and the width of the characters of UTF-8, as the units of a str need them.
+// The number and the greatest width of the characters of UTF-8, which a Python str of this text needs.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Any bytes as a cartridge: either Error(cartridge), or safe to encode and decode with. Input: a byte, then the file.
-// If the byte's lowest bit is set, the checksums are corrected first.
+// Opens any bytes as a cartridge. Opening must throw Error(cartridge), or the cartridge must be safe to encode and
+// decode with. Input: a byte, then the file. If the byte's lowest bit is set, the checksums are corrected first.
 #include "crayon/compiler/certificate.h"
 #include "crayon/support/error.h"
 #include "signed.h"

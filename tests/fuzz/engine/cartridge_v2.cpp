@@ -1,4 +1,5 @@
-// Any bytes as a version 2 cartridge: either Error(cartridge), or read, listed and written back bit for bit.
+// Reads any bytes as a version 2 cartridge. Reading must throw Error(cartridge), or the trie must be listed, and
+// written back bit for bit.
 #include "crayon/cartridge/cartridge_v2.h"
 
 #include "crayon/support/error.h"

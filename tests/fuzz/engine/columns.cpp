@@ -1,5 +1,5 @@
-// UTF-8, code points and JSON lines: equal on every instruction set and number of threads, and equal to a plain
-// reading. Input: what to try, options, then the data.
+// Converts UTF-8 and code points, and reads JSON lines. Results must be equal on every instruction set and number of
+// threads, and equal to those of a plain loop. Input: the check to make, options, then the data.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ using namespace crayon;
 
 namespace {
 
-// The first byte that is not part of a valid character.
+// Returns the offset of the first byte that is not part of a valid character, or -1.
 int64_t plain_error(Bytes text) {
     for (const uint8_t* p = text.begin(); p < text.end();) {
         const Decoded c = decode_utf8(p, text.end());
@@ -49,7 +49,7 @@ void check_utf8(fuzz::Input* input) {
     }
 }
 
-// The code points of a str with units of this size.
+// Checks the conversion of a str to UTF-8. `data` are its code points, in units of this size.
 template <typename Unit>
 void check_units(Bytes data) {
     std::vector<Unit> units(data.size / sizeof(Unit));
@@ -70,7 +70,7 @@ void check_units(Bytes data) {
         try {
             Utf8Reader reader;
             found = reader.read(view, 0, view.size).view();
-            std::vector<uint8_t> exact(utf8_size(view, 0, view.size));  // sanitizers see writes behind it
+            std::vector<uint8_t> exact(utf8_size(view, 0, view.size));  // sanitizers report writes beyond it
             write_utf8(view, 0, view.size, exact.data());
             fuzz::require(std::string(exact.begin(), exact.end()) == found, "write_utf8 against Utf8Reader");
         } catch (const NotUnicode&) {

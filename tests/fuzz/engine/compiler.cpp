@@ -1,6 +1,6 @@
-// Any tokenizer.json: either refused as malformed or not native, or compiled. A compiled cartridge must verify, match
-// its source, and encode a text to the same ids on every path. A source that ends with a line break is read as
-// tiktoken's.
+// Compiles any tokenizer.json. The compiler must refuse it as malformed or as not implemented, or compile it. A
+// compiled cartridge must verify, match its source, and encode a text to the same ids on every path. A source that ends
+// with a line break is compiled with tiktoken's flavor.
 #include "crayon/compiler/compiler.h"
 
 #include "crayon/compiler/compare_source.h"

@@ -1,5 +1,5 @@
-// Any ids decode to the same text on every path, or are refused by all. Input: vocabulary, options, then ids of one
-// byte or three.
+// Decodes any ids. All paths must give the same text, or all must refuse the ids. Input: vocabulary, options, then ids
+// of one byte or three.
 #include "support.h"
 
 using namespace crayon;

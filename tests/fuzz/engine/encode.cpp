@@ -1,5 +1,5 @@
-// A text has the same ids on every instruction set and path: whole, streamed, in a batch, and by the plain algorithm.
-// Input: vocabulary, options, windows of streams, then the text.
+// Encodes any text. Every instruction set and path must give the same ids: whole, streamed, in a batch, and by the
+// plain algorithm. Input: vocabulary, options, windows of streams, then the text.
 #include "support.h"
 
 using namespace crayon;

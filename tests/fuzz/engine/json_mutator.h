@@ -48,7 +48,7 @@ inline void write(const json::Value& root, const json::Value* replaced, const st
     }
 }
 
-// Draws a value to change. Large ones (vocabularies) have many parts, so the kind of place is drawn first.
+// Draws a value to change, level by level from `root`, because most values are in large ones such as vocabularies.
 inline const json::Value* draw(const json::Value& root, std::minstd_rand* random) {
     const json::Value* value = &root;
     for (int depth = 0; depth < 12; ++depth) {

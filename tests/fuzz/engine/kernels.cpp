@@ -1,6 +1,6 @@
 // The kernels of a GPU, run on the CPU, give the engine's ragged ids for a batch, in partitions of any size. Input:
-// vocabulary, requested result, options, a partition's size, ends of texts; then the texts. Texts are raw bytes, their
-// text, or pieces of different classes, repeated so that runs cross chunks.
+// vocabulary, requested result, options, a partition's size, ends of texts; then the texts. Texts are the raw bytes,
+// the bytes as valid UTF-8, or pieces of kPieces, repeated so that runs cross chunks.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -40,7 +40,7 @@ std::string built(Bytes data, bool only_text) {
     std::string out;
     std::string_view last = kPieces[0];
     for (const uint8_t byte : data) {
-        if (byte >= 0xF0) {  // up to some thousand bytes of one kind
+        if (byte >= 0xF0) {  // repeats a piece up to some thousand bytes
             const size_t times = size_t(1) << (byte & 15) >> 1;
             for (size_t i = 0; i < times && out.size() < 12000; ++i) out += last;
         } else {
@@ -50,7 +50,7 @@ std::string built(Bytes data, bool only_text) {
     return out;
 }
 
-// The ends of texts; some texts are empty. With `in_text` ends are between characters.
+// Draws the offsets at which texts end; some texts are empty. With `in_text` all offsets are between characters.
 std::vector<uint64_t> ends_of(fuzz::Input* cuts, const std::string& text, bool in_text) {
     std::vector<uint64_t> offsets{0};
     const size_t scale = text.size() / 64 + 1;
@@ -63,7 +63,7 @@ std::vector<uint64_t> ends_of(fuzz::Input* cuts, const std::string& text, bool i
     return offsets;
 }
 
-// The vocabularies that a GPU supports, exact and greedy, in order. Uploaded once.
+// Returns the vocabularies that a GPU supports: number, and whether in greedy mode.
 std::vector<std::pair<size_t, bool>> supported() {
     std::vector<std::pair<size_t, bool>> all;
     for (size_t i = 0; i < fuzz::vocabularies().size(); ++i)
@@ -158,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         out->splits = ragged.splits;
     });
     fuzz::require(made == wanted, "encode_ragged", what(made));
-    // Once more in used memory.
+    // Encodes again, in memory that the first run has used.
     made = result_of([&](Result* out) {
         const gpu::DeviceRagged ragged = encoder.encode_on_device(flat, options);
         out->ids.assign(ragged.ids.data(), ragged.ids.data() + ragged.n_ids);

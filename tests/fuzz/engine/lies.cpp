@@ -1,6 +1,5 @@
-// Cartridges with valid checksums over wrong data: a compiled vocabulary, of which the input changes single elements.
-// If the whole check passes, all paths must give the same ids, as for any cartridge. If only the memory check passes,
-// use must be safe.
+// Opens cartridges with valid checksums over wrong data: the input changes single elements of a compiled vocabulary. If
+// Checks::whole passes, all paths must give the same ids. If only Checks::memory passes, use must be safe.
 //
 // Input: vocabulary, options, number of changes, the changes, then a text.
 #include <optional>
@@ -24,7 +23,7 @@ const std::vector<fuzz::Part>& parts_of(size_t vocabulary) {
     return parts;
 }
 
-// The index of an element: any, or a nonempty one, of which tables have few.
+// Returns the index of an element by number: of all elements or, if `is_full`, of the nonempty ones.
 size_t place_of(const std::string& bytes, size_t width, uint32_t number, bool is_full) {
     const size_t count = bytes.size() / width;
     if (count == 0) return 0;
@@ -51,10 +50,10 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
     std::string& bytes = part.bytes;
     const bool fits = at + width <= bytes.size();
     switch (how >> 4) {
-        case 0:  // grows the part
+        case 0:  // grows the section
             bytes.append(width * (1 + number % 4), char(number >> 8));
             return;
-        case 1:  // shrinks it
+        case 1:  // shrinks the section
             bytes.resize(bytes.size() - std::min(bytes.size(), width * (1 + number % 4)));
             return;
         case 2:  // copies the element of another place
@@ -66,7 +65,7 @@ void change(fuzz::Input* input, std::vector<fuzz::Part>* parts) {
                 if (from + width <= bytes.size()) bytes.replace(at, width, bytes.substr(from, width));
             }
             return;
-        case 5:  // removes the part, or swaps it for another type's
+        case 5:  // removes the section, or gives it another type
             if (number % 8 == 0) part.type = number >> 8;
             if (number % 8 == 1) part.flags ^= 1;
             if (number % 8 == 2) bytes.clear();

@@ -1,5 +1,5 @@
-// Parsers of other texts: JSON, regular expressions, character maps, and single components. Input: what to try, then
-// the data; a NUL separates two texts.
+// Parses JSON, regular expressions, character maps and single components. Input: the parser, then the data; a NUL
+// separates two texts.
 #include <algorithm>
 
 #include "crayon/json/json.h"
@@ -26,7 +26,7 @@ bool is_valid(Bytes text) {
     return utf8_error(text.data, text.size) == text.size;
 }
 
-// A written document is read back, and then written equally.
+// Checks that a document that was parsed and written is parsed again, and then written equally.
 void check_json(Bytes data) {
     const json::Document document = json::parse(data.view());
     fuzz::require(is_valid(data), "JSON that is not UTF-8");
@@ -59,7 +59,7 @@ void check_regex(Bytes data) {
                       text);
         end = match.end;
     }
-    // A search from the start finds the first match.
+    // A search from the start must find the first of all matches.
     Regex::Match first;
     const bool found = regex.find(text, 0, &first);
     fuzz::require(found == !matches.empty() && (!found || first.start == matches[0].start), "find against find_all",
@@ -84,7 +84,7 @@ AlignedText normalized(const Normalizer& normalizer, const std::string& text, bo
     return out;
 }
 
-// A normalizer gives valid UTF-8, the same with and without alignments, and `leaves` is right.
+// Checks that a normalizer gives valid UTF-8, the same with and without alignments, and that `leaves` is right.
 void check_normalizer(const Normalizer& normalizer, const std::string& text) {
     const AlignedText with = normalized(normalizer, text, true), without = normalized(normalizer, text, false);
     fuzz::require(is_valid(with.text), "a normalizer's text is not UTF-8", with.text);

@@ -10,7 +10,7 @@
 
 namespace crayon::fuzz {
 
-// Writes the checksums of sections, table and header, as far as these can be found.
+// Corrects the checksums of a file's sections, table and header, if the file is long enough to have these.
 inline void sign(std::string* file) {
     Header header;
     if (file->size() < sizeof header) return;

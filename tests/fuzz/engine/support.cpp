@@ -140,7 +140,7 @@ std::vector<size_t> character_starts(Bytes text) {
     return starts;
 }
 
-// The full Encoding has these ids, and offsets inside the text.
+// Checks that the full Encoding has these ids, and offsets inside the text.
 void check_record(const EnginePtr& engine, const std::string& text, const EncodeOptions& options, const Outcome& ids) {
     Encoding record;
     const Outcome outcome = outcome_of([&](IdBuffer* out) {
@@ -231,7 +231,7 @@ void check_text(const Engines& engines, const std::string& text, const Ways& way
         require_same(ids, whole(*other, text, options),
                      std::string("encode_ids on ") + cpu_level_name(other->kernels().level), text);
     if (!ways.everything) return;
-    // A second time, from the cache.
+    // Encodes a second time, when the cache has the text's words.
     require_same(ids, whole(*engine, text, options), "encode_ids again", text);
     check_record(engine, text, options, ids);
     check_stream(engine, text, options, ids, ways.window);

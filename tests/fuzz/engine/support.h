@@ -15,9 +15,9 @@
 
 namespace crayon::fuzz {
 
-// Ends the process, as a fault of the engine, unless `holds`.
+// Reports a fault of the engine by ending the process, unless `holds` is true.
 void require(bool holds, const std::string& what, const std::string& detail = "");
-// While one exists, `require` does nothing: results must only be safe, not right.
+// While an OnlySafe exists, `require` does nothing: results may be wrong, but memory errors are still found.
 class OnlySafe {
   public:
     OnlySafe();
@@ -26,7 +26,7 @@ class OnlySafe {
     OnlySafe& operator=(const OnlySafe&) = delete;
 };
 
-// The bytes of an input, from the front; zeros behind its end.
+// Takes bytes from the front of a fuzzer's input. After its end it gives zeros.
 class Input {
   public:
     Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -65,7 +65,7 @@ const std::vector<Vocabulary>& vocabularies();
 
 // The instruction sets that this machine can run, slowest first.
 std::vector<std::string> levels();
-// While it exists, new engines and calls that select an instruction set use this one.
+// While an AtLevel exists, new engines and calls that select an instruction set use its level.
 class AtLevel {
   public:
     explicit AtLevel(const std::string& level);
@@ -77,15 +77,15 @@ class AtLevel {
 using EnginePtr = std::shared_ptr<const Engine>;
 using Engines = std::vector<EnginePtr>;
 
-// An engine for each level, from a cartridge's bytes. Errors as Engine::from_bytes.
+// Opens an engine for each level, from a cartridge's bytes. Throws the errors of Engine::from_bytes.
 Engines open_everywhere(Bytes cartridge, bool is_greedy, Checks checks = Checks::whole);
-// The same for one of the vocabularies; made once.
+// Returns the engines of one of the small vocabularies. They are opened once.
 const Engines& engines_of(size_t vocabulary, bool is_greedy);
 
-// The text of any bytes: invalid UTF-8 becomes U+FFFD.
+// Converts any bytes to text: invalid UTF-8 becomes U+FFFD.
 std::string text_of(Bytes data);
 
-// The ids that work returns, or the engine's error message. Any other exception is a fault.
+// The ids that a call returns, or the message of its Error. Any other exception is a fault of the engine.
 struct Outcome {
     std::string error;
     std::vector<int64_t> ids;
@@ -106,7 +106,7 @@ void check_text(const Engines& engines, const std::string& text, const Ways& way
 void check_raw(const Engines& engines, Bytes data);
 // Checks that all engines decode ids to the same text, or all refuse them.
 void check_decoding(const Engines& engines, const std::vector<int64_t>& ids, bool skip_special, bool skip_unknown);
-// Makes all of these checks, with options from the input and its rest as the text.
+// Makes all checks above. Takes options from the input, and its remaining bytes as the text.
 void check_all(const Engines& engines, Input* input);
 
 }  // namespace crayon::fuzz

@@ -24,7 +24,7 @@ SCHEMA = """{"type": "object", "properties": {"name": {"type": "string"}, "n": {
 ANSWER = '{"name": "déjà vu", "n": 12, "of": "wax"}'
 CALL = '<tool_call>\n{"name": "draw", "arguments": {"what": "déjà vu", "times": 3}}\n</tool_call>'
 STEPS, STEP, CONTEXT = 40, 4, 5
-"""Batches of a stream, ids in each, and ids of the prompt before the first."""
+"""The number of batches in a stream, of ids in each batch, and of the prompt's ids before the first batch."""
 
 
 def tasks(kit: Kit) -> Tasks:
@@ -107,7 +107,7 @@ def tasks(kit: Kit) -> Tasks:
 
 
 def _streams(manager, ports, rows):
-    """A call that sends batches of ids to a detokenizer, as a scheduler does, and returns its answers."""
+    """Return a task that sends batches of ids to a detokenizer, as a scheduler does, and returns its answers."""
     from array import array
     from threading import Thread
 
@@ -149,7 +149,7 @@ def _streams(manager, ports, rows):
 
 
 def _masks(grammar, tokenizer):
-    """The ids that a grammar allows before each id of an answer."""
+    """Return the masks of ids that a grammar allows before each id of an answer."""
     import torch
 
     seen = []
@@ -162,7 +162,7 @@ def _masks(grammar, tokenizer):
 
 
 def _tool_calls(tokenizer):
-    """The results of a tool-call parser while an answer streams."""
+    """Return the results of a tool-call parser while an answer streams."""
     from sglang.srt.entrypoints.openai.protocol import Function, Tool
     from sglang.srt.function_call.function_call_parser import FunctionCallParser
 

@@ -124,7 +124,7 @@ def tasks(kit: Kit) -> Tasks:
 
 
 def _scores(id):
-    """The log probabilities of a sampled id and of four more, as an engine gives them."""
+    """Return the log probabilities of a sampled id and of four other ids, as an engine gives them."""
     import numpy
     from vllm.v1.outputs import LogprobsLists
 
@@ -138,7 +138,7 @@ def _plain(it):
 
 
 def _structured(config):
-    """The masks of a schema before each id of an answer."""
+    """Return the masks of ids that a schema allows before each id of an answer."""
     from vllm.renderers import renderer_from_config
     from vllm.sampling_params import SamplingParams, StructuredOutputsParams
     from vllm.v1.engine.input_processor import InputProcessor
@@ -164,7 +164,7 @@ def _structured(config):
 
 
 def _tool_calls(tokenizer):
-    """The results of a tool-call parser while an answer streams."""
+    """Return the results of a tool-call parser while an answer streams."""
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.tool_parsers import ToolParserManager
 

@@ -15,8 +15,8 @@ namespace crayon {
 // Returns the number of threads of a call: `threads`, or CRAYON_NUM_THREADS if `threads` is 0. Without either, returns
 // 1 if TOKENIZERS_PARALLELISM is "false", "off" or "0", else the cores that this process may use (cores.h).
 size_t thread_count(size_t threads);
-// The number of threads for a batch of `bytes` bytes of text. A default number is limited to one thread per 256 KiB. A
-// requested number is limited to twice the cores, or 8 if that is more, because each thread keeps memory.
+// The number of threads for a batch of `bytes` bytes of text. If `threads` is 0, limits the number to one thread per
+// 256 KiB. Limits any other number to twice the cores, or to 8 if that is more, because each thread keeps memory.
 size_t thread_count(size_t threads, size_t bytes);
 
 // The calls below also spread one large text over threads, by cutting it at seams (seams.h). They throw NotUnicode.
@@ -51,7 +51,8 @@ struct Input {
 std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
                                    size_t threads);
 
-// Decodes in other threads and calls on_decoded(first, texts, count) in this thread with finished texts, in order.
+// Decodes in other threads and calls on_decoded(first, texts, count) in this thread: the texts of sequences first to
+// first + count - 1 are finished. The calls are in order of the sequences.
 using OnDecoded = std::function<void(size_t, const DecodedText*, size_t)>;
 void decode_each(const Engine& engine, const std::vector<IdView>& sequences, bool skip_special_tokens,
                  bool skip_unknown, size_t threads, const OnDecoded& on_decoded);

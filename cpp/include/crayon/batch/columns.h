@@ -19,7 +19,8 @@ class Columns {
     size_t row_size(size_t row) const { return padded_ > size(row) ? padded_ : size(row); }
     // Whether all rows have the same size.
     bool is_rectangular() const;
-    // The bytes of text that were encoded. With truncation, a large text is encoded only as far as its kept ids need.
+    // The number of bytes of text that were encoded. With truncation, a large text is encoded only as far as its kept
+    // ids need.
     size_t encoded_bytes() const { return encoded_bytes_; }
     // Writes row_size(row) values.
     template <typename T>

@@ -11,10 +11,10 @@ namespace crayon {
 // Converts texts to UTF-8 in threads, long ones in parts. The constructor computes offsets, write() writes the bytes.
 class FlatTextWriter {
   public:
-    // Does not read texts that are already UTF-8. `threads` as in batch.h.
+    // Texts that are already UTF-8 are not read here. `threads` as in batch.h.
     FlatTextWriter(const std::vector<TextView>& texts, size_t threads);
 
-    // The start of each text, and the total size: one more value than texts.
+    // The start of each text in the concatenated UTF-8, and the total size: one more value than texts.
     const std::vector<uint64_t>& offsets() const { return offsets_; }
     size_t size() const { return size_t(offsets_.back()); }
     // Writes size() bytes. Throws NotUnicode.
@@ -35,8 +35,8 @@ class FlatTextWriter {
     std::vector<uint64_t> offsets_;
 };
 
-// Checks and copies offsets into `size` bytes of text. Error(argument) names the first offset that is smaller than its
-// predecessor or larger than `size`.
+// Returns a copy of `n` offsets into `size` bytes of text, and checks them. Error(argument) names the first offset that
+// is smaller than its predecessor or larger than `size`.
 std::vector<uint64_t> checked_offsets(const int64_t* offsets, size_t n, size_t size);
 
 }  // namespace crayon

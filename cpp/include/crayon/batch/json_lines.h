@@ -1,4 +1,4 @@
-// Finds the strings of chosen columns in lines of JSON, without copying them.
+// Reads lines that each hold one JSON object. Finds the strings of chosen members ("columns") without copying them.
 #pragma once
 
 #include <cstdint>

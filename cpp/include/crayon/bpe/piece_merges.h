@@ -13,16 +13,18 @@ namespace crayon {
 struct PieceMerges {
     using Range = std::pair<size_t, size_t>;  // indices into `pairs`: [first, second)
 
-    // The parts of each piece, as indices of pieces. Sorted by the piece's score, then by the longer left part.
+    // Each pair of pieces (left, right) whose concatenation is a piece, as indices into the vocabulary. Sorted by the
+    // score of the concatenation, then by the longer left part.
     std::vector<std::pair<uint32_t, uint32_t>> pairs;
-    // Ranges that hold all pairs of one piece, if the left part of one pair is the right part of another.
+    // Each range holds all pairs that form one piece. Lists only pieces for which the left part of one pair is the
+    // right part of another.
     std::vector<Range> entangled;
-    // Ranges that hold the pairs of several pieces with equal scores, in any order.
+    // Each range holds the pairs that form several pieces with equal scores. Their order is arbitrary.
     std::vector<Range> equal;
 };
 
-// Returns nothing if a part of a piece is a single character that is not a piece, if scores include both zeros, or if
-// one is NaN.
+// Returns nothing if a part of a piece is a single character that is not a piece, if scores include both 0.0 and -0.0,
+// or if one is NaN.
 std::optional<PieceMerges> merges_by_score(const std::vector<std::string_view>& pieces,
                                            const std::vector<double>& scores);
 

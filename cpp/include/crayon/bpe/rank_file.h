@@ -9,8 +9,8 @@
 
 namespace crayon {
 
-// Removes the first line from `rest`. Returns false unless the line has exactly the form that `append_rank_line`
-// writes.
+// Removes the first line from `rest` and reads its token and rank. Returns false unless the line has exactly the form
+// that `append_rank_line` writes.
 bool take_rank_line(std::string_view* rest, std::string* token, int64_t* rank);
 // Appends a line: the token in base64, a space, the rank.
 void append_rank_line(std::string_view token, int64_t rank, std::string* lines);

@@ -19,8 +19,8 @@ struct RankMerge {
 };
 
 // `tokens` are in order of rank; gaps between ranks do not matter. Returns one merge, in order of rank, for each token
-// of two bytes or more that merging can reach. Throws Error(vocabulary) on an empty or duplicate token, or if a single
-// byte is missing.
+// of two bytes or more that merging its bytes gives. Throws Error(vocabulary) on an empty or duplicate token, or if a
+// single byte is missing.
 std::vector<RankMerge> merges_from_ranks(const std::vector<std::string_view>& tokens);
 
 }  // namespace crayon

@@ -17,8 +17,8 @@ std::vector<int64_t> count_up_to(const Engine& engine, const std::vector<TextVie
 
 // Returns where to cut a text so that the remaining part encodes to at most `most` tokens, special tokens included.
 // `cut_off` is the side to remove; see TextIndex::longest and longest_before. If the whole text fits, returns its size,
-// or 0 if `cut_off` is left. A unit of the text must be a character. Throws Error(argument) if the special tokens alone
-// exceed `most`, and NotUnicode.
+// or 0 if `cut_off` is left. Each unit of the text (text_view.h) must be a character. Throws Error(argument) if the
+// special tokens alone exceed `most`, and NotUnicode.
 size_t truncation_place(const std::shared_ptr<const Engine>& engine, const TextView& text, size_t most, Side cut_off,
                         const EncodeOptions& options);
 

@@ -13,9 +13,9 @@ namespace crayon {
 class Seams;
 class PartEncoder;
 
-// Between seams (seams.h) the tokens of a text are those of its parts, so the index keeps running totals at seams.
-// Ranges are in units of the text, which must be characters: UTF-8 only if it is ASCII. Each answer equals encoding the
-// range as a text of its own. Immutable, except for grow().
+// A text can be cut at seams (seams.h) without changing its tokens, so the index keeps the number of tokens before each
+// seam. Ranges are in units of the text, which must be characters: UTF-8 only if it is ASCII. Each answer equals
+// encoding the range as a text of its own. Immutable, except for grow().
 class TextIndex {
   public:
     // Keeps a view of the text, which must outlive the index. Throws Error(unsupported) if encoding is random
@@ -32,11 +32,11 @@ class TextIndex {
     size_t longest(size_t start, size_t most) const;
     // The start of the longest range that ends at `end`, by the same rules.
     size_t longest_before(size_t end, size_t most) const;
-    // An upper limit of the units that a call with this range may encode.
+    // An upper limit of the units of text that a call with this range encodes.
     size_t work(size_t start, size_t end) const;
 
-    // Only for an index that is not `whole`: reads on until the known text has more than `tokens` tokens. Returns
-    // whether it has.
+    // Only for an index that is not `whole`: reads more text, until the text that was read has more than `tokens`
+    // tokens. Returns whether it has.
     bool grow(size_t tokens);
     size_t known_tokens() const { return places_.back().before; }
 
@@ -46,7 +46,7 @@ class TextIndex {
         size_t at, before;
     };
     struct Edges {
-        const SeamCount *first, *last;  // the places inside the range; none if last <= first
+        const SeamCount *first, *last;  // the seams inside the range; none if last <= first
     };
     struct Cuts;
 

@@ -1,5 +1,6 @@
-// The version 3 cartridge: layout, writer, mapped reader. docs/cartridge-format.md is the specification; only this
-// header and cartridge_tables.h repeat it. Integers are little-endian. Every section starts at a multiple of 64 bytes.
+// A cartridge is a binary file with the tables of one tokenizer. Version 3: its layout, writer and memory-mapped
+// reader. docs/cartridge-format.md is the specification; only this header and cartridge_tables.h repeat it. Integers
+// are little-endian. Every section starts at a multiple of 64 bytes.
 #pragma once
 
 #include <array>
@@ -62,7 +63,7 @@ enum class Section : uint32_t {
     char_pairs = 21,             // of BPE on text: pairs of neighbouring characters that merging can join
     reachable_pilots = 22,       // of BPE, may be empty: uint16[power of two], see reachable_slot()
     reachable_slots = 23,        // merges that can happen, may be empty: uint64[power of two] of PairSlot
-    byte_cuts = 24,              // of byte-level tables with merges: the borders of characters that merging can cross
+    byte_cuts = 24,              // of byte-level tables with merges: the pairs of characters that merging can join
     score_ulps = 25,             // of a Unigram model, optional: int8[tokens of the model], see moved_by()
     reads_alike = 26,            // optional: one byte, 1 or 3, see Cartridge::reads_alike
 };
@@ -113,7 +114,8 @@ enum AddedFlag : uint32_t {
     kRstrip = 4,
     kNormalized = 8,
     kSpecialToken = 16,
-    // Normalized content that is no longer searched in normalized text. Only an engine's own tokens have this flag.
+    // The token's text is its normalized content, although normalized text is no longer searched for it. No cartridge
+    // has this flag, only an engine's own added tokens.
     kRespelled = 32,
 };
 
@@ -197,14 +199,14 @@ class Cartridge {
     // Whether the tables are byte-level and have merges.
     bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
     Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
-    // Whether the tables say exactly what Python reads from the tokenizer.json: the vocabulary by id, and each merge
-    // and added token once, with its id. A class of transformers can then build its model from the cartridge.
+    // Whether the tables hold exactly the vocabulary, merges and added tokens that Python reads from the
+    // tokenizer.json, each once. A tokenizer class of transformers can then be built from the cartridge.
     bool reads_alike() const { return !section(Section::reads_alike).empty(); }
     // Whether the tokenizer.json names its model's type.
     bool has_model_type() const { return reads_alike() && section(Section::reads_alike)[0] == 1; }
-    // Returns a copy with other scores. With `nearest`, these are the doubles nearest to the numbers in the
-    // tokenizer.json, as Python reads them; without a section score_ulps, throws Error(unsupported). Otherwise they are
-    // the doubles that the reference reads.
+    // Returns a copy with other scores. With `nearest`, the scores are the doubles nearest to the numbers in the
+    // tokenizer.json, as Python reads them; without a section score_ulps, throws Error(unsupported). Otherwise the
+    // scores are the doubles that Hugging Face tokenizers reads.
     Cartridge with_nearest_scores(bool nearest) const;
 
   private:
@@ -237,7 +239,8 @@ auto named(const std::string& path, Make&& make) -> decltype(make()) {
     try {
         return make();
     } catch (const Error& error) {
-        // If the components are not native here, the file is damaged, or another version wrote it.
+        // Error(unsupported) becomes Error(cartridge), too: the file is damaged, or another version wrote its
+        // components.
         if (error.kind() == ErrorKind::argument) throw;
         throw Error(ErrorKind::cartridge, path + ": " + error.what());
     }
@@ -246,7 +249,7 @@ auto named(const std::string& path, Make&& make) -> decltype(make()) {
 // Opens a cartridge file. Throws Error(cartridge), which names the file, and the errors of open_file.
 Cartridge open_cartridge(const std::string& path);
 
-// How much of a cartridge to check before use.
+// How much of a cartridge to check when it is opened.
 enum class Checks {
     header,  // only the checks that every opening makes
     memory,  // Every checksum, index and search chain. No later use can read outside the file or loop without end.

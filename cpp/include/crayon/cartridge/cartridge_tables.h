@@ -14,7 +14,8 @@ namespace crayon {
 
 enum TokenFlag : uint8_t {
     kPresent = 1,   // the id has a token (ids may have holes).
-    kRaw = 2,       // The bytes are the token's string, which spells no bytes. Text never encodes to it.
+    kRaw = 2,       // The token's string is not in the byte-level alphabet, so token_bytes holds the string itself.
+                    // Text never encodes to it.
     kModel = 4,     // the model's vocabulary has it
     kAdded = 8,     // an added token
     kSpecial = 16,  // a special token.
@@ -82,7 +83,7 @@ CRAYON_DEVICE inline uint64_t word_hash(uint64_t lo, uint64_t hi) {
 #endif
 }
 
-// The section byte_cuts: a table of this many words, then a filter whose size is a power of two.
+// The section byte_cuts: a table of this many 64-bit words, then a filter whose number of words is a power of two.
 constexpr size_t kByteCutsPartWords = 192 * 256 / 64;
 inline bool is_byte_cuts_size(size_t words) {
     const size_t filter = words - kByteCutsPartWords;

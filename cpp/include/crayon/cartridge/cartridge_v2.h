@@ -1,5 +1,5 @@
 // CRAYON's cartridges, version 2: "CRAY", uint32 version, uint32 N, then the arrays base, check and values, each N
-// int32. All little-endian, without a trailer.
+// int32. All are little-endian, and nothing follows.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The certificate of a cartridge (docs/cartridge-format.md, section 18): JSON text about comparisons that it passed.
+// The certificate of a cartridge (docs/cartridge-format.md, section 18): JSON text about the comparisons with the
+// original tokenizer that the cartridge passed.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ struct CompileOptions {
 };
 
 // Returns the bytes of the cartridge, which depend on the arguments alone. Throws Error(vocabulary) for a malformed
-// source, and Error(unsupported) for a component that is not native.
+// source, and Error(unsupported) for a component that this library does not implement.
 std::string compile_tokenizer_json(std::string_view tokenizer_json, const CompileOptions& options);
 
 }  // namespace crayon

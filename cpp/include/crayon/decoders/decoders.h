@@ -15,10 +15,11 @@ class TokenJoiner;
 class Decoder {
   public:
     virtual ~Decoder();
-    // The reference's decode_chain: replaces the strings by others, whose concatenation is the text. Throws
-    // Error(vocabulary) if the strings grow too large.
+    // Does what decode_chain of Hugging Face tokenizers does: replaces the tokens' strings by strings whose
+    // concatenation is the text. Throws Error(vocabulary) if the strings grow too large.
     void decode(std::vector<std::string>* tokens) const;
-    // Runs as a step of another decoder. `before` is the number of bytes that the first step received.
+    // Runs this decoder as a step of a Sequence. `before` is the number of bytes that the Sequence's first step
+    // received.
     virtual void run(std::vector<std::string>* tokens, size_t before) const = 0;
     // Makes a joiner, which decodes a text in one pass over its tokens (fast_decode.h). Returns null if this decoder
     // has none.

@@ -29,12 +29,12 @@ struct EncodeOptions {
     std::optional<Padding> padding;
 };
 
-// Which ends of a text a part of it has. Parts are cut at seams (seams.h).
+// Whether a part of a text has the text's start, and its end. Parts are cut at seams (seams.h).
 struct TextEnds {
     bool start = true, end = true;
 };
 
-// Marks the offsets of special tokens in Engine::encode_offsets.
+// Engine::encode_offsets gives this start and end to special tokens.
 constexpr uint32_t kNowhere = 0xFFFFFFFFu;
 
 // One input sequence: a text, or words that were split before (`is_pretokenized`).
@@ -93,8 +93,8 @@ class Engine {
     // Copies and checks a cartridge in memory.
     static std::shared_ptr<const Engine> from_bytes(Bytes cartridge, Checks checks = Checks::whole);
     // Another engine over the same cartridge, with other components (JSON as in the section) and added tokens. Throws
-    // Error(unsupported) for components that are not native over this cartridge's tables, and Error(vocabulary) for
-    // malformed ones.
+    // Error(unsupported) for components that this library does not implement over this cartridge's tables, and
+    // Error(vocabulary) for malformed ones.
     std::shared_ptr<const Engine> with_components(std::string_view components,
                                                   const std::vector<AddedTokenSpec>& added) const;
     // Returns an engine in greedy mode over the same cartridge, components and added tokens: it cuts text into longest
@@ -130,7 +130,8 @@ class Engine {
     void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out,
                           bool continues = false) const;
     // Appends the ids of encode_ids and their offsets in characters of `text`, as `encode` gives them with these
-    // options. `has_tokens` says whether the parts before had tokens, then whether this part or they have.
+    // options. On entry, `has_tokens` says whether earlier parts of the text had tokens; on return, whether they or
+    // this part have.
     void encode_offsets(Bytes text, const EncodeOptions& options, TextEnds ends, Scratch& scratch, bool* has_tokens,
                         IdBuffer* out, std::vector<Offset>* offsets) const;
     // Appends the ids of arbitrary bytes, without added tokens, normalizer and post-processor. Lossless.
@@ -158,8 +159,8 @@ class Engine {
     void decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
     // Decodes ids to text with the decoder.
     void decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
-    // Decodes ids by the decoder's general path over strings, and appends the text. For tests. Not for engines that
-    // join bytes.
+    // Decodes ids by the decoder's slow path over strings, and appends the text. For tests. The engine's decoder must
+    // not be one that only joins bytes.
     void decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     // Whether one text can encode to different ids (dropout).
@@ -179,10 +180,11 @@ class Engine {
     std::optional<std::string> vocabulary_json(bool pretty) const;
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
-    // How many tokens of the sequences truncation leaves. If the special tokens alone exceed its limit, no limit
-    // applies: the reference's subtraction wraps around.
+    // The most tokens that truncation leaves, special tokens not counted. If the special tokens alone exceed its limit,
+    // no limit applies: the subtraction in Hugging Face tokenizers wraps around.
     size_t tokens_left(bool is_pair, const EncodeOptions& options) const;
-    // Returns the special ids around a sequence or a pair, or null if the post-processor does more to ids.
+    // Returns the special ids that the post-processor puts around a sequence or a pair, or null if it changes ids in
+    // another way.
     const Surround* surround(bool is_pair, bool add_special_tokens) const;
     // Where texts can be cut if only ids are needed. Built at first use.
     const Seams& seams(bool special_as_text) const;
@@ -192,7 +194,7 @@ class Engine {
     // Returns the family of the specialized scanner, or nothing if the pre-tokenizer's own steps run.
     std::optional<Family> family() const;
     const Cartridge& cartridge() const { return cartridge_; }
-    const Kernels& kernels() const;  // chosen when it opened
+    const Kernels& kernels() const;  // chosen when the engine was opened
 
     struct Impl;
     const Impl& impl() const { return *impl_; }

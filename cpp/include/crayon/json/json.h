@@ -49,8 +49,8 @@ class Value {
     int64_t as_integer(const char* what) const;
     uint64_t as_large(const char* what) const;
     double as_number(const char* what) const;  // Integers are numbers, too.
-    // Returns the distance from as_number to the double nearest to the text, counted in doubles away from zero. Returns
-    // kFar if the distance is too large, and 0 if numbers were read with Numbers::nearest.
+    // Returns how many doubles as_number is off: the steps, away from zero, from as_number to the double nearest to the
+    // number's text. Returns kFar if the distance is too large, and 0 if numbers were read with Numbers::nearest.
     int32_t ulps_to_nearest() const;
     static constexpr int32_t kFar = INT32_MIN;
     std::string_view as_string(const char* what) const;
@@ -96,10 +96,10 @@ Document parse(std::string_view text, Numbers numbers = Numbers::serde);
 
 // The JSON text of a string, with quotes. Non-ASCII stays UTF-8.
 std::string quote(std::string_view text);
-// Writes this JSON text to `out` and returns the end of the text. `out` needs room for 6 bytes per byte of the string,
-// and 2.
+// Writes quote(text) to `out` and returns the end of the text. `out` needs room for 6 bytes per byte of the string, and
+// 2.
 char* write_quoted(char* out, std::string_view text);
-// Appends this JSON text to `out`.
+// Appends quote(text) to `out`.
 void append_quoted(std::string& out, std::string_view text);
 
 // The JSON text of a value, without white space: members in order, numbers in their shortest form.

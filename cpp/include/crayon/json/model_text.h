@@ -13,8 +13,8 @@ struct ModelText {
 };
 
 // Writes tokens in order of id, and merges as pairs. `pretty` gives each its own line, indented as inside the member
-// "model". Returns nothing if only the library can tell the result: for shared ids, repeated names or merges, or
-// another structure. Throws Error(vocabulary) for text that is not JSON.
+// "model". Returns nothing if the library's result depends on its internal order: for shared ids, repeated names or
+// merges, or another structure. Throws Error(vocabulary) for text that is not JSON.
 std::optional<ModelText> model_text(std::string_view tokenizer_json, bool pretty);
 
 }  // namespace crayon::json

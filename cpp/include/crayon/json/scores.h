@@ -1,5 +1,5 @@
-// Spells the scores of a Unigram model. The reference misreads one in four usual spellings as a neighbouring double,
-// because it scales the digits by a power of ten (json_number.h).
+// Spells the scores of a Unigram model. Hugging Face tokenizers ("the reference") misreads one in four usual spellings
+// as a neighbouring double, because it scales the digits by a power of ten (json_number.h).
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,8 @@ class LongestMatch {
     // Returns the longest key that `text` begins with as {bytes, value}, or {0, -1}.
     std::pair<size_t, int32_t> at(Bytes text) const;
 
-    // Cuts `text` from the left and appends the values. Returns where it stopped: at the end, or where no key matches.
-    // Time: at most the text's size times the longest key's.
+    // Cuts `text` from the left and appends the values. Returns the place where matching stopped: the end, or the first
+    // place where no key matches. Time: at most the text's size times the longest key's.
     size_t cut(Bytes text, IdBuffer* out) const;
 
     bool is_never(int32_t value) const {

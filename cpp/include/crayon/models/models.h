@@ -22,7 +22,7 @@ class WordIds;
 
 struct ModelToken {
     uint32_t id;
-    uint32_t start, end;  // bytes of the piece, as in the reference's offsets
+    uint32_t start, end;  // bytes of the piece, as Hugging Face tokenizers (the reference) gives them
     bool own_text;  // the token shows the piece's bytes [start, end), not its id's string (Unigram's unknown pieces)
 };
 
@@ -45,8 +45,8 @@ class ModelScratch {
     std::vector<ModelToken> tokens;
     std::string spelled;
     const Kernels* kernels = &kScalarKernels;
-    Memo* memos = nullptr;  // one for each cache, or null
-    IdBuffer numbers;       // from a cache: packed tokens, or ids with more bits
+    Memo* memos = nullptr;  // the caches behind those above, shared by all threads: one for each, or null
+    IdBuffer numbers;       // read from a cache: packed tokens, or ids with further bits
 
   private:
     WordIds& known(size_t which);
@@ -74,16 +74,18 @@ class Model {
     // before each U+2581.
     void encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const;
     // Appends the ids of one piece: `text` with each space as U+2581, and with one more U+2581 in front if `prefix`.
-    // Returns false, with nothing done, if takes_spaced() is false or if encoding the written piece is as fast.
+    // Returns false, with nothing done, if takes_spaced() is false, or if writing the piece out and encoding it is as
+    // fast.
     virtual bool takes_spaced() const { return false; }
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
-    // Whether tokenize_all looks pieces up. A token of such a model begins where the one before it ends, or does.
+    // Whether tokenize_all looks pieces up. Each token of such a model begins where the token before it ends, or where
+    // that token begins.
     virtual bool knows_tokens() const { return false; }
     // Whether one piece can have different tokens (dropout).
     virtual bool is_random() const { return false; }
     // Whether encoding any text surely succeeds.
     virtual bool takes_any_text() const { return false; }
-    // Whether the tokens of any piece with this border are those of its two parts.
+    // Whether any piece with this border (border.h) has the same tokens if it is cut there.
     virtual bool divides(const Border& border) const {
         (void)border;
         return false;
@@ -94,8 +96,8 @@ class Model {
 // of make_normalizer.
 std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, const Kernels& kernels);
 
-// The vocabulary of a model, in greedy mode. Text never becomes one of `specials`. The name of a byte's token in a text
-// is plain text. WordPiece stays unchanged: it already takes the longest match.
+// The vocabulary of a model, in greedy mode. Text never becomes one of `specials`, nor a byte's token by its name:
+// "<0x41>" in a text is plain text. WordPiece stays unchanged: it already takes the longest match.
 struct GreedyModel {
     std::unique_ptr<Model> model;
     LongestMatch match;         // tokens that text can become

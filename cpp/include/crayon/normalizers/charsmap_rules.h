@@ -53,7 +53,7 @@ class CharsmapRules {
     };
 
     uint32_t unit(size_t place) const;
-    // Whether the trie has a child of `base` for the byte, at unit `base` XOR the byte.
+    // Whether the trie node with this `base` has a child by the byte. The child is unit `base` XOR byte.
     bool has_child(size_t base, uint8_t label) const;
     void read_trie();
     void add_rule(std::string_view key, size_t value);

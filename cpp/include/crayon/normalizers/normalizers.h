@@ -19,7 +19,7 @@ struct SpaceMarks {
 class Normalizer {
   public:
     virtual ~Normalizer() = default;
-    // Changes `text` as the reference does. Immutable: any number of threads may call it.
+    // Changes `text` as Hugging Face tokenizers (the reference) does. Immutable: any number of threads may call it.
     virtual void normalize(AlignedText* text) const = 0;
     // Whether `normalize` surely leaves the text unchanged. Much faster than `normalize`.
     virtual bool leaves(Bytes text) const = 0;
@@ -35,8 +35,8 @@ class Normalizer {
         (void)border;
         return false;
     }
-    // Whether the beginning of `text` can change alignments up to the text's end; for an empty `text`, whether the
-    // beginning of any text can. Such a text must not be cut if offsets are wanted, whatever `divides` says.
+    // Whether the beginning of `text` can change alignments up to the text's end; an empty `text` asks this about any
+    // text. Such a text must not be cut if offsets are wanted, whatever `divides` says.
     virtual bool shifts(Bytes text) const {
         (void)text;
         return false;
@@ -44,8 +44,8 @@ class Normalizer {
 };
 
 // Makes a normalizer from its JSON in a tokenizer.json ({"type": ..., ...}; not null), and copies all that it needs.
-// Throws Error(vocabulary) if the reference refuses to load the component, and Error(unsupported) if the component is
-// not native. The message names the component.
+// Throws Error(vocabulary) if the reference refuses to load the component, and Error(unsupported) if this library does
+// not implement the component. The message names the component.
 std::unique_ptr<Normalizer> make_normalizer(const json::Value& component);
 
 }  // namespace crayon

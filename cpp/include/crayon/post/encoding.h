@@ -71,7 +71,7 @@ size_t n_sequences(const Encoding& encoding);
 // Returns the sequence of each token, or kNoSequence for a token outside all ranges.
 std::vector<int32_t> sequence_ids(const Encoding& encoding);
 
-// The string of an id that has none in `texts`.
+// Gives the string of an id whose token has none in `texts`.
 using TokenStringOf = std::function<std::string(uint32_t id)>;
 
 // Calls use(index, text) for every token, in order.
@@ -96,7 +96,7 @@ std::string to_json(const Encoding& encoding, const TokenStringOf& string_of);
 // unequal length, or numbers out of range.
 Encoding encoding_from_json(std::string_view text);
 
-// Lookups with the reference's answers. As in the reference, a sequence that does not exist means the whole encoding.
+// Lookups with the answers of tokenizers.Encoding. As there, a sequence that does not exist means the whole encoding.
 using IndexPair = std::pair<size_t, size_t>;
 std::optional<IndexPair> word_to_tokens(const Encoding& encoding, uint32_t word, size_t sequence);
 std::optional<Offset> word_to_chars(const Encoding& encoding, uint32_t word, size_t sequence);

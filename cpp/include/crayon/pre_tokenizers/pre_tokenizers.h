@@ -52,10 +52,10 @@ class PreTokenizer {
     bool drops_white() const {
         return shape() == Shape::white_split || shape() == Shape::white_runs || words_to_mark() != nullptr;
     }
-    // Adds strings or characters. A text without any of them is neither cut nor changed. Returns false if none are
-    // known.
+    // Appends requirements: a text that fulfils none of them is neither cut nor changed. Returns false if no such list
+    // is known.
     virtual bool add_needed(std::vector<Regex::Needed>*) const { return false; }
-    // How `split` treats the place of this border, if the text is cut there and the second part is split as one that
+    // How `split` treats a text that is cut at this border (border.h), if the second part is split as one that
     // `continues`. Updates the border to that of the changed text; after `apart` its value does not matter.
     virtual Division divides(Border* border) const {
         (void)border;

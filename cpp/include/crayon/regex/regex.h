@@ -19,9 +19,9 @@ class Regex {
         size_t start, end;  // bytes
     };
 
-    // Throws Error(vocabulary) if Oniguruma refuses the pattern, and Error(unsupported) for syntax that is not native.
-    // The message quotes the pattern and names the construct. Regexes that one thread compiles from equal patterns
-    // share one program.
+    // Throws Error(vocabulary) if Oniguruma refuses the pattern, and Error(unsupported) for syntax that this class does
+    // not implement. The message quotes the pattern and names the construct. Regexes that one thread compiles from
+    // equal patterns share one program.
     static Regex compile(std::string_view pattern);
     // A pattern that matches exactly these bytes.
     static Regex literal(std::string_view text);

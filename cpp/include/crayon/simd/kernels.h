@@ -1,5 +1,5 @@
-// The functions of each instruction set, in one table for each. An engine takes its table when it opens, and hands it
-// to its parts; no other code chooses.
+// The functions of each instruction set, in one table for each. An engine chooses its table when it opens, and passes
+// the table to its components.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ struct JsonLine;
 struct MergeTables;
 struct MergeTask;
 
-// The scanner of each family, for both flavors: their classes and foldings are equal in the measured versions.
+// The scanner of each family. It serves both flavors, whose character classes and case foldings were measured to be
+// equal.
 struct Scanners {
     ScanFunction by_family[kFamilyCount];
 
@@ -58,7 +59,7 @@ struct TouchingWords {
     size_t end(size_t i) const { return ends[i + 1]; }
 };
 
-// Words at any places.
+// Words at the places that `pieces` lists.
 struct PieceWords {
     const Piece* pieces;
     size_t start(size_t i) const { return pieces[i].start; }
@@ -104,18 +105,18 @@ struct Kernels {
     Utf8Error utf8_error;
     Utf8Writers utf8_writers;
     UnitWriters unit_writers;
-    // Returns false if the line is unsure (json_lines.h). Writes only the strings, the room and is_ascii. Does not
-    // check UTF-8.
+    // Returns false if the line is unsure (json_lines.h). Of the line's fields, writes only `strings`, `room` and
+    // `is_ascii`. Does not check UTF-8.
     bool (*read_json_line)(JsonLine* line);
     WordKernels words;
     AsciiPairs ascii_pairs;
     MergeBatch merge_batch;  // needs MergeTables::reachable_slots
 };
 
-// Defined where this machine may have them.
+// Each is defined only for the processors that may have its instruction set.
 extern const Kernels kScalarKernels, kAvx2Kernels, kAvx512Kernels, kNeonKernels;
 
-// The kernels of a level that this CPU has.
+// Returns the kernels of `level`, which this CPU must have.
 const Kernels& kernels_of(CpuLevel level);
 // The kernels of selected_cpu_level(), which reads CRAYON_CPU.
 const Kernels& selected_kernels();

@@ -7,9 +7,9 @@
 namespace crayon {
 
 enum class ErrorKind {
-    cartridge,    // A .dat that is damaged, of another version, or refers outside itself.
+    cartridge,    // A cartridge file that is damaged, of another version, or refers outside itself.
     vocabulary,   // A malformed or contradictory tokenizer.json or rank file.
-    unsupported,  // A well-formed tokenizer.json with a component that is not native.
+    unsupported,  // A well-formed tokenizer.json with a component that this library does not implement.
     utf8,         // Text that is not UTF-8.
     token_id,     // An id outside the vocabulary.
     argument,     // An invalid argument.

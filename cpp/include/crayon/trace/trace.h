@@ -1,6 +1,6 @@
 // Shows how an engine in exact mode encodes one text, step by step. Runs the textbook algorithms over the engine's own
-// tables, and arrives at the engine's ids. Also traces longest match, which is greedy mode. Slow, with the limits
-// below.
+// tables, and arrives at the engine's ids. Also traces longest match, which is greedy mode. Slow; the constants below
+// limit its work.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace crayon {
 
 // Textbook merging takes time quadratic in a piece's length, so longer pieces have no derivation.
 constexpr size_t kTracePieceBytes = 4096;
-// A walk takes many records per token, so only the first bytes of a longer run are walked.
+// Greedy mode's search records each step, so a longer run is traced only up to this many bytes.
 constexpr size_t kTraceRunBytes = size_t(1) << 16;
 // The most steps of the walks over one run, for vocabularies with long walks.
 constexpr size_t kTraceSteps = size_t(1) << 20;
@@ -33,7 +33,8 @@ struct TracedPart {
     std::optional<uint32_t> added;  // the token's id
     size_t start, end;              // bytes of the input
     std::string normalized;         // the part after the normalizer
-    std::string text;               // the same after the pre-tokenizer, in plain bytes
+    std::string text;               // `normalized` after the pre-tokenizer, in plain bytes (not the byte-level
+                                    // alphabet)
     std::vector<TracePiece> pieces;
     // Greedy mode's pieces: those of `pieces`, except that pieces that touch are joined.
     std::vector<Piece> runs;
@@ -66,8 +67,9 @@ struct TraceStep {
 
 // One search for the longest token that begins at `start`.
 struct TraceWalk {
-    size_t start, end;              // The bytes that matched, or were given up.
-    size_t prefix = 0, suffix = 0;  // Steps at the start and the end over affixes that are not in the text.
+    size_t start, end;              // The bytes that matched, or that became unknown.
+    size_t prefix = 0, suffix = 0;  // The number of first and last steps that are over an affix of tokens, which the
+                                    // text lacks.
     std::vector<TraceStep> steps;   // up to the last one tried
     std::vector<TraceToken> tokens;
     bool joins_unknown = false;  // the token joins the unknown token before it
@@ -89,7 +91,7 @@ struct PieceTrace {
     bool is_random = false;    // the engine skips random merges, which the trace does not show
     Shortcut shortcut = Shortcut::none;
     std::vector<TraceToken> symbols;  // BPE: the symbols before merging
-    size_t dropped = 0;  // BPE: bytes of dropped characters: without a token, in a vocabulary without an unknown token
+    size_t dropped = 0;               // BPE: bytes of dropped characters, which have no token and no unknown token
     std::vector<TraceMerge> merges;   // BPE: in order, also if a shortcut replaces them
     std::vector<TraceWalk> walks;     // WordPiece, and byte-level tables of longest match
     std::vector<TracePathStep> path;  // Unigram

@@ -14,7 +14,8 @@ namespace crayon {
 
 class Engine;
 
-// A pretoken and its count. If `is_raw`, its bytes represent characters of the byte-level alphabet; else it is UTF-8.
+// A pretoken, and how often it occurs. If `is_raw`, its bytes represent characters of the byte-level alphabet; else it
+// is UTF-8.
 struct CountedWord {
     Bytes text;
     uint64_t count;
@@ -48,8 +49,8 @@ struct TrainedBpe {
 TrainedBpe train_bpe(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, const Progress& progress);
 
 // Trains an existing vocabulary further by the steps of train_bpe. Each word begins as the ids that `engine` gives it,
-// so all old merges are done. `tokens` has the string of each old id, added tokens included; it is empty for an unused
-// id. New tokens get the ids after these.
+// so all merges of the existing vocabulary have been applied. `tokens` has the string of each old id, added tokens
+// included; it is empty for an unused id. New tokens get the ids after these.
 //
 // A pair whose product is an old token is merged only if the product is in `reusable` and has not yet been a symbol of
 // a word of several symbols. `reusable` has the tokens that are not a part of any old merge. With this rule an engine

@@ -29,8 +29,8 @@ class WordCounter {
     // Each view is one text. Threads share a large text, which is cut at seams (places where words can be cut; see
     // seams.h). One thread counts a text without seams, and an interrupt waits for its normalizer or pre-tokenizer.
     //
-    // Calls `progress`, which may be empty, in this thread, at most ten times a second even across short calls. The
-    // stages are "counting words" in bytes of text, then "merging counts" in shards of the table.
+    // Calls `progress`, which may be empty, in the calling thread, at most ten times a second even across short calls.
+    // The stages are "counting words" in bytes of text, then "merging counts" in shards of the table.
     //
     // Throws Error(utf8), which names the text and the byte, and NotUnicode (text_view.h). Throws Error(argument) for a
     // text on which the reference panics, or for 4 GiB of text without a seam.

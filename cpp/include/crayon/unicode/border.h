@@ -14,17 +14,18 @@ namespace crayon {
 // An unknown character, or perhaps the end of the text.
 constexpr uint32_t kUnknownChar = 0xFFFFFFFFu;
 
-// Code points, nearest to the place first. The nearest one before it exists, known or not, so no part becomes empty.
-// Known characters beyond the nearest ones permit only negative conclusions, because a step's piece may begin or end
-// between them.
+// The code points before and after the place, nearest to the place first. A character before the place exists, even if
+// it is unknown, so no part becomes empty. Known characters beyond the nearest ones permit only negative conclusions,
+// because a step's piece may begin or end between them.
 struct Border {
     static constexpr size_t kBefore = 2, kAfter = 3;
     uint32_t before[kBefore] = {kUnknownChar, kUnknownChar};
     uint32_t after[kAfter] = {kUnknownChar, kUnknownChar, kUnknownChar};
 };
 
-// For steps that map each character by itself. `map` returns the new character, or kUnknownChar if it becomes none or
-// several. With `removes`, an unknown character may vanish; the one before the place must then be known.
+// Updates a border for a step that maps each character by itself. `map` returns the new character, or kUnknownChar if
+// it becomes none or several. With `removes`, an unknown character may vanish; the character before the place must then
+// be known.
 template <typename Map>
 bool map_border(Border* border, bool removes, Map&& map) {
     if (removes && border->before[0] == kUnknownChar) return false;

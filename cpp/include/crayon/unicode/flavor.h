@@ -5,7 +5,7 @@
 
 namespace crayon {
 
-// Decides the Unicode version and the character sets.
+// The flavor decides the Unicode version and the character sets.
 enum class Flavor : uint32_t {
     oniguruma = 0,   // Hugging Face tokenizers 0.23
     rust_regex = 1,  // tiktoken 0.14

@@ -1,5 +1,5 @@
-// Character properties as the references see them. tools/unicode/ measured the tables from the references over every
-// code point, because each library carries its own Unicode version.
+// Character properties as Hugging Face tokenizers and tiktoken see them. tools/unicode/ measured the tables from these
+// libraries over every code point, because each library carries its own Unicode version.
 #pragma once
 
 #include <cstddef>
