@@ -76,7 +76,7 @@ def _add(counter: _core.WordCounter, batch: Batch, progress: Report | None) -> N
 
 
 def _within(report: Report | None, before: int, after: int, total: int) -> Report | None:
-    """Return a function that converts the counter's progress within a batch to the unit of the corpus, and reports it."""
+    """Return a function that reports the counter's progress within a batch, in the unit of the corpus."""
     if report is None:
         return None
     return lambda _, done, of: report(STAGE, before + (after - before) * done // of if of else before, total)

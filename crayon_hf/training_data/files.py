@@ -35,7 +35,7 @@ def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | No
 
 
 def _files_of(name: str, format: str | None) -> list[str]:
-    """Return the path `name`, or for a directory the files below it: those with a known ending, or all with `format`."""
+    """Return the path `name`, or for a directory its files: with a known ending only, unless `format` is given."""
     return [file.address for file in find_inputs([name], format)] if os.path.isdir(name) else [name]
 
 

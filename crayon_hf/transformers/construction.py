@@ -116,7 +116,7 @@ class Vocabulary:
         }
 
     def name_of(self, value: Any) -> str | None:
-        """Return ``vocab`` or ``merges`` if `value` equals that entry of `values`, or None. Nothing is made for this."""
+        """Return ``vocab`` or ``merges`` if `value` equals that entry of `values`, or None. It makes no values."""
         for name, known in (self._made or {}).items():
             if type(value) is type(known) and value == known:
                 return name
@@ -235,7 +235,7 @@ class _Json(_StandIn):
 
 
 def _is_tokenizer_json(path: str) -> bool:
-    """Whether the path names a ``tokenizer.json``, with or without a version of transformers: ``tokenizer.4.0.0.json``."""
+    """Whether the path names a ``tokenizer.json``, or one for a transformers version: ``tokenizer.4.0.0.json``."""
     name = os.path.basename(path)
     return name.startswith("tokenizer.") and name.endswith(".json")
 

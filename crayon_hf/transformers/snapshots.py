@@ -179,7 +179,7 @@ def _write_snapshot(
     late: dict[str, Any],
     of_file: _core.Engine | None,
 ) -> HeldFile | None:
-    """Write the snapshot, unless a part of it is unsuitable. Return the file of large attributes, or None without one."""
+    """Write the snapshot, unless a part of it is unsuitable. Return the file of large attributes, if it has one."""
     backend = tokenizer.__dict__.get("_tokenizer")
     if not isinstance(backend, Tokenizer):
         return None
