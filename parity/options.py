@@ -9,7 +9,10 @@ from crayon_hf.parity.inputs.texts import CORPUS, find_text
 
 
 def add_texts(parser: argparse.ArgumentParser, strings: int) -> Callable[..., argparse.Action]:
-    """Add the options for strings and texts, which all suites have. Return the function that adds to their group."""
+    """Add the options for strings and texts, which all suites have. Return a function that adds options to the group.
+
+    `strings` is the default number of generated strings.
+    """
     add = parser.add_argument_group("inputs").add_argument
     add("--strings", type=int, default=strings, metavar="N", help="generated strings (default %(default)s)")
     add("--seed", type=int, default=1, help="the seed of the generated strings (default %(default)s)")
@@ -20,7 +23,10 @@ def add_texts(parser: argparse.ArgumentParser, strings: int) -> Callable[..., ar
 
 
 def texts_of(arguments: argparse.Namespace) -> tuple[list[str], int | None]:
-    """The texts of ``--texts`` and ``--text``, and the most bytes of each. Raises UnknownVocabularyError."""
+    """Return the names of the texts to compare, and the most bytes of each, or None for no limit.
+
+    Raise UnknownVocabularyError for a text that is not found.
+    """
     texts = [*(CORPUS if arguments.texts else ()), *arguments.text]
     for text in texts:
         find_text(text)

@@ -34,11 +34,11 @@ class Row:
 
     target: str
     what: str
-    """The library and its version."""
+    """The name and version of the other library."""
     suite: str = ""
     values: Event = field(default_factory=dict)
     skipped: str = ""
-    """Why nothing was compared, if that is not a failure."""
+    """Why the set was skipped, or an empty text if it was compared. A skipped set is not a failure."""
 
     @property
     def inputs(self) -> int:
@@ -51,7 +51,7 @@ class Row:
         return sum(self.values.get("differing", {}).values())
 
     def lines(self) -> list[str]:
-        """The line of the table, followed by the smallest differing inputs."""
+        """Return the line of the table, followed by the smallest differing inputs."""
         name = f"{self.target:14} {self.suite:8} {self.what:8}"
         if self.skipped:
             return [f"{name} not compared: {self.skipped}"]
@@ -65,7 +65,7 @@ class Row:
 
 
 class CallsSide:
-    """A library as two functions: from many texts to their ids, and from many rows of ids to their texts.
+    """A side of a comparison, made of two functions of a library: `ids_of` encodes texts, `texts_of` decodes ids.
 
     Without `texts_of`, decoded texts are not compared.
     """
@@ -78,7 +78,7 @@ class CallsSide:
         self.ids_of, self.texts_of = ids_of, texts_of
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order: ``ids`` and, with `texts_of`, ``decoded``."""
+        """Return the outcome of each item, in order: its ``ids`` and, with `texts_of`, the ``decoded`` text."""
         ids_of, texts_of = self.ids_of, self.texts_of
         rows = each(ids_of, lambda text: ids_of([text])[0], [item[0] for item in items])
         if texts_of is None:
@@ -94,7 +94,10 @@ class CallsSide:
 
 
 def our_side(tokenizer: Tokenizer, *, decodes: bool = True) -> CallsSide:
-    """Our side without special tokens around a text; with `decodes`, decoded texts keep special tokens."""
+    """Return our side of a comparison. It adds no special tokens to a text.
+
+    With `decodes`, it also decodes ids, and special tokens stay in the decoded texts.
+    """
 
     def ids_of(texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
@@ -111,7 +114,7 @@ def one_by_one(call: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A target as its library opens it (`expected`) and as we do (`ours`)."""
+    """The two sides of a comparison: a target as its own library opens it (`expected`), and as we do (`ours`)."""
 
     target: str
     reference: str
@@ -119,12 +122,12 @@ class Pair:
     expected: Side
     ours: Side
     tokens: Sequence[bytes] = ()
-    """The bytes of the tokens, from which strings are made."""
+    """The bytes of the vocabulary's tokens. Some of the compared strings are made of these."""
     specials: Sequence[str] = ()
 
 
 def pair_of(path: str, reference: str, expected: Side, ours: Side, tokenizer: Tokenizer) -> Pair:
-    """A pair that is compared on strings made of the tokens of `tokenizer`."""
+    """Return a pair for the file at `path`. Its tokens, for making strings, come from `tokenizer`."""
     ids = sorted(tokenizer.get_vocab().values())
     tokens = [tokenizer.decode([id], skip_special_tokens=False).encode() for id in ids]
     specials = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
@@ -133,7 +136,7 @@ def pair_of(path: str, reference: str, expected: Side, ours: Side, tokenizer: To
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs that the command line selects."""
+    """The inputs to compare, as the command line selects them: numbers of strings, and names of texts."""
 
     strings: int
     texts: Sequence[str]
@@ -142,7 +145,10 @@ class Inputs:
     seed: int
 
     def of(self, pair: Pair) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
-        """Yield the name of each set of inputs, and the inputs as (category, text). No text has a lone surrogate."""
+        """Yield the name of each set of inputs for a pair, and its inputs: each a category and a text.
+
+        No text has a lone surrogate.
+        """
         if self.strings:
             yield "strings", self._clean(generate(self.strings, self.seed, specials=pair.specials))
             if pair.tokens and self.strings >= 4:
@@ -157,7 +163,7 @@ class Inputs:
 
 
 def compare(pair: Pair, sets: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Iterator[Row]:
-    """Compare sets of inputs, each a name and inputs as (category, text). Yield a row for each set."""
+    """Compare sets of inputs, as `Inputs.of` yields them, and yield a row of the table for each set."""
     for suite, made in sets:
         result = Comparison(pair.ours, lambda: pair.expected).run(singles(made), reports=1)
         yield Row(pair.target, pair.reference, suite, values=event_of(suite, result))

@@ -31,7 +31,7 @@ from .options import add_texts, texts_of
 AGREED, DIFFERED, MISUSED = 0, 1, 2
 
 Find = Callable[[str, str], Subject]
-"""Finds the target of a name on the command line. Files made for it go into the directory."""
+"""Takes a name on the command line and a directory, and finds the target. Files made for it go into the directory."""
 
 
 def make_parser(reference: str, description: str, targets: str) -> argparse.ArgumentParser:
@@ -119,7 +119,7 @@ def run(parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: 
 
 
 def cpu_names(listed: str) -> list[str]:
-    """The instruction sets of ``--cpu``; an empty name means the best one."""
+    """Return the instruction sets that ``--cpu`` lists. An empty name means the best one of this machine."""
     if listed != "all":
         return [name.strip() for name in listed.split(",")]
     from crayon_hf import _core

@@ -35,11 +35,11 @@ _ENGLISH = (".rst", ".md", ".txt", ".gz")
 _CODE = (".py", ".pyi", ".h", ".hpp", ".c", ".cc", ".js", ".ts")
 
 Piece = tuple[str, bytes]
-"""The origin of a piece, and its bytes."""
+"""The origin of a piece of text, and its bytes."""
 
 
 def gathered(kind: str) -> Iterator[Piece]:
-    """Pieces of UTF-8 of a kind, each file once."""
+    """Yield pieces of text of a kind, as UTF-8. No file is used twice."""
     shared = shared_directory()
     if shared is not None and (shared / "corpus").is_dir():
         yield "the corpus of CRAYON_SHARED", read_text(find_text(kind))
@@ -124,7 +124,7 @@ def _messages(path: Path) -> bytes:
 
 
 def _files(endings: tuple[str, ...]) -> Iterable[Path]:
-    """The files below the roots that have one of the endings, in a fixed order, by digests of their paths."""
+    """Yield the files below the roots that have one of the endings, sorted by digests of their paths."""
     found = set()
     for root in ROOTS:
         for folder, _, names in os.walk(root):
@@ -133,7 +133,7 @@ def _files(endings: tuple[str, ...]) -> Iterable[Path]:
 
 
 def _read(path: Path) -> bytes:
-    """Read and unpack a file. Return no bytes unless it is text in UTF-8."""
+    """Read a file, unpack it if necessary, and return its text as UTF-8. Return no bytes if it is not UTF-8."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(4_000_000)

@@ -1,4 +1,4 @@
-"""Readers of other vocabulary formats. Each returns a ``tokenizer.json``, the only form that the compiler reads.
+"""Readers of other vocabulary formats. Each returns a ``tokenizer.json``, the only form that cartridges are made from.
 
 `convert` reads any source, `write` makes a directory that transformers opens, and `crayon_hf.formats.export` writes
 other formats.
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["REVISIONS", "convert", "read", "write"]
 
 REVISIONS = {"CRAYON_V2": 1, "GGUF": 1, "SENTENCEPIECE": 2, "TEKKEN": 1, "VOCAB_JSON": 1, "WORDPIECE": 1}
-"""Part of the key under which results are cached: raise a kind's number when the same source yields another
-tokenizer.json. The number of rank files is in `tiktoken`."""
+"""The revision of each reader, a part of the key under which its results are cached. Raise it when the same source
+yields another tokenizer.json. The revision for rank files is in `tiktoken`."""
 
 _CARRIED = ("chat_template", "model_max_length")
-"""Settings of a tokenizer_config.json that are valid for any vocabulary file beside it."""
+"""Settings that are copied from a tokenizer_config.json beside a vocabulary file of any format."""
 
 
 def convert(
@@ -43,11 +43,11 @@ def convert(
         progress: Called during a long conversion.
 
     Returns:
-        The ``tokenizer.json``, its config, and the name of the reference.
+        The ``tokenizer.json``, its config, and the name of the library whose ids are right.
 
     Raises:
         VocabularyError: The source is damaged or of an unknown format.
-        UnsupportedError: No ``tokenizer.json`` does the same as the source.
+        UnsupportedError: No ``tokenizer.json`` gives the same ids as the source.
 
     docs/sources.md has examples.
     """
@@ -79,8 +79,8 @@ def read(
 ) -> Converted:
     """Read a source of a known kind. `data` is the content of the file, if the caller has read it.
 
-    With `opening` the result is for a cartridge alone: its ``tokenizer.json`` may express less than the source
-    (`Converted.inexact`).
+    Set `opening` if the result is only compiled into a cartridge. Its ``tokenizer.json`` may then express less than
+    the source; `Converted.inexact` has the reason.
     """
     from crayon_hf.util.collector import CollectorPause
 

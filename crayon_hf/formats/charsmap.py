@@ -3,7 +3,7 @@
 The rules are a trie of the texts to replace (a double array of Darts-clone) and their replacements, each ended by a
 zero byte. SentencePiece applies the longest rule that matches, from left to right. The ``Precompiled`` of
 ``tokenizers`` has the same trie, but looks up one character, or one grapheme cluster of less than six bytes, which the
-shortest matching rule then replaces whole. So a base with marks loses marks, and longer clusters are not composed.
+shortest matching rule then replaces whole. So a letter with marks loses marks, and longer clusters are not composed.
 
 So the components first insert a control character between characters that no rule replaces together (`_apart`). It ends
 clusters, and ``NFKC`` does not compose across it. NFKC then composes the other neighbours, so ``Precompiled`` sees only
@@ -50,7 +50,7 @@ PROVEN = {
 }
 """SentencePiece's own rule sets by their SHA-256, with the characters that the components map differently.
 
-Comparing all rules takes longer than reading everything else of a small model.
+They are recorded here because comparing all rules takes longer than reading the rest of a small model.
 """
 
 
@@ -60,7 +60,7 @@ def rules_as_components(
     """Return normalizers that together apply the rules and leave `shielded` texts as they are.
 
     `written` maps the outputs of rules and the shielded texts to their spelling in the result. Raises UnsupportedError
-    if no components do the same.
+    if no components give the results of the rules.
     """
     rules = _core.CharsmapRules(charsmap)
     alone = precompiled(charsmap)
@@ -169,7 +169,7 @@ def _apart(characters: dict[str, str], following: dict[str, str], ends: Sequence
         for length in sorted({len(start) for start in starts})
         for box in _boxes([start for start in starts if len(start) == length])
     ]
-    # A character whose normalized form begins with such a character would be composed, too.
+    # NFKC also composes characters whose normalized form begins with a character of `later`.
     seconds = f"[{_class(later | {key for key in single if characters[key][:1] in later})}]"
     ended = rf"(?<={'|'.join(map(literal, ends))})|" if ends else ""
     return rf"(?!\A)(?={seconds})(?:{ended}(?!{'|'.join(together)}))|(?!{seconds}){alone}|(?<=\r)(?=\n)"
@@ -183,7 +183,7 @@ def _grouped(following: dict[str, str]) -> list[tuple[str, list[str]]]:
 
 
 def _boxes(texts: Iterable[str]) -> list[tuple[frozenset[str], ...]]:
-    """Texts of one length as products of sets of characters."""
+    """Write texts of one length as products of character sets: ``ac`` and ``bc`` become {a, b} x {c}."""
     tails: dict[str, set[str]] = {}
     for text in texts:
         tails.setdefault(text[0], set()).add(text[1:])
@@ -198,7 +198,7 @@ def _boxes(texts: Iterable[str]) -> list[tuple[frozenset[str], ...]]:
 
 
 def _class(chars: Iterable[str]) -> str:
-    """The inside of a regular expression's character class."""
+    """Return these characters as the inside of a regular expression's character class."""
     ranges: list[list[int]] = []
     for code in sorted(map(ord, chars)):
         if ranges and ranges[-1][1] == code - 1:

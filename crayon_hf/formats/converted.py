@@ -18,12 +18,12 @@ class Converted(NamedTuple):
     config: dict[str, Any]
     """The ``tokenizer_config.json`` beside it; empty when the source has no such settings."""
     reference: str
-    """The library whose output is right, such as ``tokenizers``, ``tiktoken``, ``sentencepiece`` or ``xerv-crayon``."""
+    """The library whose ids are right: ``tokenizers``, ``tiktoken``, ``sentencepiece``, ``xerv-crayon`` and others."""
     name: str | None = None
     metadata: Mapping[str, Any] = MappingProxyType({})
     """The cartridge's metadata besides the reference and the name."""
     opened: Mapping[str, Any] = MappingProxyType({})
-    """More metadata for a cartridge that opens the source itself rather than the ``tokenizer.json``."""
+    """More metadata for a cartridge from which crayon_hf opens the source directly. A ``tokenizer.json`` lacks it."""
     inexact: str = ""
     """The reason why no ``tokenizer.json`` gives the source's ids, or "". If set, `tokenizer_json` only holds the
     vocabulary for a cartridge."""

@@ -1,9 +1,10 @@
 """CRAYON's version 2 cartridges (a ``.dat``, and beside it a ``.json`` of the tokens' strings) to ``tokenizer.json``.
 
-CRAYON cuts a text into the longest tokens of its vocabulary, over bytes. Stock ``tokenizers`` does the same with the
-result: WordPiece without prefixes, for which the whole text is one word in the byte-level alphabet. CRAYON loses a byte
-that begins no token: it gives id 1, the id of another token. Here such bytes get ids after the last one, so every text
-round-trips. The metadata keeps CRAYON's number of ids. Callers that want CRAYON's ids replace higher ids with 1.
+CRAYON (the library ``xerv-crayon``) cuts a text into the longest tokens of its vocabulary, over bytes. Stock
+``tokenizers`` does the same with the result: WordPiece without prefixes, for which the whole text is one word in the
+byte-level alphabet. CRAYON loses a byte that begins no token: it gives id 1, the id of another token. Here such bytes
+get new ids after CRAYON's last id, so every text round-trips. The metadata keeps CRAYON's number of ids. Callers that
+want CRAYON's ids replace higher ids with 1.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _NO_LIMIT = 2**53 - 1  # the largest count that every reader of JSON takes
 def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
     """Read a version 2 cartridge. `tokens` are the strings of the ``.json`` beside it, by id (`read_companion`).
 
-    They are checked against the cartridge's keys, and give the number of ids. An id without a key stays a hole, since
-    CRAYON never gives it: the string is a duplicate, or begins with NUL, which CRAYON's compiler drops.
+    The strings are checked against the cartridge's keys, and their number is the number of ids. An id without a key
+    gets no token, since CRAYON never gives it: its string is a duplicate, or begins with NUL and was dropped by CRAYON.
     """
     keys = [(key, id) for key, id in _core.list_double_array(*_core.read_cartridge_v2(data)) if key]
     if not keys:
@@ -108,7 +109,10 @@ def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
 
 
 def longest_match(vocab: dict[str, int], unknown: str) -> bytes:
-    """The ``tokenizer.json`` of longest match over byte-level tokens. All bytes are tokens, so no text is `unknown`."""
+    """Return the ``tokenizer.json`` that cuts text into the longest byte-level tokens.
+
+    `unknown` is the required unknown token. No text becomes it, since all bytes are tokens.
+    """
     model = {
         "type": "WordPiece",
         "unk_token": unknown,

@@ -29,7 +29,7 @@ class Opened(Protocol):
 
 
 class Exactness:
-    """Collects the cases in which an exported file gives other ids, or refuses them."""
+    """Collects the cases in which an exported file gives other ids. Unless `inexact`, the first case raises."""
 
     def __init__(self, inexact: bool) -> None:
         self._inexact = inexact
@@ -139,7 +139,10 @@ def texts_by_id(document: Mapping[str, Any], fill: str = "") -> list[str]:
 
 
 def steps(document: Mapping[str, Any], component: str, list_name: str) -> list[dict[str, Any]]:
-    """Return the steps of a component. Sequences are replaced by their members."""
+    """Return the steps of a component of the ``tokenizer.json``. Sequences are replaced by their members.
+
+    `list_name` is the key of a sequence's list of members.
+    """
     found, waiting = [], [document.get(component)]
     while waiting:
         part = waiting.pop()
@@ -161,7 +164,7 @@ def normalizers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def refuse_options(model: Mapping[str, Any], options: Sequence[str], target: str) -> None:
-    """Raise an UnsupportedError if a BPE model uses one of these options, which the target does not have."""
+    """Raise an UnsupportedError if a BPE model uses one of these options, which the library `target` does not have."""
     for option in options:
         if model.get(option):
             raise UnsupportedError(f"the vocabulary has {option}, which {target} does not have")

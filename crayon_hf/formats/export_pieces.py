@@ -108,7 +108,7 @@ def spelling_of(
     *,
     collapses: bool = True,
 ) -> Spelling:
-    """Find the options that stand for these normalizers and pre-tokenizers in the target's file.
+    """Find the options by which a file for the library `target` expresses the normalizers and pre-tokenizers.
 
     `normalizers_of` returns the normalizers that our reader of such files makes from options. `collapses` says whether
     the target drops extra spaces. Raises UnsupportedError if no options give the same normalizers.
@@ -324,7 +324,7 @@ def _check_silent(
 
 
 def check_words(spelling: Spelling, texts: Sequence[str], kinds: Sequence[int], target: str) -> None:
-    """Raise an UnsupportedError if the pre-tokenizer cuts words apart, and the target would join across a cut."""
+    """Raise an UnsupportedError if the pre-tokenizer cuts words apart, and `target` would join pieces across a cut."""
     if not spelling.splits:
         return
     found = [text for text, kind in zip(texts, kinds, strict=True) if kind == NORMAL]

@@ -1,7 +1,7 @@
 """GGUF files to ``tokenizer.json``.
 
 The result gives the ids of llama.cpp with special tokens found in the text (``llama_tokenize`` with ``parse_special``).
-The result adds the beginning and the end (``add_special``) if the caller asks for special tokens. For byte-level BPE
+It adds the tokens for the beginning and end of a text (``add_special``) if asked for special tokens. For byte-level BPE
 llama.cpp does not normalize text, so a model whose own ``tokenizer.json`` normalizes gets other ids from llama.cpp. In
 some parts llama.cpp only approximates models' own tokenizers, and the result follows the models: in tables of Unicode,
 in a few patterns (`gguf_patterns`), and in BERT's removal of accents. See docs/sources.md for all differences.
@@ -100,7 +100,7 @@ def _t5(metadata: Metadata) -> Converted:
 
 
 def _frame(metadata: Metadata, tokens: Tokens, *, bos: bool, eos: bool, sep: bool) -> Frame:
-    """The special ids around a text, as the file states them, else by the model's defaults."""
+    """Return the special ids around a text. `bos`, `eos` and `sep` are the defaults if the file states nothing."""
 
     def put(role: str, default: bool) -> int | None:
         key = f"add_{role}_token"

@@ -131,7 +131,7 @@ def unigram(tokens: Tokens, charsmap: bytes, space_prefix: bool, merge_spaces: b
 
 
 def unigram_spaces(space_prefix: bool, merge_spaces: bool) -> list[Parts]:
-    """Normalizers of model ``t5`` for the spaces of a text."""
+    """Return the normalizers for spaces of model ``t5``. Arguments: write one before a text, drop extra ones."""
     if merge_spaces:
         return [replace(r"\A +| +\z", "", regex=True), replace(" +", SPACE, regex=True), _PREFIXED]
     # A text of nothing but spaces gets no prefix.
@@ -139,7 +139,7 @@ def unigram_spaces(space_prefix: bool, merge_spaces: bool) -> list[Parts]:
 
 
 def _unigram_pieces(tokens: Tokens) -> tuple[list[Piece], float]:
-    """Return the tokens as pieces, and the worst score of a normal token. Tokens that no text becomes are unused.
+    """Return the tokens as pieces, and the worst score of a normal token. Tokens never found get the kind UNUSED.
 
     llama.cpp finds normal and unused tokens, and user-defined ones at no cost. It never chooses a token that scores
     lower than the token's characters would score as unknown characters.
@@ -191,7 +191,7 @@ def _spelled(text: str, kind: int) -> str:
 
 
 def unspelled(text: str, kind: int) -> str:
-    """The spelling of a WordPiece token in a GGUF file."""
+    """Return the spelling of a WordPiece token in a GGUF file, where U+2581 marks the start of a word."""
     if kind in (CONTROL, UNKNOWN, USER_DEFINED) or (text.startswith("[") and text.endswith("]")):
         return text
     return text[2:] if text.startswith("##") else SPACE + text

@@ -37,7 +37,7 @@ _EXAONE_MOE = (
 
 
 def _cased(endings: str, numbers: str, upper: str, lower: str, marks: str = r" ?[^\s\p{L}\p{N}]+[\r\n/]*") -> str:
-    """Words cut where small letters are followed by capital ones."""
+    """Return a pattern that also cuts words where a small letter is followed by a capital one."""
     before = r"[^\r\n\p{L}\p{N}]?"
     words = f"{before}{upper}*{lower}+{endings}|{before}{upper}+{lower}*{endings}"
     return f"{words}|{numbers}|{marks}|{_LINES_AND_SPACES}"
@@ -181,7 +181,7 @@ PRE_TOKENIZERS = {
     name: meaning._replace(clean_spaces=clean) for names, clean, meaning in _GROUPS for name in names.split()
 }
 
-# llama.cpp has these, but no tokenizer.json does the same.
+# Pre-tokenizers of llama.cpp that no tokenizer.json can express.
 _NOT_EXPRESSED = {"whitespace": "BPE that drops white space and what its vocabulary lacks"}
 
 

@@ -18,7 +18,7 @@ class Frame(NamedTuple):
 
 
 def template(frame: Frame, texts: Sequence[str]) -> dict[str, Any] | None:
-    """Return the post-processor, or None if it would add nothing."""
+    """Return the post-processor that adds the ids of `frame`, or None without ids. `texts` are all tokens, by id."""
     used = sorted({id for id in (frame.bos, frame.eos, frame.sep) if id is not None})
     if not used:
         return None

@@ -177,7 +177,7 @@ def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
 
 
 def strings(metadata: Metadata, key: str) -> list[str] | None:
-    """Return an array of strings, or None if the file lacks the key."""
+    """Return the array of strings under PREFIX + `key`, or None if the file lacks the key."""
     value = metadata.get(PREFIX + key)
     if value is not None and not isinstance(value, list):
         raise VocabularyError(f"{PREFIX}{key} is not an array of strings")
@@ -185,7 +185,7 @@ def strings(metadata: Metadata, key: str) -> list[str] | None:
 
 
 def string(metadata: Metadata, key: str, default: str) -> str:
-    """A string, by its full key."""
+    """Return the string under this full key, or `default` if the file lacks the key."""
     value = metadata.get(key, default)
     if not isinstance(value, str):
         raise VocabularyError(f"{key} is not a string")
@@ -193,7 +193,7 @@ def string(metadata: Metadata, key: str, default: str) -> str:
 
 
 def flag(metadata: Metadata, key: str, default: bool) -> bool:
-    """A truth value."""
+    """Return the boolean under PREFIX + `key`, or `default` if the file lacks the key."""
     value = metadata.get(PREFIX + key, default)
     if not isinstance(value, bool):
         raise VocabularyError(f"{PREFIX}{key} is not true or false")
@@ -243,7 +243,7 @@ def _correct(kinds: list[int], ids: Mapping[str, int], special: Mapping[str, int
 
 
 def _stripping(metadata: Metadata, ids: Mapping[str, int], kinds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the tokens that absorb white space. Files do not state these: llama.cpp knows them by the model's name."""
+    """Yield the ids of tokens that absorb white space, with its side. llama.cpp knows them only by the model's name."""
     name = string(metadata, "general.name", "").lower()
     pre = string(metadata, f"{PREFIX}pre", "")
     architecture = string(metadata, "general.architecture", "")

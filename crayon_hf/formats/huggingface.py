@@ -16,7 +16,7 @@ from crayon_hf.util.reference import need_components
 
 _MOST_IDS = 1 << 24
 _TRIMMED = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""Characters that the reference strips from the end of a line of vocab.txt: Unicode's white space, not Python's."""
+"""Characters that ``tokenizers`` strips from the end of a line of vocab.txt: Unicode's white space, not Python's."""
 
 
 def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
@@ -30,7 +30,10 @@ def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
 
 
 def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING) -> Converted:
-    """Read ``vocab.json`` and ``merges.txt`` as GPT2Tokenizer does, or the class that a file beside them names."""
+    """Read ``vocab.json`` and ``merges.txt`` as the transformers class that a file beside them names.
+
+    If no file names a class, it is GPT2Tokenizer.
+    """
     need_components("reading vocab.json and merges.txt")
     from crayon_hf.formats.transformers_classes import byte_level
 
@@ -42,7 +45,7 @@ def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING)
 
 
 def read_wordpiece(vocab: bytes, beside: Beside = NOTHING, do_lower_case: bool | None = None) -> Converted:
-    """Read ``vocab.txt`` as BertTokenizer does: in lower case, unless `do_lower_case` or the config says otherwise."""
+    """Read ``vocab.txt`` as BertTokenizer does: in lower case, unless `do_lower_case` or else the config says no."""
     need_components("reading vocab.txt")
     from crayon_hf.formats.transformers_classes import wordpiece
 

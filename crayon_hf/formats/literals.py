@@ -13,12 +13,12 @@ LONGEST = 60_000
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """Return a group that matches each of the texts. It has common prefixes once, so numbered tokens share them."""
+    """Return a group that matches each of the texts. It contains a prefix that texts share only once."""
     return f"(?:{_branches(sorted(set(texts)), 0)})"
 
 
 def several_of(texts: Iterable[str]) -> list[str]:
-    """Several groups of `any_of`, each short enough for a pattern. Together they match each of the texts."""
+    """Return several groups like that of `any_of`, each short enough for a pattern. Together they match the texts."""
     return [any_of(part) for part in parts_of(sorted(set(texts)), lambda text: len(literal(text).encode()))]
 
 

@@ -10,7 +10,10 @@ from crayon_hf.formats.names import NameKind, meaning_of
 
 
 def meant(name: str) -> str | None:
-    """Return the source that a name without a file may mean, and the call that opens it, or None if none has it."""
+    """Return a message with the source that the name of no file may mean, and the call that opens it.
+
+    Return None if the name has no meaning.
+    """
     try:
         found = meaning_of(name)
     except (CrayonError, ValueError):

@@ -1,4 +1,4 @@
-"""Models of pieces as the models of a ``tokenizer.json``."""
+"""Makes the model of a ``tokenizer.json`` from the pieces of a SentencePiece model or a GGUF file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN_COSTS = 10
 def bpe(
     pieces: Sequence[Piece], byte_fallback: bool, *, merging: bool = True, progress: Progress | None = None
 ) -> Model:
-    """A BPE model; without `merging` it finds only characters and user-defined pieces."""
+    """Return a BPE model. Without `merging` it has no merges, and finds only characters and user-defined pieces."""
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     scores: dict[str, float] = {}
     if merging:
@@ -74,7 +74,7 @@ def piece_scores(pieces: Sequence[Piece], worst: float | None = None) -> list[fl
 
     The two libraries differ in two things. SentencePiece finds only normal and user-defined pieces, and an unknown
     character scores 10 less than the worst normal piece. `tokenizers` finds every piece, and counts the worst piece of
-    any type. `worst` replaces the score of the worst normal piece, if given.
+    any type. `worst`, if given, is used instead of the score of the worst normal piece.
 
     Therefore every score is raised by one large number for each character of its piece. All ways to cut a text gain the
     same, so their order stays. A piece that must not be found gets the lowest score, raised only once. It loses to its
@@ -101,7 +101,7 @@ def raised_by(smallest: float) -> int:
 
 
 def keeps_single_precision(pieces: Sequence[Piece], scores: Sequence[float]) -> bool:
-    """Whether subtracting the added number gives SentencePiece's own scores to the last bit."""
+    """Whether `scores`, made by `piece_scores`, less its added number equal SentencePiece's scores to the last bit."""
     raised, found = raised_by(smallest_of(pieces)), (NORMAL, USER_DEFINED)
     own = (score for score, piece in zip(own_scores(pieces), pieces, strict=True) if piece.kind in found)
     back = (score - raised * len(p.text) for score, p in zip(scores, pieces, strict=True) if p.kind in found)

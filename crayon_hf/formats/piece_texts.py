@@ -15,9 +15,9 @@ from crayon_hf.formats.piece_types import BYTE, CONTROL, SPACE, UNKNOWN, Compone
 
 _MANY = 1_000_000
 _START, _KEPT = "\ufdd5\ufdd9\ufdd5", "\ufdd5\ufdda\ufdd5"
-"""Marks of characters that no text has in a row: for a space to drop at the start of a text, and for one to keep."""
+"""Marks that no text contains: for a space that is dropped at the start of a text, and for a space that is kept."""
 _HELD_FROM, _HELD, _END = "\ufdd4\ufdd8\ufdd4", "\ufdd4\ufdd9\ufdd4", "\ufdd4\ufdda\ufdd4"
-"""Marks for the start of a text whose spaces are kept, for one of its spaces, and for the end of a text."""
+"""Marks for the start of a shielded text, whose spaces are kept, for each of its spaces, and for the end of a text."""
 
 
 def sequence(kind: str, components: Sequence[Component]) -> Component | None:
@@ -66,19 +66,22 @@ def normalizers(options: PieceOptions, shielded: Sequence[str] = ()) -> list[Com
 
 
 def rules_alone(options: PieceOptions) -> list[Component]:
-    """The rules without the other steps. `tokenizers` applies some rules differently (see `charsmap`)."""
+    """Return the normalizer for the rules alone. `tokenizers` applies some rules differently (see `charsmap`)."""
     return [precompiled(options.charsmap)] if options.charsmap else []
 
 
 def needs_own(options: PieceOptions, shielded: Sequence[str]) -> bool:
-    """Whether the engine needs SentencePiece's normalizer: `normalizers` are slow, or may find other shielded texts."""
+    """Whether the engine must run SentencePiece's own normalizer.
+
+    The components of `normalizers` are slow with rules, and may find other shielded texts.
+    """
     return bool(options.charsmap) or (
         options.remove_extra_whitespaces and any(_held(text) != text for text in shielded)
     )
 
 
 def _held(text: str) -> str:
-    """The text with its spaces marked as kept, if it has several in a row."""
+    """Return the text with all of its spaces marked as kept, if it has several spaces in a row."""
     return _HELD_FROM + text.replace(" ", _HELD) if "  " in text else text
 
 

@@ -66,7 +66,7 @@ __all__ = [
 Document = dict[str, Any]
 _FOUND = (NORMAL, USER_DEFINED)
 _UNSEEN = "\ufdd7"
-"""A noncharacter, which no model has seen."""
+"""A noncharacter, which no vocabulary contains."""
 
 
 def document_of(
@@ -80,7 +80,7 @@ def document_of(
 
     Raises VocabularyError if the pieces contradict each other, and UnsupportedError if no ``tokenizer.json`` does what
     SentencePiece does with them. With `missing`, that dict gets the reason instead, under ``"normalizer"`` or
-    ``"model"``, and the document has plain components.
+    ``"model"``, and the document has simpler components that give other ids.
     """
     _check(pieces, options)
     user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
@@ -113,14 +113,14 @@ def document_of(
 
 
 def is_marked(document: Document) -> bool:
-    """Whether the last normalizer writes a mark between unknown characters."""
+    """Whether the last normalizer inserts `_UNSEEN` between unknown characters."""
     normalizer = document["normalizer"] or {}
     last: Component = (normalizer.get("normalizers") or [normalizer])[-1]
     return last.get("content") == _UNSEEN
 
 
 def is_cut_by_much(document: Document) -> bool:
-    """Whether the pre-tokenizer has a longer pattern than the engine accepts."""
+    """Whether the pre-tokenizer has a pattern that is longer than the engine accepts."""
     splits = document["pre_tokenizer"] or {}
     patterns = (split.get("pattern", {}).get("Regex", "") for split in splits.get("pretokenizers") or [splits])
     return any(_bytes_of(pattern) > LONGEST for pattern in patterns)
@@ -135,7 +135,10 @@ def _note(missing: dict[str, str] | None, part: str, error: UnsupportedError) ->
 def _model_of(
     pieces: Sequence[Piece], model: str, options: PieceOptions, progress: Progress | None
 ) -> tuple[Document, list[Component], dict[str, list[str]]]:
-    """The model, the splits before it, and the parts of pieces that runs of unknown characters must not spell."""
+    """Return the model, the splits before it, and pieces that runs of unknown characters must not spell.
+
+    The last are the ends of these pieces, by their starts.
+    """
     for text, _, kind in pieces:
         if len(text) == 1 and kind not in _FOUND:
             raise UnsupportedError(f"piece {text!r}, a single character that no text becomes")
@@ -208,8 +211,11 @@ def _added(pieces: Sequence[Piece]) -> list[Component]:
 
 
 def never_found(pieces: Sequence[Piece]) -> list[Component]:
-    """Normalizers for a Unigram model without byte fallback, by which unknown characters never spell a piece that no
-    text may become. Raises UnsupportedError if such a piece is one character and a part of a found piece."""
+    """Return normalizers for a Unigram model without byte fallback that break up runs of unknown characters.
+
+    Without them a run could spell a piece of a kind that no text may become. Raises UnsupportedError if such a piece is
+    one character and a part of a normal or user-defined piece.
+    """
     found = {piece.text for piece in pieces if piece.kind in _FOUND}
     single = [piece.text for piece in pieces if len(piece.text) == 1 and piece.kind not in _FOUND]
     for char in single:
@@ -221,10 +227,10 @@ def never_found(pieces: Sequence[Piece]) -> list[Component]:
 
 
 def cuts_of(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[list[str], dict[str, list[str]]]:
-    """Patterns that cut a pretoken which equals a piece that merging does not make, so that it gets the merged ids.
+    """Return patterns that cut a pretoken in two if it equals a piece that merging does not make.
 
-    Each matches the text before a cut. Some pieces consist of unknown characters and have no cut; their two parts are
-    returned as well.
+    The pretoken then gets the ids that merging gives. Each pattern matches the text before the cut. A piece of unknown
+    characters gets no pattern: such pieces are returned as well, as their ends by their first characters.
     """
     merging = _core.TextModel(json.dumps({**model, "ignore_merges": False}))
     vocab: dict[str, int] = model["vocab"]
@@ -258,10 +264,11 @@ def cuts_of(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[list[str], 
 
 
 def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[str]]:
-    """The two parts of each piece that no text becomes and that is a run of unknown characters, looked up whole.
+    """Return the pieces that no text may become but that a run of unknown characters could spell, cut into two parts.
 
-    No found piece covers the boundary between the parts. With `fused`, a character inserted there extends the run, so a
-    found piece may end at the boundary on one side only.
+    The result has the ends of the pieces by their starts. No normal or user-defined piece (a found piece) covers the
+    boundary. With `fused`, a run of unknown characters is one token, which a character inserted at the boundary only
+    extends. A found piece may then end at the boundary on one side only.
     """
     found = {piece.text for piece in pieces if piece.kind in _FOUND}
     # A text with a found piece inside is not one run.
@@ -284,7 +291,7 @@ def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[st
 
 
 def _between(parts: dict[str, list[str]]) -> list[str]:
-    """Patterns of the boundaries between the parts."""
+    """Return patterns that match the boundaries between the two parts of pieces, given as ends by starts."""
     ways = [rf"(?<={literal(start)})(?={some})" for start, ends in parts.items() for some in several_of(ends)]
     return ["|".join(part) for part in parts_of(ways, _bytes_of)]
 
@@ -298,7 +305,7 @@ def _has_inside(text: str, found: Collection[str]) -> bool:
 
 
 def _covers(piece: str, text: str, begin: int, end: int) -> bool:
-    """Whether the piece can cover these characters of the text, perhaps extending beyond the text."""
+    """Whether the piece can cover the characters from `begin` to `end` of the text, perhaps extending beyond it."""
     for shift in range(1 - len(piece), len(text)):
         low, high = max(0, shift), min(len(text), shift + len(piece))
         if low <= begin and end <= high and text[low:high] == piece[low - shift : high - shift]:

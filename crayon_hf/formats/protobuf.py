@@ -19,7 +19,7 @@ _LARGEST_FIELD = (1 << 29) - 1
 
 
 class Field(NamedTuple):
-    """One field of a message. Its value is an integer, or the range of its bytes."""
+    """One field of a message. Its content is `value` for a number, and otherwise the bytes from `start` to `end`."""
 
     number: int
     wire: int

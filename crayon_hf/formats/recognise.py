@@ -36,7 +36,7 @@ LOOKED_FOR = (
 )
 
 _FIRST, _TEXT, _MOST = 1 << 12, 1 << 16, 1 << 26
-_NUMBERS = 16  # this number of numeric members makes a vocab.json
+_NUMBERS = 16  # a JSON object whose first 16 members are numbers is a vocab.json
 _MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 _SINGLE = (".gguf", ".tiktoken", ".dat")
 _TOKENIZER_KEYS = {b'"truncation"', b'"added_tokens"', b'"pre_tokenizer"', b'"post_processor"', b'"model"'}
@@ -181,7 +181,7 @@ def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
             if value.isdigit():
                 numbers += 1
                 if members == numbers == _NUMBERS:
-                    vocab_and_merges(path, Kind.VOCAB_JSON)  # both are needed
+                    vocab_and_merges(path, Kind.VOCAB_JSON)  # raises if merges.txt is missing
                     return Kind.VOCAB_JSON
             elif key in _TOKENIZER_KEYS and value in (b"{", b"[", b"null"):
                 return Kind.TOKENIZER_JSON
@@ -191,7 +191,7 @@ def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
                 raise VocabularyError(f"{path} is the vocabulary of a CRAYON cartridge: give the .dat beside it")
         more = file.read(len(data)) if len(data) < _MOST else b""
         if not more:
-            # Any settings file may have a few numbers alone.
+            # A settings file may have a few numbers only, so a short vocab.json needs its merges.txt as evidence.
             return Kind.VOCAB_JSON if members == numbers > 0 and _other_file(path, Kind.VOCAB_JSON) else None
         data += more
 
@@ -215,7 +215,7 @@ def _members(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _lines(start: bytes, file: IO[bytes], path: str) -> Kind | None:
-    """The kind of a text file by its lines: ranks, merges or tokens."""
+    """Return the kind of a text file by its lines: ranks, merges or tokens. `start` is its beginning, already read."""
     head = start + file.read(_TEXT - len(start))
     is_whole = len(head) < _TEXT
     if b"\0" in head or not _is_utf8(head, is_whole):
@@ -229,7 +229,7 @@ def _lines(start: bytes, file: IO[bytes], path: str) -> Kind | None:
     is_versioned = some[0].startswith(b"#version")
     if all(_MERGE_LINE.fullmatch(line) for line in some[is_versioned:]):
         if is_versioned:
-            vocab_and_merges(path, Kind.MERGES)  # both are needed
+            vocab_and_merges(path, Kind.MERGES)  # raises if vocab.json is missing
         if _other_file(path, Kind.MERGES):
             return Kind.MERGES
     if any(b" " in line or b"\t" in line for line in some):

@@ -55,7 +55,7 @@ def is_tokenizer_file(name: str) -> bool:
 
 
 def tokenizer_in(folder: str, settings: bool = False) -> list[str]:
-    """The files of the tokenizer in a directory. Settings alone count only with `settings`."""
+    """Return the files of the tokenizer in a directory. A directory with settings alone counts only with `settings`."""
     if not os.path.isdir(folder):
         return []
     templates = os.path.join(folder, TEMPLATES)
@@ -72,7 +72,7 @@ def write(
     overwrite: bool | None = None,
     more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> list[str]:
-    """See `crayon_hf.formats.write`; `more` are files that appear together with the others."""
+    """See `crayon_hf.formats.write`; `more` are additional files, by name, written together with the others."""
     folder = os.fspath(directory)
     others = [] if overwrite is None else tokenizer_in(folder, settings=overwrite)
     config = _config(converted, "" if overwrite else folder)
@@ -113,12 +113,12 @@ def _config(converted: Converted, folder: str) -> dict[str, Any]:
 
 
 def cartridge_of(converted: Converted, source: bytes | None = None) -> bytes:
-    """Compile `source`, by default the unchanged ``tokenizer.json``."""
+    """Compile `source`, a ``tokenizer.json``; by default that of `converted`, unchanged."""
     return compile_json(converted.tokenizer_json if source is None else source, metadata_of(converted))
 
 
 def opened_cartridge(converted: Converted) -> bytes:
-    """The cartridge for the source itself, which may need more than its ``tokenizer.json`` (`Converted.opened`)."""
+    """Compile the cartridge from which crayon_hf opens the source directly, with the metadata `Converted.opened`."""
     return cartridge_of(converted._replace(metadata={**converted.metadata, **converted.opened}))
 
 
@@ -220,11 +220,11 @@ def has_bytes(path: str, data: bytes) -> bool:
 
 
 def write_beside(output: Path, files: Mapping[str, bytes], source: Iterable[str], overwrite: bool) -> list[str]:
-    """Write a file for each suffix, named after `output`: all of them, or none. Return their paths.
+    """Write `files` (contents by suffix) under the name of `output`: all of them, or none. Return their paths.
 
     Raises:
         CrayonError: A file of `source` would be overwritten.
-        FileExistsError: The files are there for another tokenizer, and `overwrite` is false.
+        FileExistsError: A file exists with other contents, for another tokenizer, and `overwrite` is false.
     """
     paths = {suffix: output.with_suffix(suffix) for suffix in files}
     taken = [path for suffix, path in paths.items() if path.exists() and not has_bytes(str(path), files[suffix])]

@@ -43,8 +43,8 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None, *, opening
     """Read the vocabulary of a SentencePiece model.
 
     Raises VocabularyError if the file is damaged. Raises UnsupportedError if rules for decoded text affect each other,
-    or if no ``tokenizer.json`` does what the library does. `opening` is for a cartridge that opens the model itself.
-    The engine then does these steps as the library does them, and the result is marked (`Converted.inexact`) instead.
+    or if no ``tokenizer.json`` does what the library does. Set `opening` if the result is only compiled into a
+    cartridge: our engine then runs the library's own steps, and `Converted.inexact` has the reason instead.
     """
     pieces: list[Piece] = []
     trainer: dict[str, Any] = {}

@@ -23,12 +23,14 @@ class SpecialTokens(NamedTuple):
     """The special tokens and the added tokens, as transformers makes them."""
 
     named: dict[str, str | AddedToken]
+    """The tokens with a name, such as ``bos_token``."""
     extra: list[str | AddedToken]
+    """The special tokens without a name (``extra_special_tokens``)."""
     to_add: list[AddedToken]
-    """The added tokens in order. A token that occurs twice takes its later flags."""
+    """The tokens to add to the vocabulary, in order. Of two entries for one text, the flags of the later one count."""
 
     def text(self, name: str) -> str:
-        """The text of a required special token."""
+        """Return the text of the special token with this name. Raises VocabularyError if the name has no token."""
         if name not in self.named:
             raise VocabularyError(f"the tokenizer needs a {name}, and no file names one")
         return str(self.named[name])
@@ -40,7 +42,7 @@ class SpecialTokens(NamedTuple):
 
 
 def special_tokens(beside: Beside, defaults: Mapping[str, str | None]) -> SpecialTokens:
-    """The special tokens of a vocabulary whose class has these `defaults`."""
+    """Return the special tokens that the files `beside` a vocabulary state, with `defaults` for unstated names."""
     values = {key: value for key, value in beside.config.items() if _is_token_key(key)}
     if "additional_special_tokens" in values and not values.get("extra_special_tokens"):
         values["extra_special_tokens"] = values.pop("additional_special_tokens")
@@ -128,7 +130,7 @@ def _listed(decoder: Any) -> dict[int, AddedToken] | None:
 
 
 def _mapped(key: str, value: Any, values: Mapping[str, Any]) -> Any:
-    """The value of an entry of special_tokens_map.json. Its extra special tokens are added to those in `values`."""
+    """Return the value of an entry of special_tokens_map.json. Extra special tokens follow those in `values`."""
     if isinstance(value, dict) and key != "extra_special_tokens":
         return _added({name: value[name] for name in value if name != "special"} | {"special": True}, key)
     if key == "extra_special_tokens" and isinstance(value, list):

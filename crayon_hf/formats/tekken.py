@@ -80,7 +80,7 @@ def _count(config: dict[str, Any], name: str) -> int:
 
 
 def _special_tokens(document: dict[str, Any], config: dict[str, Any], version: str) -> dict[str, int]:
-    """The ids of all special tokens, fillers included."""
+    """Return the ids of all special tokens, including fillers such as ``<SPECIAL_20>``."""
     total = _count(config, "default_num_special_tokens")
     if total > _MOST_SPECIAL_TOKENS:
         raise UnsupportedError(f"config.default_num_special_tokens {total}: more ids than a cartridge can hold")

@@ -27,11 +27,11 @@ from crayon_hf.util.extras import needed
 from .converted import written
 
 REVISION = 1
-"""Part of the key under which results are cached: raise it when the same input yields another tokenizer.json."""
+"""A part of the key under which results are cached. Raise it when the same rank file yields another tokenizer.json."""
 
 
 class KnownEncoding(NamedTuple):
-    """The facts that a published rank file does not contain."""
+    """A published encoding: its rank file, and the facts that the file does not contain."""
 
     file: str  # the name of the rank file, which several encodings can share
     pattern: str
@@ -116,7 +116,7 @@ KNOWN_ENCODINGS = {
 
 
 class RankFile(NamedTuple):
-    """A rank file's name with all that an encoder needs besides the ranks."""
+    """The facts of an encoding besides its ranks; `name` is the encoding's name, if known."""
 
     name: str | None
     pattern: str
@@ -136,7 +136,7 @@ def identify(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> RankFile:
-    """Return the facts of the rank file with this SHA-256. Arguments override known facts."""
+    """Return the facts of the rank file with this SHA-256. The other arguments override published facts."""
     file = next((key for key, known in KNOWN_FILES.items() if known.sha256 == digest), None)
     encoding = KNOWN_ENCODINGS.get(name if name is not None else file or "")
     if encoding is not None and file is not None and encoding.file != file and pattern is None:
@@ -193,7 +193,7 @@ def fetch_published_file(name: str) -> bytes:
 
 
 def _first_words(error: Exception) -> str:
-    """The first words of an error's innermost cause: the errors around it describe objects within objects."""
+    """Return the first words of an error's innermost cause. The outer errors print whole connection objects."""
     reason: BaseException = error
     while (inner := reason.__cause__ or reason.__context__) is not None:
         reason = inner
@@ -228,7 +228,7 @@ def read_ranks(data: bytes) -> dict[bytes, int]:
 
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
-    """The inverse of `read_ranks`, in order of rank."""
+    """Return a rank file, which `read_ranks` reads, with its lines in order of rank."""
     order = sorted(ranks, key=ranks.__getitem__)
     usual = None if b"" in ranks else _core.rank_file(order, [ranks[token] for token in order])
     if usual is not None:
@@ -274,7 +274,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
 
 
 def recipe(facts: RankFile) -> cache.Recipe:
-    """The recipe that makes a cartridge of a rank file, by way of a ``tokenizer.json``."""
+    """Return the recipe by which the cache compiles a rank file: to a ``tokenizer.json``, and that to a cartridge."""
     metadata = json.dumps({"reference": "tiktoken", "name": facts.name}, separators=(",", ":"))
 
     def compile_ranks(data: bytes) -> cache.Compiled:
@@ -285,7 +285,9 @@ def recipe(facts: RankFile) -> cache.Recipe:
 
 
 def split_pattern(pattern: str) -> str:
-    """Return a tiktoken pattern in the spelling of ``tokenizer.json``. Raises UnsupportedError if it is not native.
+    """Return a tiktoken pattern in the spelling of ``tokenizer.json``.
+
+    Raises UnsupportedError for a pattern that the engine does not support.
 
     Two regular-expression engines can read one pattern differently (``{1,3}+`` is possessive to tiktoken, and a
     repeat of a repeat to tokenizers), so the pattern is translated by its meaning.
@@ -309,7 +311,7 @@ def _special_tokens(facts: RankFile, ranks: Mapping[bytes, int], ids: set[int]) 
         if id in ids:
             raise VocabularyError(f"special token {content!r} has id {id}, which another token has")
         if not _is_bracketed(content):
-            # The converted model lists special tokens, so it could give this one for the same ordinary text.
+            # The converted model's vocabulary has special tokens, too: it could give this one for ordinary text.
             raise UnsupportedError(f"special token {content!r}, which could be a piece of ordinary text")
         yield added_token(id, content)
 

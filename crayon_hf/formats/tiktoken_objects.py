@@ -31,7 +31,7 @@ def read_rank_file(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> Converted:
-    """Read the contents of a rank file. Its pattern and special tokens are known for published files only."""
+    """Read the contents of a rank file. Only a published file needs no `pattern` or `special_tokens`."""
     digest = sha256(data).hexdigest()
     facts = identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
     return _converted(read_ranks(data), facts)

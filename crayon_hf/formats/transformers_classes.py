@@ -42,14 +42,14 @@ class _Class(NamedTuple):
 
 
 def byte_level(vocab: dict[str, int], merges: list[tuple[str, str]], beside: Beside) -> Converted:
-    """BPE over the byte-level alphabet; GPT2Tokenizer unless a file says otherwise."""
+    """Convert byte-level BPE as the class that the files `beside` name, or as GPT2Tokenizer if they name none."""
     name = _class_name(beside, "GPT2Tokenizer", _BYTE_LEVEL_CLASSES, _BYTE_LEVEL_MODELS)
     options = {"continuing_subword_prefix": "", "end_of_word_suffix": "", "fuse_unk": False}
     return _assemble(lambda: models.BPE(vocab, merges, **options), name, _BYTE_LEVEL_CLASSES[name], beside)
 
 
 def wordpiece(vocab: dict[str, int], beside: Beside) -> Converted:
-    """BertTokenizer, and the classes that equal it under another name."""
+    """Convert WordPiece as BertTokenizer, or as the class that the files `beside` name. All of them work alike."""
     name = _class_name(beside, "BertTokenizer", _WORDPIECE_CLASSES, _WORDPIECE_MODELS)
     unknown = special_tokens(beside, _BERT).text("unk_token")
     if unknown not in vocab:
@@ -58,7 +58,7 @@ def wordpiece(vocab: dict[str, int], beside: Beside) -> Converted:
     named = {unknown, *map(str, special_tokens(beside, cls.defaults).to_add)}
     if not vocab.keys() >= named:  # the missing tokens get ids after all others
         return _assemble(lambda: models.WordPiece(vocab, unk_token=unknown), name, cls, beside)
-    # The library is slow at reading and writing a vocabulary, and makes the same components for these tokens alone.
+    # `tokenizers` reads and writes a whole vocabulary slowly. Its other components need only the added tokens.
     few = {token: vocab[token] for token in named}
     converted = _assemble(lambda: models.WordPiece(few, unk_token=unknown), name, cls, beside)
     before, member, _ = converted.tokenizer_json.rpartition(b'"vocab": ')
@@ -80,7 +80,7 @@ def _assemble(model: Callable[[], Any], name: str, cls: _Class, beside: Beside) 
     except Exception as error:  # the library raises Exception itself
         raise VocabularyError(f"tokenizers cannot build a {name}: {error}") from error
     added = {str(id): token.__getstate__() for id, token in tokenizer.get_added_tokens_decoder().items()}
-    for key in ("additional_special_tokens", "add_bos_token", "add_eos_token"):  # now facts of the tokenizer.json
+    for key in ("additional_special_tokens", "add_bos_token", "add_eos_token"):  # the tokenizer.json expresses these
         config.pop(key, None)
     config |= tokens.as_config() | {"added_tokens_decoder": added, "tokenizer_class": name}
     return Converted(written, config, "tokenizers")

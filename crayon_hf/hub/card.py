@@ -41,7 +41,7 @@ PLOT_SVG, PLOT_PNG = "crayon-hf/speed.svg", "crayon-hf/speed.png"
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about the repository that the parity report lacks."""
+    """Facts for the card that the parity report lacks: about the repository and its tokenizer."""
 
     repo: str
     revision: str | None = None
@@ -230,7 +230,7 @@ def _verify(facts: Facts, report: Report) -> Iterable[str]:
 
 
 def _code(value: str) -> str:
-    """Text for use between backticks, with all characters replaced that could end the code."""
+    """Return text for use between backticks. Characters that could end the code become ``?``."""
     return re.sub(r"[^ -\[\]-_a-{}~]", "?", " ".join(value.split())) or "?"
 
 
@@ -241,7 +241,7 @@ def _block(language: str, *lines: str) -> str:
 
 
 def _literal(value: str) -> str:
-    """A Python literal in double quotes."""
+    """Return `value` as a Python string literal in double quotes."""
     import json
 
     return json.dumps(value)

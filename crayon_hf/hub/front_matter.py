@@ -37,7 +37,7 @@ def split(text: str) -> Card:
 
 
 def line_end(text: str) -> str:
-    """The line end that a text uses."""
+    """Return the first line end of a text, or ``\\n`` if it has only one line."""
     match = re.search(r"\r\n|\r|\n", text)
     return match[0] if match else "\n"
 
@@ -50,8 +50,8 @@ def read(text: str) -> dict[str, Any]:
 def filled(block: str | None, missing: Mapping[str, Any], tags: Sequence[str], newline: str = "\n") -> str:
     """Return the YAML of a card, with the keys of `missing` that it lacks and with `tags` added to its own tags.
 
-    A key of `missing` that is None is not added. Raise CrayonError if the block is not valid, or if nothing can be
-    added without changing its other lines.
+    `block` is the present YAML, or None. A key of `missing` whose value is None is not added. Raise CrayonError if the
+    block is not valid, or if nothing can be added without changing its other lines.
     """
     has = _parsed(block)
     fill = {key: value for key, value in missing.items() if key not in has and value is not None}
@@ -131,7 +131,7 @@ def _tags_added(block: str, node: Any, own: Sequence[Any], more: Sequence[str]) 
 
 
 def _flow(values: Any) -> str:
-    """A list or a mapping as YAML on one line."""
+    """Return a list or a mapping as YAML on one line, with its brackets."""
     import yaml
 
     dumped: str = yaml.safe_dump(values, default_flow_style=True, width=float("inf"), sort_keys=False)

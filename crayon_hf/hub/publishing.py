@@ -1,6 +1,6 @@
 """`publish`: upload a tokenizer, its cartridge and a model card to a repository of the Hub, in one commit.
 
-First the Hub is asked whether the account may write there. Then all files are made and checked on this machine. The
+First the Hub is asked whether the account may write to the repository. Then all files are made and checked locally. The
 commit names its parent, so it cannot overwrite a commit that was pushed meanwhile. A missing repository is created
 before the commit; an existing one does not change before it.
 """
@@ -104,9 +104,9 @@ def publish(
         revision: The branch, created if it does not exist; by default the main one.
         private: Whether a new repository is private; by default as your account is set.
         token: As in the client: True and None mean the token that is logged in.
-        message: The first line of the commit.
+        message: The commit message.
         create_pr: Open a pull request instead of committing to the branch.
-        license: The license in the card's metadata; by default that of the source's card.
+        license: The license for the card's metadata; by default the one on the source's card.
         base_tokenizer: The tokenizer that this one was made from, to name on the card; for example a repository.
         report: A report of ``crayon-hf parity --json``, or its path. By default, the report that `repo` has is kept if
             it is about this tokenizer.json and this version. Otherwise the comparison is run, which takes a minute or
@@ -167,7 +167,7 @@ def publish(
 
 
 def _check_directory(folder: str, staged: Staged) -> None:
-    """Refuse a directory that would then have the files of two tokenizers."""
+    """Raise CrayonError if the output directory of a dry run has another tokenizer."""
     others = tokenizer_in(folder)
     if others and not has_bytes(os.path.join(folder, JSON), staged.files[JSON]):
         raise CrayonError(f"{folder} has another tokenizer ({', '.join(others)}): choose another directory")

@@ -1,4 +1,4 @@
-"""`pull`: make a profile of a repository's tokenizer."""
+"""`pull`: download a repository's tokenizer as a profile, a tokenizer that crayon_hf opens by its name."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def pull(
     directory: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> Pulled:
-    """Make a profile of a repository on the Hub.
+    """Download a repository's tokenizer from the Hub as a profile, which `Tokenizer.from_profile` opens by name.
 
     The repository's cartridge is used if it is intact and agrees with its ``tokenizer.json``; otherwise the tokenizer
-    is compiled here. Pulling the same again changes nothing. docs/hub.md has an example.
+    is compiled here. Pulling the same commit again changes nothing. docs/hub.md has an example.
 
     Args:
         repo: ``user/name`` or ``user/name@revision``.
@@ -69,7 +69,7 @@ def pull(
 
     Raises:
         HubError: The Hub, its cache or the directory failed. An existing profile is unchanged.
-        UnsupportedError: The tokenizer is not native.
+        UnsupportedError: The engine does not support the tokenizer.
         VocabularyError: The tokenizer is malformed.
         ImportError: ``huggingface_hub`` is not installed.
         ValueError: A name or the directory is invalid.
@@ -143,7 +143,7 @@ def _converted(place: client.Place, folder: str, name: str) -> _Content:
     from crayon_hf.formats import convert
     from crayon_hf.formats.repository import cartridge_of
 
-    # A vocab.json is recognised by the files beside it, any other file alone: the client's cache may have more files.
+    # Convert this file, not the folder: the client's cache may have other vocabularies there.
     try:
         converted = convert(os.path.join(folder, name))
         cartridge = cartridge_of(converted)

@@ -39,7 +39,8 @@ def report_of(
 ) -> Report:
     """Return the parity report to publish. Raises CrayonError unless it shows full agreement for this tokenizer.json.
 
-    Without `given`, the repository's report is kept if a new one would say the same. Otherwise the comparison is run.
+    `given` is a report or its path. Without it, the repository's report is kept if a new one would say the same;
+    otherwise the comparison is run. `before` has the repository's present files by name.
     """
     from crayon_hf.parity.report.model import Report, ReportError
 
@@ -91,7 +92,7 @@ def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | 
 
 
 def _run(staged: Staged, cartridge: bytes, place: client.Place, speed: bool, say: Callable[[str], None]) -> Report:
-    """Run the comparison with the very files to be published."""
+    """Compare the files that will be published with their reference."""
     from crayon_hf.parity.report.run import make_report
 
     with tempfile.TemporaryDirectory(prefix="crayon-publish-") as directory:

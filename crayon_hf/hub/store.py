@@ -3,8 +3,8 @@
 Layout::
 
     NAME.json, NAME.dat        relative symbolic links into .pulled, or copies where the system has no links
-    .pulled/<digest>/          tokenizer.json, tokenizer.dat, and record.json with their origin and digests. The name is
-                               the SHA-256 of record.json. Immutable
+    .pulled/<digest>/          tokenizer.json, tokenizer.dat, and record.json with their origin and digests. <digest> is
+                               the SHA-256 of record.json. Never changed
     .pulled/lock               held by the process that changes the directory; released when it dies
 
 A new directory is written to disk under a temporary name and then renamed; then NAME.json is replaced, then NAME.dat. A
@@ -41,7 +41,7 @@ _LOCK_SECONDS = 60.0
 
 
 class Record(NamedTuple):
-    """The origin of a profile. `origin` is "repository" or "compiled"; `reason` says why it was compiled here."""
+    """The origin of a pulled profile. `reason` says why `origin` is "compiled" (here) and not "repository"."""
 
     repo: str
     revision: str
@@ -66,7 +66,7 @@ class Installed(NamedTuple):
 
 
 def default_directory() -> Path:
-    """Return the first entry of ``CRAYON_PROFILE_DIR``, or the user's own directory if that is not set.
+    """Return the first entry of ``CRAYON_PROFILE_DIR``, or the user's own profile directory if the variable is not set.
 
     Raise HubError for a user without a home.
     """
@@ -78,7 +78,7 @@ def default_directory() -> Path:
 
 
 def describe(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-    """The part of a record that describes the files."""
+    """Return the entry `files` of a `Record`: the digest and size of each file."""
     return {name: {"sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in sorted(files.items())}
 
 
@@ -92,16 +92,17 @@ def record_of(path: str | os.PathLike[str]) -> Record | None:
 
 
 class Store:
-    """One directory of profiles."""
+    """One directory of profiles, into which `pull` installs."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(os.path.abspath(directory))
         self.place = self.directory / PLACE
 
     def check(self, name: str, repo: str, force: bool = False) -> None:
-        """Raise HubError if a profile of another origin has the name `name`, here or earlier in the search path.
+        """Raise HubError if the name `name` has a profile from another repository, or one that was not pulled.
 
-        A directory or special file at that path is refused with `force`, too.
+        `force` permits replacing such a profile in this directory. It does not permit a profile of that name earlier in
+        the search path, or a directory or special file in the way.
         """
         for suffix in _KINDS:
             path = self.directory / f"{name}{suffix}"
@@ -160,7 +161,10 @@ class Store:
     # -- reading
 
     def _digest_of(self, path: Path, kind: str) -> str | None:
-        """Return the directory that a name links to, or None for a file that no pull has made."""
+        """Return the name of the directory in `PLACE` that a file links to or is a copy from.
+
+        Return None for a file that no pull has made.
+        """
         if path.is_symlink():
             match = _INTO.fullmatch(os.readlink(path))
             return match[1] if match and os.readlink(path).endswith(kind) else None
@@ -205,7 +209,7 @@ class Store:
             raise HubError(f"{repo}: another pull is at work in {self.directory}: try again") from error
 
     def _stage(self, digest: str, files: Mapping[str, bytes]) -> bool:
-        """Make the directory `digest` complete. Return whether anything was written."""
+        """Write or repair the directory `digest` with these files. Return whether anything was written."""
         target = self.place / digest
         if target.is_dir():
             damaged = {name: data for name, data in files.items() if not _is(target / name, data)}
@@ -225,7 +229,10 @@ class Store:
         return True
 
     def _replace(self, names: Mapping[Path, str]) -> None:
-        """Link each name to its file, in this order. All steps that need disk space precede the first replacement."""
+        """Replace each path by a link to its new target. All links are made before the first replacement.
+
+        So a full disk leaves the old files in place.
+        """
         temporary = {path: Path(temporary_path(str(path))) for path in names}
         try:
             for path, leads_to in names.items():

@@ -1,4 +1,4 @@
-"""Check that a published cartridge is used: a fresh process opens the very files, with an empty cache."""
+"""Check that `AutoTokenizer` would use a cartridge: a fresh process opens the files to publish, with an empty cache."""
 
 from __future__ import annotations
 

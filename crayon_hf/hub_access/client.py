@@ -1,6 +1,6 @@
-"""All access to the Hub: through ``huggingface_hub``, with its errors as HubError.
+"""All access to the Hub: through the client ``huggingface_hub``, whose errors become HubError.
 
-Tokens, the endpoint, the cache, resuming and offline mode are the client's own: ``HF_TOKEN``, ``HF_ENDPOINT``,
+The client handles tokens, the endpoint, the cache and offline mode by its own variables: ``HF_TOKEN``, ``HF_ENDPOINT``,
 ``HF_HOME``, ``HF_HUB_OFFLINE``. This module adds two things. A call that fails for a temporary reason is repeated a few
 times. Downloaded files are checked against the Hub's digests; the client itself checks only their sizes.
 """
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 _TRIES = 4
 
 _PATIENCE = 20.0
-"""No call is repeated later than this number of seconds after the first."""
+"""No call is repeated later than this number of seconds after its first try."""
 
 _PASSING = (429, 500, 502, 503, 504)
 
@@ -134,7 +134,7 @@ def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool 
 
     def ask() -> list[str]:
         if not files.is_offline:
-            download(wanted[0], place.revision)  # by the revision's name, so that the cache finds it offline
+            download(wanted[0], place.revision)  # records which commit the revision is, for offline use
         return [download(name, files.commit) for name in wanted]  # the revision may just have moved to another commit
 
     paths = call(place, "downloading", ask)
@@ -212,13 +212,13 @@ def call(place: Place, what: str, function: Callable[[], _T], again: bool = True
 
 
 def _wait(state: Any) -> float:
-    """Return the seconds before the next try: 0.5, 1 and 2, or the Hub's ``Retry-After``."""
+    """Return the seconds before the next try: 0.5, 1 and 2, or more if the Hub's ``Retry-After`` asks for more."""
     asked = _retry_after(_told(state.outcome.exception()))
     return float(max(0.5 * 2 ** (state.attempt_number - 1), asked or 0))
 
 
 def _told(error: BaseException) -> BaseException:
-    """Return the Hub's answer or the connection's error that caused an unspecific error of the client."""
+    """Return the cause of an unspecific error of the client: the Hub's answer, or an error of the connection."""
     seen = error
     while isinstance(seen, (library().errors.LocalEntryNotFoundError, RuntimeError)) and seen.__cause__ is not None:
         seen = seen.__cause__

@@ -68,7 +68,7 @@ def _error(place: Place, who: Account, refusal: _Refusal, said: str = "") -> Hub
 
 
 def _of_repository(who: Account, place: Place) -> _Refusal:
-    """Return why the account cannot write to a repository that refuses the account."""
+    """Return why the account cannot write to the repository, which has answered 403."""
     refusal = _of_token(who, place)
     if refusal is None:
         unknown = _Refusal("who may not write to this repository", f"use another token {_LOGIN}")
@@ -78,7 +78,7 @@ def _of_repository(who: Account, place: Place) -> _Refusal:
 
 
 def _of_pull_request(who: Account, place: Place) -> _Refusal:
-    """Return why the account cannot open a pull request."""
+    """Return why the account cannot open a pull request, which the Hub has refused with 403."""
     return _of_reader(who, place) or _Refusal("who may not open a pull request there", f"use another token {_LOGIN}")
 
 
@@ -113,7 +113,7 @@ def _of_token(who: Account, place: Place) -> _Refusal | None:
 
 
 def _of_reader(who: Account, place: Place) -> _Refusal | None:
-    """Return why a read-only token is useless here, or None for other tokens."""
+    """Return the refusal of a read-only token, or None for other tokens."""
     if _token(who).get("role") != "read":
         return None
     remedy = f"make one that may write to {place.repo.partition('/')[0]} on {_settings()}, and use it {_LOGIN}"
@@ -135,7 +135,7 @@ def _covers(scopes: Iterable[Mapping[str, Any]], place: Place) -> bool:
 
 
 def _settings() -> str:
-    """The page of an account's tokens."""
+    """Return the address of the page on which users manage their tokens."""
     return f"{client.library().constants.ENDPOINT}/settings/tokens"
 
 

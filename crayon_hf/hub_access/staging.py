@@ -27,11 +27,11 @@ class Staged(NamedTuple):
     config: Mapping[str, Any]
     """Settings for tokenizer_config.json, if the source has no such file."""
     metadata: str
-    """The metadata of the cartridge: its reference, and so on."""
+    """The metadata for the cartridge, as JSON: the library whose ids are right, and more."""
     card: str | None
     """The README.md of the source."""
     base: str | None
-    """The name of the tokenizer at its origin, or None if only the user knows that name."""
+    """The repository, profile or encoding that the tokenizer comes from, as named on the card. None for other files."""
     hub_id: str | None
     """The repository that the tokenizer comes from, if any."""
     revision: str = "main"
@@ -43,7 +43,7 @@ class Staged(NamedTuple):
         return sha256(self.files[JSON]).hexdigest()
 
     def compiled(self) -> bytes:
-        """Return the cartridge of exactly this tokenizer.json. Raise UnsupportedError if it is not native."""
+        """Compile the tokenizer.json to a cartridge. Raise UnsupportedError if the engine does not support it."""
         try:
             return compile_json(self.files[JSON], self.metadata)
         except UnsupportedError as error:
@@ -78,8 +78,10 @@ def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> St
 def stage_repository(
     place: client.Place, files: client.Listing, token: str | bool | None = None, own: bool = False
 ) -> Staged:
-    """Collect the tokenizer files of a repository at one commit. With `own`, the repository's cartridge names the
-    reference."""
+    """Collect the tokenizer files of a repository at one commit.
+
+    With `own`, the new cartridge gets the metadata of the repository's cartridge, if that fits its tokenizer.json.
+    """
     wanted = files_to_read(files)
     if not wanted:
         raise HubError(f"{place}: the repository has no tokenizer: give the one to publish (--from)")
@@ -100,7 +102,7 @@ def files_to_read(files: client.Listing) -> list[str]:
 
 
 def _is_read(name: str) -> bool:
-    """Whether publishing reads this file without publishing it unchanged."""
+    """Whether publishing reads this file, but does not upload it as it is."""
     return name in (README, CARTRIDGE, MODEL_CONFIG) or ("/" not in name and name.endswith(".model"))
 
 
@@ -189,7 +191,7 @@ def _metadata_beside(folder: str, source: bytes) -> str | None:
 
 
 def config_file(config: Mapping[str, Any], existing: bytes | None) -> bytes:
-    """A tokenizer_config.json as ``crayon-hf convert`` writes it over an existing one."""
+    """Return a tokenizer_config.json with these settings and, for settings that they lack, those of `existing`."""
     from crayon_hf.formats.repository import _DEFAULTS
 
     try:

@@ -1,4 +1,4 @@
-"""Measure how often longest match gives the merged tokens, its cost in tokens, and its speedup.
+"""Compares longest match ("greedy") with the merges of a vocabulary ("exact"): equal tokens, extra tokens and speed.
 
 Token-Tree (G. Rábai, "Fast Inference-Time Tokenization through Approximating BPE") argues that longest match is seldom
 wrong, and a hundred times faster than the merging in llama.cpp. This module measures both claims on the user's own
@@ -31,7 +31,7 @@ Encode = Callable[[Sequence[str]], Any]
 
 @dataclass
 class Agreement:
-    """The agreement on one text, line by line, without special tokens."""
+    """The agreement of greedy and exact encoding on one text, line by line, without special tokens."""
 
     text: str
     bytes: int = 0
@@ -41,7 +41,7 @@ class Agreement:
     exact_tokens: int = 0
     greedy_tokens: int = 0
     tokens_equal: int = 0
-    """Tokens of the exact encoding that the greedy one has at the same offsets."""
+    """Tokens of the exact encoding that the greedy encoding has at the same offsets."""
     speeds: dict[str, list[float]] = field(default_factory=dict)
     """MB/s of every round, by engine."""
 
@@ -52,11 +52,11 @@ class Agreement:
 
     @property
     def tokens_equal_share(self) -> float:
-        """The share of the exact encoding's tokens that the greedy one also has."""
+        """The share of the exact encoding's tokens that the greedy encoding has at the same offsets."""
         return self.tokens_equal / self.exact_tokens if self.exact_tokens else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as plain values, with every round."""
+        """Return all figures, and both shares, as plain values for JSON."""
         shares = {"lines_equal_share": self.lines_equal_share, "tokens_equal_share": self.tokens_equal_share}
         return {**asdict(self), **shares}
 
@@ -90,7 +90,7 @@ def measure(
     rounds: int = ROUNDS,
     progress: Callable[[str], object] = lambda _: None,
 ) -> dict[str, list[float]]:
-    """Measure each contestant's MB/s on unseen documents of 2 KB, with one thread, in turns.
+    """Measure the MB/s of each encoding function on unseen documents of 2 KB, with one thread, in turns.
 
     If the text has fewer documents than rounds, documents are reused. Raise ValueError for an empty text.
     """
@@ -112,7 +112,7 @@ def measure(
 
 
 def llama_cpp(path: str) -> Encode:
-    """Return llama.cpp's tokenizer of a GGUF file. Raise MissingExtraError without ``llama-cpp-python``."""
+    """Return a function that encodes with llama.cpp and a GGUF file. Needs ``llama-cpp-python`` (MissingExtraError)."""
     with needed("measuring llama.cpp", "", "llama-cpp-python"):
         llama = import_module("llama_cpp")
     try:
@@ -123,7 +123,7 @@ def llama_cpp(path: str) -> Encode:
 
 
 def reference(exact: Tokenizer) -> Encode:
-    """The ``tokenizers`` library on the same vocabulary."""
+    """Return a function that encodes with the ``tokenizers`` library and the vocabulary of `exact`."""
     import tokenizers
 
     with TemporaryDirectory(prefix="crayon-parity-") as directory:
@@ -135,12 +135,12 @@ def reference(exact: Tokenizer) -> Encode:
 
 
 def ours(tokenizer: Tokenizer) -> Encode:
-    """Our engine, on one thread."""
+    """Return a function that encodes with our tokenizer on one thread."""
     return lambda texts: tokenizer.encode_ragged(texts, add_special_tokens=False, threads=1)
 
 
 def table(results: Sequence[Agreement]) -> str:
-    """The results as a Markdown table: shares, the cost in tokens, and medians of MB/s with greedy's speedup."""
+    """Return the results as a Markdown table: shares, the cost in tokens, and medians of MB/s with greedy's speedup."""
     engines = list(dict.fromkeys(name for result in results for name in result.speeds))
     heads = ["text", "lines equal", "tokens equal", "tokens, greedy / exact", *(f"{name}, MB/s" for name in engines)]
     rows = []

@@ -1,4 +1,4 @@
-"""`install`: other libraries open tokenizers of crayon_hf, without a change of the program.
+"""`install` replaces functions of other libraries, so that an unchanged program gets tokenizers of crayon_hf.
 
 Neither this package nor `install` imports those libraries. A library that is not imported yet is changed on import.
 """
@@ -66,8 +66,8 @@ def uninstall() -> None:
 def installed() -> dict[str, str]:
     """Return the names that `install` replaces, and the state of each.
 
-    The state says that the name is ``"in place"``, that it waits for the import of its library, or that other code has
-    replaced it since. docs/drop-in.md has an example.
+    The state is ``"in place"`` for a replaced name. Otherwise it says that the replacement waits for the import of the
+    library, or that other code has replaced the name since. docs/drop-in.md has an example.
     """
     with _lock:
         return {name: place.state() for places in _PLACES.values() for name, place in places.items() if place.is_wanted}

@@ -1,4 +1,4 @@
-"""tiktoken's encodings, by name or from their parts, as objects of the library's class that encode with our engine."""
+"""Replaces functions of tiktoken so that its encodings encode with our engine. They keep the library's class."""
 
 from __future__ import annotations
 

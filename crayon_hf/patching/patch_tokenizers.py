@@ -11,11 +11,11 @@ from crayon_hf.util.import_hooks import when_imported
 from crayon_hf.util.replacing import Replacement, like
 
 _STOCK_FOR = ("crayon_hf", "transformers")
-"""Callers that need the library's own class: transformers wraps a stock tokenizer, which we then replace by ours."""
+"""Packages whose calls still return the library's class: transformers wraps such an object before we replace it."""
 
 
 class _Hidden:
-    """An attribute that instances seem to lack. Its function in `crayon_hf.Tokenizer` still works on them."""
+    """An attribute that instances seem to lack, although the base class `crayon_hf.Tokenizer` has it."""
 
     def __set_name__(self, kind: type, name: str) -> None:
         self.name = name
@@ -26,9 +26,10 @@ class _Hidden:
 
 @lru_cache(maxsize=1)
 def _class() -> Any:
-    """Return our `Tokenizer` for libraries that look at more than its methods.
+    """Return a subclass of our `Tokenizer` with the name and module of the library's class.
 
-    For example, chonkie recognises tokenizers by the name of their class, and calls any `count_tokens` that they have.
+    Other libraries look at more than methods. For example, chonkie recognises tokenizers by the name of their class,
+    and calls any `count_tokens` that they have; this class hides it.
     """
     from crayon_hf.fingerprints import facts, hash_by
     from crayon_hf.tokenizer import Tokenizer

@@ -52,7 +52,7 @@ def _decode_stream(seen: Any, place: Replacement) -> Any:
 
 
 class _OfFastClasses(Replacement):
-    """An attribute of the base of all fast classes. In transformers 4, that base's module has another name."""
+    """Replaces an attribute of the base class of fast tokenizers, whose module has another name in transformers 4."""
 
     def __init__(self, name: str, make: Callable[[Any, Replacement], Any]) -> None:
         super().__init__("transformers.tokenization_utils_tokenizers", "PreTrainedTokenizerFast", name, make)

@@ -1,6 +1,6 @@
-"""`install` in model servers: the entry point for their plugins, which each server process calls when it starts.
+"""The plugin for model servers. Each process of a server calls `register` when it starts, and so gets our tokenizers.
 
-vLLM finds it in the group ``vllm.general_plugins``, SGLang in ``sglang.srt.plugins``.
+vLLM finds the entry point in the group ``vllm.general_plugins``, SGLang in ``sglang.srt.plugins``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from crayon_hf.patching.startup import LIBRARIES, libraries
 
 
 def register() -> None:
-    """Install in the libraries of ``CRAYON_INSTALL``, so that the server opens our tokenizers.
+    """Call `install` for the libraries that the variable ``CRAYON_INSTALL`` names, so that they open our tokenizers.
 
-    The default is transformers; ``CRAYON_INSTALL=0`` changes nothing. An unknown name is a ValueError, which ends the
-    server's start. Nothing is imported, and a second call changes nothing.
+    The default is transformers; ``CRAYON_INSTALL=0`` changes nothing. An unknown name raises ValueError, so the server
+    does not start. No library is imported, and a second call changes nothing.
 
     >>> register()
     """

@@ -1,4 +1,4 @@
-"""The derivation of each token of a text: its merges, its longest-match walk, or its path of best score."""
+"""Explains how the model found each token of a text: by merges, by longest match, or by the path of best score."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from crayon_hf.display.trace import Trace, Walk
 from crayon_hf.util.wording import plural
 
 Derivation = dict[str, Any]
-"""``notes`` are sentences. ``tokens`` are the (name, id) of the pretoken's tokens, and ``at`` is the index of this one.
-``columns`` and ``rows`` are a table; a cell is a text, or a list of (part, whether it is new)."""
+"""The explanation of one token, as JSON. ``notes`` are sentences. ``tokens`` are the (name, id) of the tokens of the
+same pretoken, and ``at`` is the index of this one. ``columns`` and ``rows`` are a table; a cell is a text, or a list of
+(part, whether it is new)."""
 
 _MOST_ROWS = 200
 _AROUND = 12
@@ -89,7 +90,10 @@ class Derivations:
         return places
 
     def _near(self, token: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
-        """Yield the pretoken where the token begins, then those beside it: normalization can move characters."""
+        """Yield the pretoken where the token begins, then its neighbours, since normalization can move characters.
+
+        Each comes with its part of the text, as in `_pretokens`.
+        """
         start = self._byte_places[self._segmentation.ranges[token][0]]
         place = bisect_right(self._starts, start) - 1
         for step in (0, -1, 1, -2, 2):
@@ -167,7 +171,7 @@ class Derivations:
         return _derivation(*notes, columns=["score", "id", "token"], rows=rows)
 
     def _walk(self, walk: Walk, kind: str) -> Derivation:
-        """Return the tokens that begin at one place, from the shortest to the longest match."""
+        """Return the derivation of a longest match: all tokens that match at its place, the shortest first."""
         if kind == "unknown":
             return _derivation("No token matches here: the text is unknown.")
         if kind == "byte":
@@ -184,7 +188,10 @@ class Derivations:
 
     @cached_property
     def _walks(self) -> list[tuple[Walk | None, dict[str, Any]]]:
-        """The (walk, token) of each token by longest match. An added token has no walk."""
+        """The tokens of the text by longest match, each with the walk through the vocabulary's trie that found it.
+
+        An added token has no walk.
+        """
         out: list[tuple[Walk | None, dict[str, Any]]] = []
         for part in self._trace.parts:
             if part["added"] is not None:
@@ -204,7 +211,7 @@ class Derivations:
         return self._walk(walk, found["kind"])
 
     def _named(self, tokens: Sequence[dict[str, Any]], at: int) -> Derivation:
-        """Return the pretoken's tokens. Of a long list, return only the tokens around index `at`."""
+        """Return the entries ``tokens`` and ``at`` of a derivation. Only tokens near index `at` are included."""
         first = max(0, at - _AROUND)
         window = tokens[first : at + _AROUND + 1]
         return {"tokens": [[self._trace.name(each["id"]), each["id"]] for each in window], "at": at - first}
@@ -219,7 +226,10 @@ def _inside(parts: Sequence[tuple[int, int, str]], token: dict[str, Any]) -> lis
 
 
 def _state(names: Sequence[str], new: int | None) -> list[list[Any]]:
-    """Return (symbol, whether it is new) for a row. Of a long row, return only the symbols around the new one."""
+    """Return the cell of a table for the symbols after a merge: pairs of (symbol, whether it is new).
+
+    `new` is the index of the merged symbol. Only symbols near it are included.
+    """
     at = new or 0
     first, last = max(0, at - _AROUND), at + _AROUND + 1
     shown: list[list[Any]] = [[name, int(first + i == new)] for i, name in enumerate(names[first:last])]

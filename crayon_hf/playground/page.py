@@ -1,4 +1,4 @@
-"""The pages, from one template: a live page that asks a server, and a static page that contains its data."""
+"""Renders the playground's two pages: a live page that asks a server, and a static page that contains its data."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@
     const unit = data.is_bytes ? "bytes" : "characters";
     const panels = [];
     let shownQuery = null; // the query of the tokens on the page
-    let isWaiting = false;
-    let isStale = false;
+    let isWaiting = false; // for the answer to a request for tokens
+    let isStale = false; // whether the query has changed since that request
 
     // -- formatting
 

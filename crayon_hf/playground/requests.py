@@ -1,4 +1,4 @@
-"""Parse and validate the requests of the page: each field has one type, and the text must be valid Unicode."""
+"""Parse and validate the JSON requests that the playground's page sends to its server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NAMES = 4
 MOST_BYTES = 1 << 20
 """The maximum size of a request."""
 MOST_ROWS = 2000
-"""The most tokens in one answer. The page requests the next ones when the user scrolls."""
+"""The most tokens in one answer. The page requests the following tokens when the user scrolls."""
 
 
 class BadRequestError(ValueError):

@@ -1,4 +1,4 @@
-"""The playground's answers: a text's tokens in several tokenizers, the derivation of a token, the reference's ids."""
+"""Answers the playground's requests: the tokens of a text, the derivation of a token, a comparison with a reference."""
 
 from __future__ import annotations
 
@@ -41,12 +41,15 @@ class OpenTokenizer:
 
     @property
     def note(self) -> str:
-        """The library that encodes in place of the engine, and the reason. Empty for a native tokenizer."""
+        """A sentence on the library that encodes, and why our engine does not. Empty if our engine encodes."""
         reason = getattr(self.engine, "reason", "")
         return f"{self.engine.info()['reference']} encodes: {reason}" if reason else ""
 
     def ids_of_reference(self, query: Query) -> tuple[str, list[int]]:
-        """Return the reference's name and ids. A lock admits one thread at a time."""
+        """Encode with the tokenizer's reference library, opened on first use. Return its name and the ids.
+
+        A lock admits one thread at a time.
+        """
         with self._lock:
             if self._reference is None:
                 self._directory = tempfile.TemporaryDirectory(prefix="crayon-hf-playground-")
@@ -80,7 +83,7 @@ class Panel:
 
 
 class Comparison:
-    """The encodings of a text by several tokenizers, with an error in place of a failed one."""
+    """The encodings of a text by several tokenizers. A tokenizer that fails has an error message instead."""
 
     def __init__(self, query: Query, open_named: Callable[[str], OpenTokenizer]) -> None:
         self.panels: list[Panel | str] = []
@@ -102,7 +105,7 @@ class Session:
     """The state of one server: caches of open tokenizers and of encoded texts. Thread-safe."""
 
     def __init__(self, locate: Callable[[str], str]) -> None:
-        """`locate` turns a name into one for `open_tokenizer`: it downloads repositories."""
+        """`locate` turns the name that a user gives into a local one for `open_tokenizer`, by a download if needed."""
         self._locate = locate
         self._opened: _LruCache[str, OpenTokenizer] = _LruCache(_TOKENIZERS)
         self._comparisons: _LruCache[Query, Comparison] = _LruCache(_COMPARISONS)
@@ -136,7 +139,7 @@ class Session:
         return {"characters": len(query.text), "bytes": size, "panels": panels}
 
     def explain(self, request: Request) -> Answer:
-        """Return the derivation of one token."""
+        """Return the derivation of one token: how the model found it."""
         panel = self._panel(request)
         if isinstance(panel, str):
             return {"error": panel}

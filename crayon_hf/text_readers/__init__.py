@@ -1,1 +1,1 @@
-"""Reading a corpus: find its files, and read their documents."""
+"""Readers of a corpus (files of texts for training and other work): they find its files and read the documents."""

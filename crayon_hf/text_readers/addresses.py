@@ -1,4 +1,4 @@
-"""Find input files by the names that users give: files, directories, globs, addresses of fsspec."""
+"""Find input files by the names that users give: paths of files and directories, globs, and addresses of fsspec."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_local(address: str) -> bool:
 
 
 def local_path(address: str) -> str:
-    """The path of a local address."""
+    """Return the path of a local address, without a prefix such as ``file://``."""
     return next((address[len(prefix) :] for prefix in _LOCAL if address.startswith(prefix)), address)
 
 
@@ -122,7 +122,10 @@ def _names_below(directory: str, format: str | None, above: set[tuple[int, int]]
 
 
 def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
-    """Yield those names of a directory's files that may hold documents: not hidden, not metadata of ``datasets``."""
+    """Yield the names of files that may hold documents: not hidden, and not the metadata files of ``datasets``.
+
+    Without a `format`, the ending of the name must be known.
+    """
     names = list(names)
     notes = {"dataset_info.json", "state.json"} if any(name.endswith(".arrow") for name in names) else set()
     for name in names:
@@ -207,7 +210,7 @@ class Remote:
         self._system, self._path = _system(address)  # kept: some file systems close their files when garbage-collected
 
     def open(self) -> Any:
-        """Open the file."""
+        """Open the file for reading bytes."""
         return self._system.open(self._path, "rb")
 
     def now(self, mark: str) -> InputFile:

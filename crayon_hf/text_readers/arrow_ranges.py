@@ -1,4 +1,4 @@
-"""The byte ranges of the texts of an Arrow array, without a Python object for any text. Needs ``pyarrow``.
+"""Finds the byte ranges of the texts in an Arrow array, without a Python object for any text. Needs ``pyarrow``.
 
 The layouts are those of Arrow's specification ("Physical Memory Layout"): offsets into one buffer of bytes, a validity
 bitmap, indices into a dictionary. Offsets and indices are checked, since a file may be damaged.
@@ -31,7 +31,7 @@ def ranges_of(array: pa.Array) -> ArrowRanges:
     """Return the ranges of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
 
     Buffers are not copied, except those of string_view and of compressed data. Raise CorpusError for another type and
-    for damaged data. Its message follows the column's name.
+    for damaged data. The caller puts the column's name before its message.
     """
     import pyarrow as pa
 
@@ -66,7 +66,7 @@ def ranges_of(array: pa.Array) -> ArrowRanges:
 
 
 def check_type(kind: pa.DataType) -> None:
-    """Raise CorpusError unless `kind` is a type of texts."""
+    """Raise CorpusError unless `kind` is an Arrow type of texts."""
     import pyarrow as pa
 
     inner = kind

@@ -1,4 +1,7 @@
-"""Batches of documents: ranges of a view, texts that replace some of them, and bad records."""
+"""Builds batches of documents from the records of a file: lines, rows, or texts between separators.
+
+The documents of a batch are byte ranges of one buffer (its view). Unusual and bad records are handled one by one.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +24,25 @@ MOST_UNUSUAL = 1 << 14
 
 
 class Batch:
-    """The records of a batch in order. Record i is ``view[begins[i]:ends[i]]`` unless a method says otherwise."""
+    """Collects the unusual records of a batch; `documents` then makes the batch.
+
+    The text of record i is ``view[begins[i]:ends[i]]``, the arguments of `documents`, unless a method was called for
+    the record.
+    """
 
     def __init__(self, reading: Reading, address: str, what: Literal["line", "row", "document"], first: int) -> None:
-        """The first record's number is `first`, from 1."""
+        """`what` is the kind of the records, for messages. `first` is the first record's number in its file, from 1."""
         self._reading, self._address, self._what, self._first = reading, address, what, first
         self._texts: dict[int, bytes] = {}
         self._left_out: list[int] = []
         self._bad: list[tuple[int, str]] = []
 
     def text(self, record: int, text: bytes) -> None:
-        """Set the text of a record, if the view does not contain that text."""
+        """Set the text of a record that the view does not contain in that form."""
         self._texts[record] = text
 
     def blank(self, records: Sequence[int]) -> None:
-        """Leave out lines or rows without a record."""
+        """Leave out these records (indices in the batch), such as blank lines, without a report."""
         self._left_out += records
 
     def bad(self, record: int, reason: str | None, replacement: bytes = b"") -> None:
@@ -55,7 +62,10 @@ class Batch:
             self._left_out.append(record)
 
     def documents(self, view: memoryview, begins: Ranges, ends: Ranges, size: int) -> Documents:
-        """Finish the batch. Texts set by the method `text` are appended to a copy of `view`."""
+        """Finish the batch, and return its documents. Texts set by the method `text` are appended to a copy of `view`.
+
+        `size` is `Documents.size`.
+        """
         if self._texts:
             begins, ends, records = begins.copy(), ends.copy(), list(self._texts)
             sizes = np.array([len(text) for text in self._texts.values()], np.int64)
@@ -79,7 +89,10 @@ class Batch:
 def assembled(
     template: Template, views: Sequence[memoryview], begins: Sequence[Ranges], ends: Sequence[Ranges]
 ) -> tuple[memoryview, Ranges, Ranges]:
-    """Fill a template with the texts of columns. Each column is a view with ranges, and so is the result."""
+    """Fill a template with the texts of columns, for each row.
+
+    Each column is a view and the ranges of its texts in that view. The result has the same form.
+    """
     count = len(begins[0])
     sizes = np.zeros(count, np.int64)
     parts = []
@@ -131,12 +144,12 @@ def wrong_texts(
 
 
 def too_long(size: int, reading: Reading) -> str:
-    """The reason why a record of `size` bytes is bad."""
+    """Return the message for a record of `size` bytes, which is longer than `reading` allows."""
     return f"has {size} bytes, more than max_document_bytes ({reading.max_document_bytes})"
 
 
 def joined(parts: Sequence[tuple[memoryview, Ranges, Ranges]]) -> tuple[memoryview, Ranges, Ranges]:
-    """Concatenate views with ranges into one; a single view is returned unchanged."""
+    """Concatenate columns, each a view and the ranges of its texts, into one. A single column is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     views, begins, ends, size = [], [], [], 0

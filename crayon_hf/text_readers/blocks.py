@@ -7,14 +7,14 @@ from typing import NamedTuple, Protocol
 
 
 class Source(Protocol):
-    """A stream for `blocks`."""
+    """A stream of bytes that `blocks` can read."""
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill `buffer` from its beginning. Return the number of bytes, which is 0 at the end."""
 
 
 class Block(NamedTuple):
-    """Whole units. An empty block reports a unit that was too long and is left out."""
+    """One or more whole units, or the report of a unit that was left out because it was too long."""
 
     view: memoryview
     """The bytes of the units; writable."""
@@ -29,12 +29,13 @@ def blocks(
     batch_bytes: int,
     limit: int,
 ) -> Iterator[Block]:
-    """Read `source` to its end.
+    """Read `source` to its end, and yield its units in blocks of about `batch_bytes`.
 
-    ``whole(buffer, old, size, at_end)`` returns how many bytes of ``buffer[:size]`` are a block of whole units. An
-    earlier call has found no whole unit in ``buffer[:old]``. With `at_end`, the last unit may lack its separator.
-    Without a `separator` the stream is one unit. A unit of more than `limit` bytes without its separator may be left
-    out: an empty block then reports its size.
+    ``whole(buffer, old, size, at_end)`` returns how many bytes of ``buffer[:size]`` are a block of whole units, or 0.
+    An earlier call has found no whole unit in ``buffer[:old]``. With `at_end`, the last unit may lack its separator.
+
+    Without a `separator` the stream is one unit. A unit of more than `limit` bytes, its separator not counted, may be
+    left out: an empty block then reports its size.
     """
     usual, most = max(batch_bytes, len(separator)), limit + max(len(separator), 1)
     buffer, size, known, at_end = bytearray(usual), 0, 0, False

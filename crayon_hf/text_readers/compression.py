@@ -36,7 +36,7 @@ def _damaged(address: str, packing: str, error: object) -> CorpusError:
 
 
 class _Unpacked(io.RawIOBase):
-    """Concatenated members, unpacked by decompressors with the standard library's interface."""
+    """The unpacked content of a file of one or more members (complete compressed streams). Not for .zst."""
 
     def __init__(self, raw: IO[bytes], packing: str, address: str) -> None:
         self._raw, self._packing, self._address = raw, packing, address
@@ -125,7 +125,7 @@ def _decompressor(packing: str, header: bytes) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """Frames, unpacked by pyarrow: it detects a truncated file, which the reader of ``zstandard`` does not."""
+    """The unpacked content of a .zst file, by pyarrow. It detects a truncated file, and ``zstandard`` does not."""
 
     def __init__(self, raw: IO[bytes], address: str, pyarrow: Any) -> None:
         self._raw, self._address = raw, address

@@ -60,7 +60,7 @@ def csv_documents(source: Stored | Stream, reading: Reading, kind: str) -> Itera
 
 
 def _rows(reader: Any) -> Iterator[list[str] | csv.Error]:
-    """Yield the rows that are not blank, and for a malformed row its error."""
+    """Yield the rows that are not blank. A malformed row yields the error of ``csv`` instead."""
     while True:
         try:
             row = next(reader, None)

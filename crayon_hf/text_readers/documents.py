@@ -1,4 +1,4 @@
-"""The types for reading: files, settings, batches of documents, bad records."""
+"""The types that all readers share: input files, settings, batches of documents, and bad records."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class BadRecord(NamedTuple):
 
     address: str
     number: int
-    """The number of its line, row or document in the file, from 1."""
+    """The number of the record in the file, from 1. It counts lines, rows or documents, as `what` says."""
     what: Literal["line", "row", "document"]
     reason: str
     place: int
-    """The index in the batch of the document that replaces the record, or that follows it if it is left out."""
+    """The index in the batch of the document that replaces the record. For a record left out, the next document's."""
 
     def error(self) -> BadRecordError:
-        """The record as an exception."""
+        """Return an exception that names the file, the record and the reason."""
         return BadRecordError(f"{self.address}, {self.what} {self.number}: {self.reason}")
 
 
@@ -94,9 +94,9 @@ class Reading(NamedTuple):
     separator: bytes | None = None
     """The separator between two documents of a text file. If None, a file is one document."""
     bad_records: str = "stop"
-    """``stop`` raises BadRecordError. ``skip`` leaves the record out and lists it. ``replace`` also lists it, and puts
-    an empty document there. For invalid UTF-8 the document is not empty: U+FFFD replaces each maximal invalid part or
-    lone surrogate.
+    """``stop`` raises BadRecordError. ``skip`` leaves the record out and lists it in `Documents.bad`. ``replace`` lists
+    the record, too, and replaces it by an empty document. For invalid UTF-8 the document is the text with U+FFFD for
+    each maximal invalid part or lone surrogate.
     """
     skips_nulls: bool = False
     """Whether a null is left out, as a blank line is. Otherwise a null is a bad record."""

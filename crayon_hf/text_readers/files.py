@@ -1,4 +1,4 @@
-"""A file of documents, read in batches."""
+"""Reads the documents of a file of any supported format, in batches."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
 
 
 def read_stream(source: Stream, reading: Reading) -> Iterator[Documents]:
-    """`read_documents` for an open stream of the format `reading.format`: JSON lines, CSV or TSV."""
+    """Do the same as `read_documents` for an open stream of the format `reading.format`: JSON lines, CSV or TSV."""
     reading.check()
     return _rows(source, reading, str(reading.format))
 

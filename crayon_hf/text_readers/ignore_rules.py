@@ -29,22 +29,22 @@ _NOTHING, _DIRECTORIES = rb"(?!)", rb"(?:.*/)?"
 
 
 class Rule(NamedTuple):
-    """One pattern."""
+    """One pattern of a ``.gitignore`` file."""
 
     matches: re.Pattern[bytes]
     is_negated: bool
-    """Whether it re-includes files that an earlier pattern ignores."""
+    """Whether the pattern re-includes files that an earlier pattern ignores."""
     is_of_directories: bool
-    """Whether it matches only directories."""
+    """Whether the pattern matches only directories."""
     is_of_names: bool
-    """Whether the last part of a path is compared with it. Otherwise the path relative to the ``.gitignore`` is."""
+    """Whether the pattern is compared with a file's name. Otherwise it is with the path from the ``.gitignore`` on."""
 
 
 class Rules(NamedTuple):
     """The patterns of one file, applied to names in one directory at or below it."""
 
     rules: tuple[Rule, ...]
-    """In the file's order."""
+    """The patterns in the file's order, of which the last match decides."""
     below: bytes
     """The path from the file's directory to the names' directory, with a final slash. Empty if both are the same."""
 

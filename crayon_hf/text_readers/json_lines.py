@@ -1,4 +1,4 @@
-"""JSON lines as documents. The engine reads plain lines; Python's ``json`` reads unusual ones."""
+"""Files of JSON lines as documents. The native core reads plain lines, and Python's ``json`` unusual ones."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def json_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
 
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
-    """Implement the argument `whole` of `blocks` for lines: a block has at most MOST_RECORDS of them."""
+    """Implement the argument `whole` of `blocks` for lines: a block has at most MOST_RECORDS lines."""
     return whole_lines(buffer, old, size, MOST_RECORDS, at_end)
 
 
 class _Lines:
-    """Makes batches of consecutive blocks of lines."""
+    """Makes batches of documents from blocks of lines, which follow each other in one file."""
 
     def __init__(self, source: Stored | Stream, reading: Reading) -> None:
         self._source, self._reading, self._number = source, reading, 0
@@ -113,7 +113,11 @@ class _Lines:
 
 
 def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
-    """Return (the reason why a line is bad or None, its text or replacement), or (None, None) for a line to skip."""
+    """Parse a line with ``json``. Return (None, text), (None, None) for a line to skip, or (reason, replacement).
+
+    The reason says why the line is bad. The replacement is a text for ``bad_records="replace"``, or None for an empty
+    one.
+    """
     rest = line
     while rest.startswith(_MARK):
         rest = rest.removeprefix(_MARK)

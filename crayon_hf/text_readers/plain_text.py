@@ -41,7 +41,10 @@ def text_documents(source: Stored | Stream, reading: Reading, block_bytes: int) 
 def _parts(
     source: Stored | Stream, reading: Reading, view: memoryview, begins: Ranges, ends: Ranges, number: int
 ) -> Iterator[Documents]:
-    """Yield the documents of a block in batches that each have few bad ones. `number` documents came before."""
+    """Yield the documents of a block in batches, each with at most MOST_UNUSUAL bad documents.
+
+    `number` is the number of documents before the block.
+    """
     wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)
     first = 0
     while first < len(begins):

@@ -19,8 +19,10 @@ class Stored(io.RawIOBase):
     """An open input file. Reading unpacks a compressed file; `done` counts bytes as they are stored."""
 
     def __init__(self, file: InputFile, packing: str) -> None:
-        """Open a file, which is unpacked if `packing` names a compression. Raise CorpusError if it fails or has
-        changed."""
+        """Open a file, which reading unpacks if `packing` names a compression.
+
+        Raise CorpusError if the file cannot be opened, or has changed since it was found.
+        """
         self.file = file
         self.raw: Any = None
         self._content: Any = None
@@ -55,7 +57,10 @@ class Stored(io.RawIOBase):
             return int(self.raw.tell())
 
     def readinto(self, buffer: Any) -> int:
-        """Fill `buffer`; return the number of bytes, 0 at the end. There, raise CorpusError if the file has changed."""
+        """Fill `buffer`, and return the number of bytes, which is 0 at the end of the file.
+
+        At the end, raise CorpusError if the file has changed while it was read.
+        """
         with translated(self.file.address):
             read = int(self._content.readinto(buffer))
         if read == 0:
@@ -65,7 +70,7 @@ class Stored(io.RawIOBase):
         return read
 
     def check(self, when: str) -> None:
-        """Raise CorpusError if the file's size or mark has changed."""
+        """Raise CorpusError if the file's size or mark has changed. `when` is a part of the message."""
         with translated(self.file.address):
             if is_local(self.file.address):
                 status = os.fstat(self.raw.fileno())

@@ -22,7 +22,7 @@ from crayon_hf.util.extras import needed
 _ROWS = 4096
 _READ = 1 << 20
 _FORGET = 1 << 25
-"""After this number of bytes, the pages of a map are released: they count as the process's memory."""
+"""The pages of a mapped file are released after this number of bytes, since they count as the process's memory."""
 _COST = 16
 """The overhead of a row, in bytes, besides its text."""
 
@@ -31,7 +31,7 @@ Column = tuple[str, memoryview, Ranges, Ranges]
 
 
 class _Rows(NamedTuple):
-    """Consecutive rows."""
+    """Consecutive rows of a table."""
 
     arrays: list[Any]
     """An Arrow array for each column, all of the same length."""

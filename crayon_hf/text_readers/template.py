@@ -1,4 +1,4 @@
-"""Texts made of several columns."""
+"""Templates by which the text of a document is made of several columns of a row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crayon_hf.util import validation
 
 
 class Template:
-    """A text with columns by name, such as ``"{title}\\n\\n{text}"``. As in str.format, double braces are braces."""
+    """A text with names of columns in braces, as ``"{title}\\n\\n{text}"``. As in str.format, ``{{`` is a brace."""
 
     def __init__(self, template: str) -> None:
         """Parse a template. Raise ValueError if it is invalid or names no column."""
@@ -46,5 +46,5 @@ class Template:
         return whole
 
     def text(self, values: Sequence[bytes]) -> bytes:
-        """Return the text of a row, given its columns."""
+        """Return the text of a row, given its values in the order of `columns`."""
         return b"".join([values[piece] if isinstance(piece, int) else piece for piece in self.pieces])

@@ -43,7 +43,7 @@ def is_binary(beginning: bytes) -> bool:
 
 
 class _Level(NamedTuple):
-    """The patterns that apply in a directory, in order of precedence: the deepest first, the repository's last."""
+    """The patterns that apply in a directory, in order of precedence: those of the deepest ``.gitignore`` first."""
 
     rules: tuple[Rules, ...]
 
@@ -52,8 +52,10 @@ class _Level(NamedTuple):
         return _Level(tuple(each.inside(name) for each in self.rules))
 
     def with_files_of(self, directory: str) -> _Level:
-        """Add the patterns of the directory's own files. In a nested repository, patterns from above no longer
-        apply."""
+        """Add the patterns of the directory's own ``.gitignore``.
+
+        If the directory is a repository's root, patterns from above are dropped, and those of ``info/exclude`` apply.
+        """
         git = os.path.join(directory, ".git")
         is_root = os.path.lexists(git)
         above = _patterns(os.path.join(_common_directory(git), "info", "exclude")) if is_root else self.rules
@@ -111,7 +113,10 @@ def _patterns(path: str) -> tuple[Rules, ...]:
 
 
 def _common_directory(git: str) -> str:
-    """Return a repository's directory: ``.git``, or the one that a worktree's or submodule's ``.git`` file names."""
+    """Return the directory with a repository's ``info``.
+
+    It is ``.git`` itself, or for a worktree or submodule the directory that its ``.git`` file names.
+    """
     with contextlib.suppress(OSError):
         if os.path.isfile(git):
             with open(git, "rb") as file:

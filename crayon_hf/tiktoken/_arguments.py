@@ -1,4 +1,4 @@
-"""Check arguments as the library does, and raise its errors."""
+"""Check arguments as the ``tiktoken`` library does, and raise the same classes of errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _ABOVE = 2**32
 
 
 def ranks_of(given: Any) -> dict[bytes, int]:
-    """Return tokens and their ranks. For invalid ones, raise TypeError or OverflowError as the library does."""
+    """Check the argument ``mergeable_ranks``. Raise TypeError or OverflowError for an invalid token or rank."""
     return _checked(given, bytes, _token)
 
 
 def specials_of(given: Any) -> dict[str, int]:
-    """Return special tokens and their ids. For invalid ones, raise TypeError or OverflowError as the library does."""
+    """Check the argument ``special_tokens``. Raise TypeError or OverflowError for an invalid token or id."""
     return _checked(given, str, _content)
 
 
@@ -30,7 +30,7 @@ def _checked(given: Any, kind: type[Key], convert: Callable[[Any], Key]) -> dict
 
 
 def number_of(value: Any) -> int:
-    """Check a number of 32 bits."""
+    """Return an id as an int. Raise OverflowError unless it fits 32 bits."""
     number = index(value)
     if not 0 <= number < _ABOVE:
         raise OverflowError(f"{number} is out of the range of ids, 0 to {_ABOVE - 1}")
@@ -53,7 +53,7 @@ def _content(key: Any) -> str:
 
 
 def bytes_of(text_or_bytes: str | bytes) -> bytes:
-    """The bytes of one token or piece."""
+    """Return the bytes of a token that is given as str or bytes. Raise TypeError for other types."""
     data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
     if not isinstance(data, bytes):
         raise TypeError(f"the token is {type(data).__name__}, expected str or bytes")

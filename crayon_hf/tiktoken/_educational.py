@@ -1,4 +1,4 @@
-"""The library's own module: byte pair encoding as readable Python."""
+"""``tiktoken._educational``, imported from the ``tiktoken`` library: byte pair encoding as readable Python."""
 
 from crayon_hf.util.extras import needed
 

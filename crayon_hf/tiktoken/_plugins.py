@@ -1,4 +1,7 @@
-"""The arguments of encodings by name: OpenAI's, and those of modules in the namespace package ``tiktoken_ext``."""
+"""Finds the arguments of `Encoding` by an encoding's name, for OpenAI's encodings and those of plugins.
+
+Plugins are the modules in the namespace package ``tiktoken_ext``.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def _published(name: str) -> dict[str, Any]:
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {
     name: partial(_published, name) for name in KNOWN_ENCODINGS
 }
-"""Functions that return the arguments of `Encoding`. Plugins are added when a name is missing here."""
+"""Functions, by an encoding's name, that return the arguments of `Encoding`. Plugins are added on the first miss."""
 
 _OURS = dict(ENCODING_CONSTRUCTORS)
 

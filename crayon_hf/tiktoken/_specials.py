@@ -31,12 +31,12 @@ def is_ambiguous(specials: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=128)
 def pattern_of(tokens: frozenset[str]) -> re.Pattern[str]:
-    """A pattern that matches any of these tokens."""
+    """Return a regular expression that matches any of these tokens."""
     return re.compile("|".join(map(re.escape, sorted(tokens))))
 
 
 def common_beginning(texts: Collection[str]) -> str:
-    """The longest common prefix of the texts."""
+    """Return the longest common prefix of the texts."""
     if not texts:
         return ""
     first, last = min(texts), max(texts)  # a prefix that these share is common to all texts between them

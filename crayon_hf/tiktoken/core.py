@@ -1,4 +1,4 @@
-"""`Encoding`, and the table of open encodings by name."""
+"""`Encoding`, with the interface of ``tiktoken.Encoding``, and `get_encoding`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Encoding:
     ) -> None:
         """Make an encoding from its parts.
 
-        `explicit_n_vocab`, if given, must be the number of tokens, and the ids must have no hole.
+        `explicit_n_vocab`, if given, must be the number of tokens, and the ids must be consecutive.
         """
         highest = max(max(mergeable_ranks.values()), max(special_tokens.values(), default=0))
         if explicit_n_vocab:
@@ -66,7 +66,7 @@ class Encoding:
         ranks, specials = ranks_of(mergeable_ranks), specials_of(special_tokens)
         if "" in specials:
             raise VocabularyError("a special token is empty: it would match everywhere")
-        # Special tokens that a tokenizer.json cannot express are handled here, around an engine without them.
+        # If a tokenizer.json cannot express the special tokens, the engine has none, and this class finds them itself.
         known = specials if are_plain(specials, ranks) else {}
         self._set_up(name, pat_str, specials, known, _open_ranks(name, pat_str, ranks, known))
         self._mergeable_ranks = mergeable_ranks
@@ -182,7 +182,10 @@ class Encoding:
     def encode_with_unstable(
         self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
     ) -> tuple[list[int], list[list[int]]]:
-        """Return the ids that more text cannot change, and the possible continuations. Needs the tiktoken library."""
+        """Return the ids that stay if more text follows, and the lists of ids that could come after them.
+
+        Needs the tiktoken library.
+        """
         allowed = self._check(text, allowed_special, disallowed_special)
         found: tuple[list[int], list[list[int]]] = self._library.encode_with_unstable(
             text, allowed_special=allowed, disallowed_special=()
@@ -404,7 +407,7 @@ class Encoding:
             return found
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """Return the ids of a text that counts as one piece, whatever the pattern says."""
+        """Return the ids of a text that the pattern does not split."""
         data = bytes_of(text_or_bytes)
         # The engine's vocabulary has the special tokens, too, and would find one as a whole piece.
         if self._tokenizer.engine == "native" and data.decode("utf-8", "replace") not in self._special_tokens:
@@ -448,7 +451,7 @@ class Encoding:
 
     @cached_property
     def _library(self) -> Any:
-        """The same encoding in the tiktoken library."""
+        """The encoding with the same parts, as an object of the tiktoken library."""
         with needed("this call", "tiktoken"):
             from tiktoken import Encoding as Stock
         return stock_encoding(Stock, **self._parts())

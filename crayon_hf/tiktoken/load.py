@@ -1,4 +1,4 @@
-"""Read and write rank files. The tiktoken library itself fetches files from network addresses."""
+"""``tiktoken.load``: reads and writes rank files. Network addresses are left to the tiktoken library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """Read a file like `read_file`, through tiktoken's cache of files. Raise ValueError for another hash."""
+    """Read a file like `read_file`, through tiktoken's cache of files.
+
+    Raise ValueError if the file's SHA-256 is not `expected_hash`.
+    """
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     directory = os.path.join(tempfile.gettempdir(), "data-gym-cache") if chosen is None else chosen
     if not directory:
@@ -86,7 +89,7 @@ def dump_tiktoken_bpe(bpe_ranks: Mapping[bytes, int], tiktoken_bpe_file: str) ->
 
 
 def data_gym_to_mergeable_bpe_ranks(*arguments: Any, **named: Any) -> dict[bytes, int]:
-    """Read GPT-2's original files, ``vocab.bpe`` and ``encoder.json``, through the library; returns their ranks."""
+    """Read GPT-2's original files, ``vocab.bpe`` and ``encoder.json``, with the tiktoken library. Return the ranks."""
     ranks: dict[bytes, int] = _library().data_gym_to_mergeable_bpe_ranks(*arguments, **named)
     return ranks
 

@@ -1,4 +1,4 @@
-"""`Tokenizer`: its methods, the sources that it opens, and its changes."""
+"""`Tokenizer`: its methods, the functions that open it, and the methods that change it."""
 
 from crayon_hf.tokenizer.tokenizer import Tokenizer
 

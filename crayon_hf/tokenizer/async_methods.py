@@ -1,4 +1,4 @@
-"""Awaitable methods of `Tokenizer`: the same work, in the threads of the running event loop."""
+"""The awaitable methods of `Tokenizer`. Each runs a method such as `encode` in a thread of the running event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device that encodes a tokenizer's batches, with the CPU as fallback."""
+"""Chooses the device (a GPU or the CPU) that encodes the batches of a tokenizer, with the CPU as fallback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crayon_hf.util.warned import warn_caller
 _Result = TypeVar("_Result")
 
 _FOR_GOOD = (DeviceLostError, DeviceOutOfMemoryError, DeviceUnavailableError)
-"""After these errors ``auto`` gives up a device. Other errors concern one call."""
+"""After these errors the request ``auto`` no longer uses the device. After other errors, only the call uses the CPU."""
 
 _PAYS_FROM = 1 << 16
 """The number of characters of a batch from which ``auto`` uses a GPU.
@@ -33,16 +33,18 @@ that time, the CPU encodes this number of characters.
 
 
 class Placement:
-    """One request for a device. Any number of threads may use it; a device encodes one batch at a time.
+    """A request for a device, ``auto`` or a name, and the device that serves it. Thread-safe.
 
-    If a device of ``auto`` fails, the CPU takes over, with one warning: for one batch if only a call failed, else for
-    good. A device that was requested by name raises `DeviceError` instead. In both cases the CPU encodes vocabularies
-    that no GPU supports.
+    If a device that ``auto`` chose fails, the CPU encodes instead, with one warning: only this batch, or after an error
+    of `_FOR_GOOD` all batches. A device that was requested by name raises `DeviceError`. In both cases the CPU encodes
+    vocabularies that no GPU supports.
     """
 
     def __init__(self, requested: str, is_strict: bool = True) -> None:
-        """Record the request; no device is opened yet. Unless `is_strict`, the CPU replaces an unavailable device even
-        if it was requested by name."""
+        """Record the request; no device is opened yet.
+
+        Unless `is_strict`, the CPU replaces an unavailable device even if it was requested by name.
+        """
         devices.parse(requested)
         self.requested = requested
         self._is_strict = is_strict
@@ -51,7 +53,7 @@ class Placement:
         self._has_warned = False
 
     def copy(self) -> Placement:
-        """Return a copy that shares the encoder of this one."""
+        """Return a copy that shares the open device encoder of this one."""
         twin = Placement(self.requested, self._is_strict)
         twin._choice, twin._kept, twin._has_warned = self._choice, self._kept, self._has_warned
         return twin
@@ -62,7 +64,7 @@ class Placement:
         return self.requested == "auto"
 
     def choice(self, engine: Any = None) -> Choice:
-        """Return the device that encodes, and why. If `engine` is given, return the device for that engine."""
+        """Return the device that encodes, and why. With `engine`, consider whether a GPU supports its vocabulary."""
         choice = self._choice
         if choice is None:
             choice = self._choice = devices.choose(self.requested)
@@ -164,7 +166,7 @@ def name_of(device: Any) -> str:
 
 
 def rows_of(ids: Any, splits: Any) -> list[list[int]]:
-    """Return a list of ids for each text."""
+    """Return a list of ids for each text, from the two arrays of `encode_ragged`."""
     flat, ends = ids.tolist(), splits.tolist()
     return [flat[begin:end] for begin, end in pairwise(ends)]
 

@@ -24,16 +24,16 @@ class MutableSettings:
     """Base of `Tokenizer`: the methods that change it.
 
     A change takes effect at the next use; a refused change has no effect. The result is the same as saving the
-    tokenizer and opening it again. After an attribute of a component changes, the reference can differ for a while,
-    because the reference's model caches words and its added tokens keep their normalized spelling.
+    tokenizer and opening it again. After an attribute of a component changes, ``tokenizers`` can differ for a while,
+    because its model caches words and its added tokens keep their normalized spelling.
     """
 
     __slots__ = ("_engine", "_padding", "_placement", "_special_as_text", "_state", "_truncation")
 
     _state: TokenizerState
     _engine: AnyEngine | None
-    """The engine that encodes, or None after a change and while a component is borrowed. The state then finds
-    the engine."""
+    """The engine that encodes. After a change, or while a caller holds a component, it is None: `_state` then makes
+    or finds the engine."""
     _placement: Placement | None
     """The device that encodes batches. None means the CPU."""
     _special_as_text: bool
@@ -52,7 +52,7 @@ class MutableSettings:
         return self._engine or self._settle()
 
     def _settle(self) -> AnyEngine:
-        """Ask the state for the engine, after a change or while a caller holds a component."""
+        """Get the engine from `_state`, which applies pending changes. Keep it unless it may change again."""
         with state.lock:
             engine = self._state.engine()
             self._engine = engine if self._state.is_idle else None
@@ -72,7 +72,7 @@ class MutableSettings:
         return self._add(tokens, special=False)
 
     def add_special_tokens(self, tokens: list[str | tokenizers.AddedToken]) -> int:
-        """`add_tokens` for tokens that `decode` can skip. An AddedToken argument becomes special itself."""
+        """Add tokens, as `add_tokens` does, that `decode` can skip. An AddedToken argument itself becomes special."""
         return self._add(tokens, special=True)
 
     def get_added_tokens_decoder(self) -> dict[int, tokenizers.AddedToken]:
@@ -112,8 +112,8 @@ class MutableSettings:
         """Cut encodings to `max_length` tokens. The tokens cut off go to `Encoding.overflowing`.
 
         Args:
-            max_length: Tokens, special tokens included.
-            stride: Tokens that each overflowing encoding repeats of the one before.
+            max_length: The most tokens, special tokens included.
+            stride: The number of tokens that each overflowing encoding repeats from the encoding before it.
             strategy: For pairs: ``longest_first``, ``only_first`` or ``only_second``.
             direction: The side that is cut: ``right`` or ``left``.
 
@@ -147,7 +147,7 @@ class MutableSettings:
             pad_id: Id of the padding.
             pad_type_id: Type id of the padding.
             pad_token: Token of the padding.
-            length: Tokens; None means the longest of a batch.
+            length: The number of tokens; None means that of the longest encoding of a batch.
             pad_to_multiple_of: Round the length up to a multiple of this.
         """
         self._padding = truncation_padding.padding_of(
@@ -219,7 +219,7 @@ class MutableSettings:
 
         Args:
             files: Paths.
-            trainer: A trainer of ``tokenizers``; by default that of the model's type.
+            trainer: A trainer of ``tokenizers``; by default one for the model's type, with its default options.
         """
         from crayon_hf.training_data.files import corpus_of_files
 
@@ -244,7 +244,7 @@ class MutableSettings:
 
         Args:
             iterator: Texts, or lists of texts.
-            trainer: A trainer of ``tokenizers``; by default that of the model's type.
+            trainer: A trainer of ``tokenizers``; by default one for the model's type, with its default options.
             length: The number of texts, for the progress bar.
         """
         from crayon_hf.training_data.corpus import corpus_of_texts
@@ -259,19 +259,21 @@ class MutableSettings:
     # -- inside
 
     def _take_marks(self, reference: tokenizers.Tokenizer) -> None:
-        """Copy the settings of `reference` that a tokenizer.json does not store."""
+        """Copy the settings of the ``tokenizers.Tokenizer`` `reference` that a tokenizer.json does not store."""
         self._special_as_text = reference.encode_special_tokens
         self._mark(*added_tokens.lasting_of(reference))
 
     def _marks(self) -> tuple[list[str], list[str]]:
-        """The arguments of `_mark` that copy this tokenizer's marks to another tokenizer of the same file."""
+        """Return the arguments with which `_mark` copies this tokenizer's marks to another one of the same file."""
         with state.lock:
             added = self._state.added()
             return added.lasting_specials(), added.lasting_spellings()
 
     def _mark(self, special: list[str], normalized: list[str]) -> None:
-        """Make `special` count as special tokens and spell `normalized` as normalized ones, whatever their flags
-        say."""
+        """Mark added tokens by their contents, against their flags.
+
+        `special` then count as special tokens, and `normalized` are spelled as normalized ones.
+        """
         if special or normalized:
             with state.lock:
                 self._state.mark_added(special, normalized)

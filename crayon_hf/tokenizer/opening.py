@@ -1,8 +1,8 @@
 """Functions that open a tokenizer. Each returns a `TokenizerState`.
 
-`open_any` recognises the format of a file and calls the loader of the format. A loader finds the source's cartridge, or
-compiles it into the cache. Sources other than tokenizer.json and our cartridges are converted once, then mapped from
-the cache. If the engine does not support a tokenizer, the reference encodes.
+`open_any` recognises the format of a file and calls the loader of the format. A loader finds the source's cartridge. If
+none exists, it compiles the source into the cache. Sources other than tokenizer.json and our cartridges are first
+converted. If the engine does not support a tokenizer, the reference library encodes.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _recognise(given: str) -> tuple[str, str]:
 
 
 def _plain_kind(path: str) -> str | None:
-    """Recognise our cartridges, and a tokenizer.json as the library writes it, without any import."""
+    """Recognise the two usual kinds without an import: our cartridges, and a tokenizer.json as `tokenizers` writes it.
+
+    Return the name of the `Kind`, or None for other files.
+    """
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -121,7 +124,10 @@ def open_cartridge(path: str, mode: Mode = EXACT) -> TokenizerState:
 
 
 def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
-    """Open a ``tokenizer.json`` with a matching cartridge beside it, else from the cache or by compiling."""
+    """Open a ``tokenizer.json`` by its cartridge: the matching one beside it, or else one in the cache.
+
+    If neither exists, the file is compiled.
+    """
     name = os.path.abspath(path)
     try:
         state, refused = open_by_cartridge(name, mode)
@@ -222,8 +228,10 @@ _LOADERS: dict[str, Callable[[str, Mode], TokenizerState]] = {
 
 
 def _recipe(kind: Kind, path: str) -> cache.Recipe:
-    """Return how the file becomes a cartridge. The recipe's name covers everything that the result depends on except
-    the file."""
+    """Return the recipe by which the cache makes a cartridge of the file.
+
+    The recipe's name changes with everything that the result depends on, except the file itself.
+    """
     from crayon_hf.formats import REVISIONS, read
     from crayon_hf.formats.recognise import Kind
     from crayon_hf.formats.repository import opened_cartridge
@@ -257,9 +265,9 @@ def _digest(path: str) -> str:
 
 
 def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
-    """Open a file that is too large to be read whole. As in the cache's index, its stat identifies its contents.
+    """Open a file that is too large to be read whole. Its stat (size and times) stands for its contents in the cache.
 
-    A file that has just changed could change again and keep its stat, so its cartridge is not kept.
+    A file that has just changed could change again and keep its stat, so its cartridge is not cached.
     """
     stat = os.stat(path)
     if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():
@@ -280,7 +288,10 @@ def open_profile(name: str, mode: Mode = EXACT) -> TokenizerState:
 
 
 def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, str]:
-    """Open a profile, and return which of its files was used: the source replaces a stale or damaged cartridge."""
+    """Open a profile, and return its state and the file that was used: the cartridge.
+
+    The source is used instead if the cartridge is missing, stale or damaged.
+    """
     files = profile.cartridge, profile.source
     cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
     if cartridge is None:
@@ -332,7 +343,7 @@ def fetch_cartridge(identifier: str, source: str, **options: Any) -> None:
 
 
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
-    """Open the bytes of a ``tokenizer.json``. Large ones are kept in the cache, as files are."""
+    """Open the bytes of a ``tokenizer.json``. The cartridge of a large one is kept in the cache."""
     data = bytes(buffer)
     try:
         if len(data) >= _KEPT_FROM:
@@ -362,7 +373,7 @@ def open_untrained(document: dict[str, Any], mode: Mode = EXACT) -> TokenizerSta
 def open_pickled(
     kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None, mode: Mode = EXACT
 ) -> TokenizerState:
-    """Open a tokenizer again from `TokenizerState.pickled`."""
+    """Open a tokenizer from the tuple that `TokenizerState.pickled` returns."""
     if kind == "Engine":
         path, digest, metadata, source = arguments
         state = _open_again(path, digest, metadata, source, mode)
@@ -379,9 +390,9 @@ def open_pickled(
 
 
 def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
-    """Open the cartridge that a tokenizer was pickled with, or its ``tokenizer.json`` if the cartridge is missing.
+    """Open the cartridge that a tokenizer was pickled with. If it is missing or has changed, compile `source`.
 
-    `source` is the ``tokenizer.json``, its path, or None for the file beside the cartridge.
+    `source` is the ``tokenizer.json``, its path, or None for the file beside the cartridge. Only bytes are compiled.
     """
     if path is not None:
         try:

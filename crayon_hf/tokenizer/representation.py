@@ -1,4 +1,4 @@
-"""`repr` and `str` of a tokenizer as the ``tokenizers`` library writes them, without giving it the vocabulary."""
+"""Makes the `repr` and `str` that ``tokenizers`` would give, without loading the whole vocabulary into that library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHOWN = 100
 """The library shows this number of elements of a list, then "..."."""
 _READ = 1 << 20
-"""Bytes of a vocabulary that are searched for its first elements."""
+"""The number of bytes at the beginning of a vocabulary's JSON that are parsed for its first elements."""
 _BEHIND = ", normalizer=None, pre_tokenizer=None, post_processor=None, decoder=None, model="
 
 
@@ -44,7 +44,7 @@ def represent(
 
 
 def _beginning(vocab: bytes, merges: bytes | None, prefix: str) -> dict[str, Any]:
-    """The first tokens and merges of a model, then the tokens that those merges need."""
+    """Return the first tokens and merges of a model, with the other tokens that these merges need."""
     entries = _first(vocab)
     if vocab.startswith(b"["):
         return {"vocab": entries}
@@ -59,7 +59,7 @@ def _beginning(vocab: bytes, merges: bytes | None, prefix: str) -> dict[str, Any
 
 
 def _first(text: bytes) -> list[Any]:
-    """The first elements of a JSON list, or (key, value) pairs of an object."""
+    """Return the first elements of a JSON list, or for an object its first (key, value) pairs."""
     decode, whole, at = json.JSONDecoder().raw_decode, text[:_READ].decode("utf-8", "ignore"), 1
     found: list[Any] = []
     while len(found) <= _SHOWN and whole[at] not in "]}":

@@ -88,7 +88,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
     def from_str(json: str, mode: str = "exact") -> Tokenizer:
         """Open the text of a ``tokenizer.json``.
 
-        For 256 KiB or more the compiled cartridge is kept in the cache, as that of a file.
+        The compiled cartridge of a text of 256 KiB or more is kept in the cache.
 
         Raises:
             VocabularyError: The text is malformed.
@@ -278,8 +278,8 @@ class Tokenizer(MutableSettings, AsyncMethods):
             threads: As for `encode_batch`.
 
         Returns:
-            A dict of columns, or None if the tokenizer is not native or its post-processor or truncation needs
-            encodings.
+            A dict of columns. None if this call does not support the tokenizer: it is delegated, or its post-processor
+            or truncation needs `Encoding` objects.
 
         Raises:
             ValueError: `as_arrays` is true, and rows differ in length.
@@ -400,7 +400,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
 
         Args:
             file: A path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.
-            chunk_bytes: Bytes of text that a chunk has at most, unless it has to grow.
+            chunk_bytes: The most bytes of text in a chunk, unless the chunk has to grow.
             offsets: Whether each id gets its range of bytes in the file.
             add_special_tokens: Whether the post-processor adds special tokens.
 
@@ -692,7 +692,7 @@ class Tokenizer(MutableSettings, AsyncMethods):
         return self._html(type(self).__name__)
 
     def _html(self, name: str, origin: str | None = None) -> str:
-        """Return `_repr_html_` under another name. `origin` names the source if it is not a file."""
+        """Return the text of `_repr_html_` with this title. `origin` names the source if it is not a file."""
         from crayon_hf.display.html import of_tokenizer, short_path
         from crayon_hf.display.tokens import sample_of
 

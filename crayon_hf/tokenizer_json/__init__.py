@@ -1,1 +1,1 @@
-"""The parts of a ``tokenizer.json`` as objects, and the document as text."""
+"""Reads and writes a ``tokenizer.json``: its components and added tokens as objects, and the whole as text."""

@@ -1,6 +1,6 @@
 """The added tokens of a tokenizer, and the rules for adding one.
 
-The rules are those of the reference:
+The rules are those of the ``tokenizers`` library (the reference):
 
 - A known added token keeps its id and takes the new flags.
 - A token of the model keeps the model's id.
@@ -38,7 +38,7 @@ class AddedTokens:
     __slots__ = ("_decoder", "_ids", "_last", "_normalized", "_specials", "_tokens")
 
     def __init__(self, tokens: Iterable[dict[str, Any]]) -> None:
-        """`tokens` are dicts of the form that the engine gives, in order of addition."""
+        """`tokens` are dicts with ``id`` and the fields of `Token`, as in a tokenizer.json, in order of addition."""
         self._tokens: dict[int, Token] = {}
         self._ids: dict[str, int] = {}
         self._specials: set[str] = set()
@@ -56,13 +56,13 @@ class AddedTokens:
         return twin
 
     def reopened(self) -> AddedTokens:
-        """Return the tokens as if written and read again: only the flags say which ones are special."""
+        """Return the tokens as if saved and opened again: only the flags then say which tokens are special."""
         twin = self.copy()
         twin._specials = {token.content for token in self._tokens.values() if token.special}
         return twin.normalized_anew()
 
     def normalized_anew(self) -> AddedTokens:
-        """Return the tokens after a change of the normalizer: only the flags say which ones are normalized."""
+        """Return the tokens after a change of the normalizer: only the flags then say which tokens are normalized."""
         twin = self.copy()
         twin._normalized = {token.content for token in self._tokens.values() if token.normalized}
         return twin
@@ -77,7 +77,7 @@ class AddedTokens:
     def add(self, tokens: Iterable[Token], find: Callable[[list[str]], Iterable[int | None]], size: int) -> int:
         """Add tokens in order.
 
-        New ids follow the highest id before the call. A token that takes an id of the model does not raise that id.
+        New ids follow the highest id before the call. Tokens of this call that have ids of the model do not count.
 
         Args:
             tokens: The tokens.
@@ -113,8 +113,10 @@ class AddedTokens:
         return added
 
     def for_engine(self) -> list[dict[str, Any]]:
-        """Return dicts of the form that the engine takes. In them `special` says how the engine treats a token, which
-        may contradict the token's flag."""
+        """Return the tokens as dicts for the engine.
+
+        In them `special` says how the engine treats a token, which may contradict the token's flag.
+        """
         rows = [_fields_of(id, token) for id, token in self._tokens.items()]
         respelled = set(self.lasting_spellings())
         for row in rows:
@@ -124,13 +126,13 @@ class AddedTokens:
         return rows
 
     def lasting_specials(self) -> list[str]:
-        """Return the contents that count as special although their flag says otherwise."""
+        """Return the contents of the tokens that count as special although their flag says otherwise."""
         return [
             token.content for token in self._tokens.values() if token.content in self._specials and not token.special
         ]
 
     def lasting_spellings(self) -> list[str]:
-        """Return the contents with a normalized spelling although their flag says otherwise."""
+        """Return the contents of the tokens that are spelled as normalized ones although their flag says otherwise."""
         return [
             token.content
             for token in self._tokens.values()
@@ -142,7 +144,7 @@ class AddedTokens:
         return bool(self.lasting_specials() or self.lasting_spellings())
 
     def for_json(self) -> list[dict[str, Any]]:
-        """Return the list for a ``tokenizer.json``."""
+        """Return the member ``added_tokens`` of a ``tokenizer.json``."""
         return [_fields_of(id, token) for id, token in sorted(self._tokens.items())]
 
     def written(self, pretty: bool) -> bytes:
@@ -173,7 +175,7 @@ class AddedTokens:
         return {id: AddedToken(**token._asdict()) for id, token in sorted(self._tokens.items())}
 
     def _put(self, ids: list[int], tokens: list[Token]) -> None:
-        # No tuple for each token: with fifty thousand of them, garbage collection would double the time.
+        # This avoids a tuple for each token: with fifty thousand tuples, garbage collection would double the time.
         self._decoder = None
         contents = [token.content for token in tokens]
         self._specials.update([token.content for token in tokens if token.special])

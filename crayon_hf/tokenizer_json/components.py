@@ -1,7 +1,7 @@
 """Components of a tokenizer: objects of the ``tokenizers`` library, and their JSON in a ``tokenizer.json``.
 
-In the reference, an object that a tokenizer returned or received stays part of it: changing the object changes the
-tokenizer. `BorrowedComponent` detects such changes.
+In that library, a component that a tokenizer returned or received stays a part of the tokenizer: changing the object
+changes the tokenizer. `BorrowedComponent` detects such changes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SAMPLING = ("alpha", "nbest_size")
 
 
 class BorrowedComponent:
-    """A component that the caller may hold as well, and its state at the last look."""
+    """A component that the caller may hold and change, and its state when `look` was last called."""
 
     __slots__ = ("_read", "component", "state")
 
@@ -55,7 +55,7 @@ class BorrowedComponent:
         self.state = self._read(component)
 
     def look(self) -> bool:
-        """Return whether the component has changed since the last look."""
+        """Return whether the component has changed since the last call."""
         state = self._read(self.component)
         changed: bool = state != self.state
         self.state = state
@@ -96,8 +96,10 @@ def pattern_of(regex: Any) -> str | None:
 
 
 def state_of(component: Any) -> Any:
-    """Return a value that is equal for equal components: their JSON or a model's attributes. Return None without
-    JSON."""
+    """Return a value that is equal for equal components: the JSON, or for a model its attributes.
+
+    Return None for a component without JSON.
+    """
     names = _ATTRIBUTES.get(type(component).__name__)
     if names is not None and is_model(component):
         names = (*names, *_SAMPLING) if type(component).__name__ == "Unigram" else names
@@ -109,7 +111,7 @@ def state_of(component: Any) -> Any:
 
 
 def _reader_of(component: Any) -> Callable[[Any], Any]:
-    """Return a fast replacement of `state_of` for one component: some clients ask for the model at every token."""
+    """Return a faster function than `state_of` for one component, since some programs get the model for every token."""
     state = state_of(component)
     if not isinstance(state, dict):
         return state_of
@@ -137,14 +139,14 @@ def has_no_json(component: Any) -> bool:
 
 
 def json_of(component: Any) -> Any:
-    """Return a component's JSON in a ``tokenizer.json``. Not for models."""
+    """Return the JSON that a ``tokenizer.json`` has for a component that is not a model."""
     import json
 
     return None if component is None else json.loads(component.__getstate__())
 
 
 def object_of(kind: str, document: Any, exact_scores: bool = False) -> Any:
-    """Return the object of a component's JSON, the inverse of `json_of`.
+    """Return the component, an object of ``tokenizers``, for its JSON in a ``tokenizer.json``.
 
     With `exact_scores` a Unigram model has the exact scores of the document. The library's file reader can differ in
     the last digit.

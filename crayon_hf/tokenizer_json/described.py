@@ -1,7 +1,8 @@
 """Components for versions of ``tokenizers`` that have none (1.0).
 
-They are created, read, changed and pickled like those of 0.23, and hold only the values of a ``tokenizer.json``. The
-engine of a tokenizer applies them. A component alone does nothing: it has no ``normalize_str`` and no ``tokenize``.
+These classes are created, read, changed and pickled like those of 0.23, and hold only the values of a
+``tokenizer.json``. A tokenizer's engine applies these values. A component alone does nothing: it has no
+``normalize_str`` and no ``tokenize``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Regex:
 
 
 class Described:
-    """A component, or a trainer: values by their names in a ``tokenizer.json``."""
+    """Base of all components and trainers. It holds their values by the names in a ``tokenizer.json``."""
 
     __slots__ = ("_values",)
 
@@ -39,7 +40,7 @@ class Described:
     _defaults: ClassVar[dict[str, Any]] = {}
     """Defaults by argument name, in order of the arguments."""
     _renamed: ClassVar[dict[str, str]] = {}
-    """Names in the JSON that differ from the argument's."""
+    """The names of arguments whose name in the JSON differs, with that name."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         name = type(self).__name__
@@ -162,7 +163,7 @@ class Decoder(Described):
 
 
 class Trainer(Described):
-    """A trainer. Only `BpeTrainer` is native."""
+    """A trainer. Only `BpeTrainer` exists, since only BPE models can be trained without ``tokenizers``."""
 
     __slots__ = ()
     _kind = "trainer"
@@ -283,7 +284,7 @@ _CLASSES: dict[str, dict[str, type[Described]]] = {base._kind: MODULES[module] f
 
 
 def object_of(kind: str, document: dict[str, Any]) -> Described:
-    """Return the object of a component's JSON. Members with defaults may be missing."""
+    """Return the component of this kind for its JSON. Members with defaults may be missing."""
     found = _CLASSES[kind][document["type"]]
     made = found.__new__(found)
     made._take(document)
@@ -298,7 +299,7 @@ def completed(kind: str, part: Any) -> Any:
 
 
 def fits(kind: str, component: Any) -> bool:
-    """Whether the component is of this kind: ours, or another object whose pickle is its JSON."""
+    """Whether the component is of this kind: an object of this module, or another one whose pickle is such JSON."""
     if isinstance(component, Described):
         return component._kind == kind
     try:

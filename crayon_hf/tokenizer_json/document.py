@@ -1,4 +1,4 @@
-"""Writes a ``tokenizer.json`` byte for byte as the ``tokenizers`` library does, without giving it the vocabulary."""
+"""Writes a ``tokenizer.json`` byte for byte as ``tokenizers`` does, without loading the vocabulary into it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LARGE = ("vocab", "merges")
 _LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
 """The member that the library writes after the vocabulary. All others come before it."""
 NEAREST_SCORES = "nearest_scores"
-"""An option of a Unigram model that no file contains: read scores as Python does (docs/cartridge-format.md)."""
+"""An option of a Unigram model, only in cartridges: read scores as Python does (docs/cartridge-format.md)."""
 _EMPTY_CHARSMAP = "AAAAAGNoYXJzbWFw"
-"""Placeholder for a charsmap while the library writes the rest: no trie, and a text that no model has."""
+"""A valid but empty charsmap, a placeholder while the library writes the other parts. No model has this text."""
 _ORDER = (
     *("truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"),
     "model",
@@ -38,8 +38,7 @@ def parts_of(
     engine: _core.Engine | None = None,
     added: AddedTokens | None = None,
 ) -> list[bytes]:
-    """Return the bytes of a ``tokenizer.json`` in parts, as the library writes it: its order, its defaults, no unknown
-    members.
+    """Return the bytes of a ``tokenizer.json`` in parts, with the library's order and defaults and no unknown members.
 
     The parts are not joined, because that would copy a large vocabulary and many added tokens.
 
@@ -114,7 +113,7 @@ def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:
 
 
 def without_vocabulary(model: dict[str, Any]) -> dict[str, Any]:
-    """Return a model's settings only."""
+    """Return a model's settings, without vocabulary and merges."""
     return {key: value for key, value in model.items() if key not in _LARGE}
 
 
@@ -136,7 +135,7 @@ def pair_of(merge: str | Sequence[str]) -> tuple[str, str]:
 
 
 def library_ids(vocab: Mapping[str, int], contents: Iterable[str]) -> list[int]:
-    """Return the ids that the library gives to added tokens, in the order of the file, whatever ids the file has.
+    """Return the ids that the library gives to added tokens, in the order of the file. It ignores the file's ids.
 
     A token of the model has the model's id. Others get the next free id.
     """

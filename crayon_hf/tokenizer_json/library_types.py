@@ -1,4 +1,4 @@
-"""Names that ``import crayon_hf as tokenizers`` takes from ``tokenizers`` itself."""
+"""The names of ``tokenizers`` that crayon_hf offers unchanged, for ``import crayon_hf as tokenizers``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def __getattr__(name: str) -> Any:
 
 
 def names_of(module: str) -> dict[str, Any]:
-    """Return the public names of a module with components. Beside ``tokenizers`` 1.0 they are our descriptions."""
+    """Return the public names of a module with components, such as ``models``, and their values.
+
+    If ``tokenizers`` 1.0 is installed, which has none, they are the classes of `described`.
+    """
     if has_components():
         names = vars(import_module(f"tokenizers.{module}"))
         return {name: value for name, value in names.items() if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""Truncation and padding: from arguments, and from and to a ``tokenizer.json``."""
+"""The settings for truncation and padding: made from arguments or a ``tokenizer.json``, and written to one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DIRECTIONS = {"left": "Left", "right": "Right"}
 
 
 class Truncation(NamedTuple):
-    """The maximum length of an encoding. The fields have the engine's order."""
+    """The settings for cutting long encodings. The native engine takes the fields in this order."""
 
     max_length: int
     stride: int = 0
@@ -38,7 +38,7 @@ class Truncation(NamedTuple):
 
 
 class Padding(NamedTuple):
-    """The length that an encoding is padded to. The fields have the engine's order."""
+    """The settings for padding short encodings. The native engine takes the fields in this order."""
 
     length: int | None = None
     direction: str = "right"
@@ -111,10 +111,10 @@ def padding_of(
 
 
 def check_reference_pads(padding: Sequence[Any]) -> None:
-    """Raise the engine's ValueError for a padding length beyond its limit.
+    """Raise ValueError for a padding length beyond our engine's limit, before ``tokenizers`` pads.
 
-    The reference would allocate that length, and end the process if the allocation fails. `padding` is a `Padding`, or
-    the tuple that an engine takes.
+    That library would allocate that length, and end the process if the allocation fails. `padding` has the fields of
+    `Padding`.
     """
     length, multiple = padding[0], padding[2] or 0
     if length is None:

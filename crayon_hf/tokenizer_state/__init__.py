@@ -1,1 +1,1 @@
-"""The state of a tokenizer: engine, components, added tokens, settings, and the changes that users make."""
+"""The state of a `Tokenizer`: its engine, components, added tokens and settings, and the changes made to them."""

@@ -1,4 +1,4 @@
-"""Exact and greedy: two ways to encode with one cartridge."""
+"""The modes in which a tokenizer encodes: exact (the reference library's ids) and greedy (longest match)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ class Mode(NamedTuple):
 
     name: str = "exact"
     unknown: tuple[int, int] | None = None
-    """(first, id): the engine replaces all ids from `first` on with `id`. None except in CRAYON's mode."""
+    """(first, id): the engine replaces all ids from `first` on with `id`. Used only to give the ids of CRAYON."""
 
     def engine(self, engine: _core.Engine) -> _core.Engine:
         """Return the view of a cartridge that encodes in this mode."""
         return engine if self.name == "exact" else engine.greedy(self.unknown)
 
     def check_native(self, reason: str) -> None:
-        """Raise UnsupportedError in greedy mode, which a delegated tokenizer lacks, as references do."""
+        """Raise UnsupportedError in greedy mode, which reference libraries lack. Called before one of them encodes.
+
+        `reason` says why our engine cannot encode.
+        """
         if self.name != "exact":
             raise UnsupportedError(
                 f"{self.name} mode needs the native engine, which does not support this tokenizer ({reason})"

@@ -73,7 +73,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class TokenizerState:
-    """The parts of one tokenizer. Call its methods with `lock` held."""
+    """The parts of one tokenizer, and the engine for them. Call its methods with `lock` held."""
 
     __slots__ = (
         *("_added", "_anew", "_changed", "_encoder", "_engine", "_handed", "_kept", "_live", "_metadata", "_parts"),
@@ -88,19 +88,19 @@ class TokenizerState:
         mode: Mode = EXACT,
         came_along: bool = False,
     ) -> None:
-        """`engine`, in exact mode, was made from `source`, and `path` is the engine's cartridge. Without `engine`,
-        `source` is a model.
+        """Take the parts from `engine`, an exact engine that was made from `source`. `path` is its cartridge.
 
-        `came_along` is True for a cartridge found with the tokenizer's files, and False for a cartridge from the cache.
+        Without `engine`, `source` has a model only. `came_along` is True for a cartridge found with the tokenizer's
+        files, and False for a cartridge from the cache.
         """
         self.source = source
         self.path = path
         self.mode = mode
         self.came_along = came_along
         self.refused: str | None = None
-        """Why the cartridge beside the tokenizer's files is not used."""
+        """Why the cartridge beside the tokenizer's files is not used, or None."""
         self.is_modified = False
-        """Whether the engine differs from that of `source` and `path`."""
+        """Whether the engine differs from one made of `source` and `path`, because of changes."""
         self.sizes: tuple[Truncation | None, Padding | None] = None, None
         """Truncation and padding of a ``tokenizer.json`` without an engine."""
         self._engine = engine
@@ -129,7 +129,7 @@ class TokenizerState:
         return self._encoder
 
     def exact_engine(self) -> AnyEngine:
-        """`engine` in exact mode, regardless of the tokenizer's mode."""
+        """Return the engine of the current state in exact mode, regardless of the tokenizer's mode."""
         self._look()
         if self._engine is None or self._changed:
             self._engine, self._encoder = self._make(), None
@@ -149,7 +149,7 @@ class TokenizerState:
     def copy(self, reopened: bool = False) -> TokenizerState:
         """Return a state with the same parts that shares no mutable object with this one.
 
-        `reopened` drops what a ``tokenizer.json`` does not store, as copies in the reference do.
+        `reopened` drops facts that a ``tokenizer.json`` does not store, as copies in ``tokenizers`` do.
         """
         twin = TokenizerState(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
         twin.refused = self.refused
@@ -160,7 +160,7 @@ class TokenizerState:
         return twin
 
     def change(self, parts: dict[str, Any], added: AddedTokens | None) -> None:
-        """Replace components and added tokens."""
+        """Replace all components (`parts`, as JSON) and the added tokens."""
         self._parts, self._added, self._changed = parts, added, True
         self._kept.clear()
 
@@ -213,7 +213,7 @@ class TokenizerState:
             self._handed[kind] = BorrowedComponent(component)
 
     def put_component(self, kind: str, document: dict[str, Any] | None) -> None:
-        """`set_component` from the component's JSON in a ``tokenizer.json``. Not for models."""
+        """Replace a component, except the model, by its JSON in a ``tokenizer.json``."""
         self._look()
         if kind == "normalizer" and self._added is not None:
             self._added = self._added.normalized_anew()
@@ -242,7 +242,7 @@ class TokenizerState:
         self.source, self.path = Source(tokenizer_json.dump({"model": model}).encode()), None
 
     def _look(self) -> None:
-        """Take over changes of borrowed components. Stop watching components that callers have released."""
+        """Take over changes of components that callers hold. Stop watching components that callers have released."""
         for kind, handed in list(self._handed.items()):
             changed, component = handed.look(), handed.component
             if changed and has_no_json(component):
@@ -309,7 +309,7 @@ class TokenizerState:
         return self._document()
 
     def without_vocabulary(self) -> dict[str, Any]:
-        """`document` without added tokens, and without the vocabulary and the merges, which `source` has."""
+        """Return `document` without added tokens, and without the vocabulary and the merges, which `source` has."""
         self._check_written()
         return self._without_vocabulary()
 
@@ -350,7 +350,7 @@ class TokenizerState:
     # -- training
 
     def reference(self) -> tokenizers.Tokenizer:
-        """Return this tokenizer as an object of the ``tokenizers`` library. It shares borrowed components."""
+        """Return this tokenizer as an object of the ``tokenizers`` library, with the components that callers hold."""
         self._look()
         need_components(f"training a {self._read_parts()['model'].get('type')} model with the library's trainer")
         reference = reference_class().from_str(self._dumped(self._document()))
@@ -394,7 +394,7 @@ class TokenizerState:
         return twin
 
     def take_trained(self, reference: tokenizers.Tokenizer) -> None:
-        """Take over the model and the added tokens of a trained reference."""
+        """Take over the model and the added tokens of a tokenizer that the ``tokenizers`` library has trained."""
         model = json_of(reference.model)
         tokens = reference.get_added_tokens_decoder().items()
         self._put_model(model)

@@ -86,7 +86,7 @@ def run_by_reference(
     overwrite: bool = False,
     **values: Any,
 ) -> Run:
-    """Train one model, and return the tokenizer with facts about the run."""
+    """Train a model of the type `kind` with ``tokenizers``. Return the tokenizer with facts about the training."""
     need_components(f"training a {kind} model")
     from tokenizers import trainers
 

@@ -59,7 +59,7 @@ def extend(
         tokenizer: A BPE tokenizer, or the path or name of one. Given a path or a name, the output keeps the settings
             of that tokenizer, such as its chat template.
         source: Texts or files, as for `train_bpe`.
-        vocab_size: One more than the highest id of the result: the number of rows that an embedding needs.
+        vocab_size: One more than the highest id of the result. A model's embedding needs this number of rows.
         new_tokens: The number of new tokens. Give either this or `vocab_size`.
         min_frequency: The lowest count with which a pair is merged or a new character is added.
         special_tokens: Special tokens to add.
@@ -145,7 +145,7 @@ def extend(
 def _trained(
     old: Vocabulary, words: _core.WordCounter, options: dict[str, Any], report: Report | None
 ) -> dict[str, Any]:
-    """Return the document with the tokens and merges that training adds."""
+    """Return the ``tokenizer.json`` of `old` with the tokens and merges that training on the words adds."""
     ids = old.ids()
     tokens = [""] * (max(ids.values()) + 1)
     for token, id in ids.items():

@@ -1,4 +1,4 @@
-"""`train_bpe` trains byte-level BPE, or BPE with the components of another tokenizer, in the engine."""
+"""`train_bpe` trains a BPE tokenizer natively. It is byte-level, or has the components of another tokenizer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Source = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
 
 
 class Run(NamedTuple):
-    """A finished training."""
+    """The result of a training."""
 
     tokenizer: Tokenizer
     seconds: float
@@ -76,15 +76,15 @@ def train_bpe(
         min_frequency: The lowest count with which a pair is merged.
         special_tokens: Tokens that get the first ids.
         limit_alphabet: Keep only this many characters of the texts, the most frequent ones.
-        initial_alphabet: Characters to include in any case. The default is the byte alphabet if the pre-tokenizer is
-            byte-level, so that every text can be encoded, and otherwise empty.
+        initial_alphabet: Characters to include in any case. The default for a byte-level pre-tokenizer is the byte
+            alphabet, so that every text can be encoded. Otherwise it is empty.
         continuing_subword_prefix: Precedes tokens that do not begin a word, such as ``##``.
         end_of_word_suffix: Follows tokens that end a word, such as ``</w>``.
         max_token_length: Merges make tokens of fewer characters than this.
         show_progress: Draw a bar on standard error if that is a terminal. A function is called with
             (stage, done, total) instead.
-        tokenizer: A template, or the path of its ``tokenizer.json``. The result has its components, prefix and suffix,
-            and its special tokens before `special_tokens`.
+        tokenizer: A template, or the path of its ``tokenizer.json``. The result has the template's components, prefix
+            and suffix, and the template's special tokens before `special_tokens`.
         pattern: The pattern that cuts text: the name of a published one (``gpt2``, ``llama3``, ``o200k``, ...) or a
             ``tokenizers.Regex``. The default is ``llama3``.
         pre_tokenizer: A pre-tokenizer to use instead of a pattern.
@@ -141,7 +141,7 @@ class BpeTraining:
 
 
 def run_bpe(asked: BpeTraining) -> Run:
-    """Train as `train_bpe` does, and return the tokenizer with facts about the run."""
+    """Train as `train_bpe` does, and return the tokenizer with facts about the training."""
     begun = time.monotonic()
     if sum(choice is not None for choice in (asked.tokenizer, asked.pattern, asked.pre_tokenizer)) > 1:
         raise ValueError("tokenizer, pattern and pre_tokenizer are alternatives: give one of them")

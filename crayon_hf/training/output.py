@@ -67,10 +67,13 @@ def save(
     config: Mapping[str, Any] | None = None,
     id_map: npt.NDArray[np.int64] | None = None,
 ) -> list[str]:
-    """Write ``NAME.json`` and the cartridge ``NAME.dat``, or a directory. Return the paths of the files.
+    """Write a tokenizer to `path`, and return the paths of the files.
 
-    Each file appears whole or not at all. Files of a previous tokenizer are removed. A delegated tokenizer has no
-    cartridge. `config` has settings for a directory's ``tokenizer_config.json``. `id_map` is written as a JSON list.
+    If `path` ends in ``.json`` or ``.dat``, both files are written: the tokenizer.json and its cartridge. Any other
+    `path` is a directory. Each file appears whole or not at all. Files of a previous tokenizer are removed. A delegated
+    tokenizer has no cartridge.
+
+    `config` has settings for a directory's ``tokenizer_config.json``. `id_map` is written as a JSON list.
     """
     native = tokenizer.engine == "native"
     numbers = None if id_map is None else json.dumps(id_map.tolist(), separators=(",", ":")).encode() + b"\n"

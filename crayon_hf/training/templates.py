@@ -90,7 +90,9 @@ def _cuts(pattern: Any) -> dict[str, Any]:
 
 
 def like(template: Any, kind: str) -> Start:
-    """Copy the components of a template: a `Tokenizer`, a ``tokenizers.Tokenizer``, or the path of a file.
+    """Copy a template without its vocabulary, for training. `kind` is the required type of model.
+
+    The template is a `Tokenizer`, a ``tokenizers.Tokenizer``, or the path of a file.
 
     As with ``train_new_from_iterator`` of transformers, special tokens are copied, and other added tokens are not.
     """
@@ -146,7 +148,7 @@ def _id(token: str, tokenizer: Tokenizer) -> int:
 
 
 def has_byte_level(tokenizer: Tokenizer) -> bool:
-    """Whether the pre-tokenizer spells bytes as one of 256 characters each."""
+    """Whether the pre-tokenizer is or contains ``ByteLevel``, which spells each byte as one of 256 characters."""
     with state.lock:
         part = tokenizer._state.untrained(False).parts["pre_tokenizer"]
     return '"ByteLevel"' in json.dumps(part)

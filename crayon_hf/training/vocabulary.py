@@ -51,7 +51,7 @@ class VocabularyChange:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A ``tokenizer.json`` with a BPE model, and its engine."""
+    """A BPE vocabulary to change: its ``tokenizer.json``, and the engine that encodes with it."""
 
     document: dict[str, Any]
     config: dict[str, Any]
@@ -91,9 +91,9 @@ class Vocabulary:
         return {id for token, id in self.model["vocab"].items() if token not in parts}
 
     def counting_engine(self) -> _core.Engine:
-        """Return an engine that also cuts text in front of each run of U+2581, so that words are shorter.
+        """Return an engine for counting words that also cuts text before each run of U+2581, so that words are shorter.
 
-        If a token continues across such a cut, the result is the tokenizer's own engine.
+        If such cuts could change the ids of a text, return the vocabulary's own engine.
         """
         plain = self.model["vocab"].keys() - {token["content"] for token in self.document["added_tokens"]}
         part = self.document["pre_tokenizer"]
@@ -186,7 +186,7 @@ def with_config_tokens(old: Vocabulary) -> Vocabulary:
 
 
 def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[str, Any]:
-    """Return a ``tokenizer.json`` whose ids `new_id` maps, without the tokens whose ids `new_id` lacks."""
+    """Return a ``tokenizer.json`` with new ids: `new_id` has the new id of each old one. Other tokens are removed."""
     model = document["model"]
     vocab = {token: new_id[id] for token, id in model["vocab"].items() if id in new_id}
     prefix = len(model.get("continuing_subword_prefix") or "")
@@ -205,7 +205,7 @@ def mapped_document(document: dict[str, Any], new_id: dict[int, int]) -> dict[st
 
 
 def mapped_config(config: dict[str, Any], ids: dict[str, int]) -> dict[str, Any]:
-    """Return a ``tokenizer_config.json`` that lists its added tokens with the ids of `ids`."""
+    """Return a ``tokenizer_config.json`` with new ids for its added tokens: `ids` has them by the tokens' contents."""
     listed = config.get("added_tokens_decoder")
     if not listed:
         return config
@@ -213,7 +213,7 @@ def mapped_config(config: dict[str, Any], ids: dict[str, int]) -> dict[str, Any]
 
 
 def _mapped_part(part: Any, new_id: Callable[[int], int]) -> Any:
-    """Return a post-processor with the id that `new_id` returns for each id."""
+    """Return a post-processor in which the result of `new_id` replaces each id."""
     if not isinstance(part, dict):
         return part
     mapped = dict(part)
@@ -238,7 +238,7 @@ def ids_of_components(document: dict[str, Any]) -> set[int]:
 
 
 def check_ids(found: set[int], known: set[int]) -> None:
-    """Raise a VocabularyError if no token has one of the ids that components name."""
+    """Raise a VocabularyError if an id that the components name (`found`) belongs to no token (`known`)."""
     if unknown := sorted(found - known):
         raise VocabularyError(
             f"the post-processor or the padding adds the id {unknown[0]}, which no token has: set them first"

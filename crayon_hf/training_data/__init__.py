@@ -1,1 +1,1 @@
-"""Corpora for training: texts, words and their counts, trained models."""
+"""Prepares training: reads the texts of a corpus, counts their words, checks options, and learns a BPE model."""

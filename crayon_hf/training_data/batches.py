@@ -1,4 +1,4 @@
-"""The input of training: batches of texts, or of lines of UTF-8 without a copy."""
+"""The input of training: batches of Python texts, or of the lines of a file, which are not copied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.util import validation
 
 BATCH = 4 << 20
-"""Approximate bytes or characters of a batch."""
+"""The approximate size of a batch, in bytes of a file or in characters of Python texts."""
 
 
 class Texts(NamedTuple):
@@ -18,9 +18,9 @@ class Texts(NamedTuple):
 
     texts: list[str]
     name: Callable[[int], str]
-    """Returns the name of a text, by its index, for an error."""
+    """Returns a name for the text with this index, for an error message."""
     done: int
-    """Progress after this batch, in the unit of the corpus' `total`."""
+    """The progress after this batch, in the unit of `Corpus.total`."""
 
     def each(self) -> Iterator[str]:
         """Yield the texts. Raise TypeError, which names the item, for an item that is not a text."""
@@ -32,7 +32,7 @@ class Texts(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines of UTF-8. Each is a text, with its line ending."""
+    """A batch of lines of UTF-8 from a file. Each line, with its line ending, is a text."""
 
     data: bytes | mmap
     path: str

@@ -1,4 +1,4 @@
-"""Sources of training as batches of a few megabytes: Python texts, and files."""
+"""Reads the sources of a training, Python texts and files, as batches of a few megabytes."""
 
 from __future__ import annotations
 

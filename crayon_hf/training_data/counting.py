@@ -1,6 +1,6 @@
-"""Counts the words of a corpus, as the tokenizer's added tokens, normalizer and pre-tokenizer cut them.
+"""Counts the words of a corpus: the parts into which added tokens, normalizer and pre-tokenizer cut its texts.
 
-The engine counts. For components that are not native, the ``tokenizers`` library cuts the texts.
+Our engine cuts and counts. For components that it does not support, the ``tokenizers`` library cuts the texts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Untrained(NamedTuple):
 
 
 def count(untrained: Untrained, corpus: Corpus, report: Report | None, threads: int = 0) -> _core.WordCounter:
-    """Count the words of a corpus. An exception leaves no state behind."""
+    """Count the words of a corpus, as the components of `untrained` cut its texts."""
     try:
         counter = _core.WordCounter(_counting_engine(untrained), threads)
     except VocabularyError as error:
@@ -49,7 +49,7 @@ def count(untrained: Untrained, corpus: Corpus, report: Report | None, threads: 
 
 
 def count_words(engine: _core.Engine, corpus: Corpus, report: Report | None, threads: int = 0) -> _core.WordCounter:
-    """Count the words of a corpus as an engine cuts them, without added tokens."""
+    """Count the words of a corpus as an engine cuts its texts. Added tokens count as ordinary text."""
     return _filled(_core.WordCounter(engine, threads, added_tokens=False), corpus, report)
 
 
@@ -76,7 +76,7 @@ def _add(counter: _core.WordCounter, batch: Batch, progress: Report | None) -> N
 
 
 def _within(report: Report | None, before: int, after: int, total: int) -> Report | None:
-    """Convert the counter's progress within a batch to the unit of the corpus."""
+    """Return a function that reports the counter's progress within a batch, in the unit of the corpus."""
     if report is None:
         return None
     return lambda _, done, of: report(STAGE, before + (after - before) * done // of if of else before, total)
@@ -102,7 +102,7 @@ def _counting_engine(untrained: Untrained) -> _core.Engine:
 
 
 def _recognised(untrained: Untrained) -> list[dict[str, Any]]:
-    """Return the added tokens that are matched in a text."""
+    """Return the added tokens that the tokenizer finds in a text, as dicts for the engine."""
     tokens = untrained.added.for_engine()
     if not untrained.special_as_text:
         return tokens

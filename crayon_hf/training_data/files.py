@@ -1,4 +1,4 @@
-"""Files to train on, mapped or unpacked while they are read. The ending of a name tells the format."""
+"""Reads files to train on, mapped or unpacked. By default, the ending of a file's name decides its format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | No
 
 
 def _files_of(name: str, format: str | None) -> list[str]:
-    """Return the file, or for a directory all files below it with a known ending."""
+    """Return the path `name`, or for a directory its files: with a known ending only, unless `format` is given."""
     return [file.address for file in find_inputs([name], format)] if os.path.isdir(name) else [name]
 
 

@@ -1,4 +1,4 @@
-"""Trained models as the JSON of a ``tokenizer.json``."""
+"""Learns a BPE model from a corpus, and returns it as the ``model`` of a ``tokenizer.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of BPE training: those of ``tokenizers.trainers.BpeTrainer``, and their reader."""
+"""The options of BPE training, which are those of ``tokenizers.trainers.BpeTrainer``: from a trainer or arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BpeOptions(NamedTuple):
-    """Options with the reference's defaults."""
+    """The options of a BPE training, with the defaults of ``BpeTrainer``."""
 
     vocab_size: int = 30_000
     min_frequency: int = 0
@@ -33,9 +33,9 @@ _WITHOUT_MEANING = frozenset(("get_word_count",))
 
 
 def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
-    """Return the options of a native training, or None if the reference has to train this model with this trainer.
+    """Return the options of a native training, or None if ``tokenizers`` has to train this model with this trainer.
 
-    `model` is the JSON of the ``tokenizer.json``. No trainer means the model's default trainer.
+    `model` is the model's JSON in the ``tokenizer.json``. A `trainer` of None means the default options.
     """
     if model.get("type") != "BPE":
         return None
@@ -61,7 +61,7 @@ def _is_bpe(trainer: Any) -> bool:
 
 
 def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
-    """Return the options of a reference trainer. Raise UnsupportedError if it has an option unknown here."""
+    """Return the options of a ``BpeTrainer``. Raise UnsupportedError if it has an option unknown here."""
     names = {name for name in dir(trainer) if not name.startswith("_")}
     unknown = names - set(BpeOptions._fields) - _PROGRESS - _WITHOUT_MEANING
     if unknown:
@@ -87,7 +87,7 @@ def checked(**values: Any) -> BpeOptions:
 
 
 def special_tokens_of(tokens: Iterable[Any]) -> tuple[Token, ...]:
-    """Return special tokens from str and AddedToken."""
+    """Return the argument ``special_tokens``, a list of str and AddedToken, as `Token` objects."""
     if isinstance(tokens, (str, bytes)):
         raise TypeError(f"special_tokens is {validation.kind(tokens)}, expected a list of str and AddedToken")
     return tuple(tokens_of(list(tokens), special=True))

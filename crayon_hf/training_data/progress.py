@@ -14,12 +14,12 @@ Report = Callable[[str, int, int], None]
 
 
 def json_lines(stage: str, done: int, total: int) -> None:
-    """Write the lines of ``progress_format="json"`` of the reference's trainers."""
+    """Write a line of JSON to standard error, as trainers of ``tokenizers`` do with ``progress_format="json"``."""
     sys.stderr.write(json.dumps({"stage": stage, "current": done, "total": total}, separators=(",", ":")) + "\n")
 
 
 def reporter(show_progress: bool | Report) -> Report | None:
-    """Return a bar if a terminal or notebook shows it, or the given function."""
+    """Return the function that reports progress: the given one, or a bar for True on a terminal or in a notebook."""
     if callable(show_progress):
         return show_progress
     if not isinstance(show_progress, bool):
@@ -28,7 +28,7 @@ def reporter(show_progress: bool | Report) -> Report | None:
 
 
 def reporter_of(trainer: Any) -> Report | None:
-    """Return the reporter for the progress setting of a reference trainer. None means the default trainer."""
+    """Return the reporter for the progress settings of a trainer of ``tokenizers``. None means the default settings."""
     if trainer is None:
         return reporter(True)
     if not trainer.show_progress or getattr(trainer, "progress_format", "") == "silent":
@@ -37,6 +37,6 @@ def reporter_of(trainer: Any) -> Report | None:
 
 
 def end(report: Report | None) -> None:
-    """Close the bar."""
+    """Close the bar, if the report is one."""
     if isinstance(report, Bar):
         report.end()

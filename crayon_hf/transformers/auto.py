@@ -25,7 +25,7 @@ def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any,
 
 
 def _with_our_classes(from_pretrained: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call the stock function with our classes under the global names by which it finds classes."""
+    """Call the stock `from_pretrained`. Its global names for finding tokenizer classes lead to our classes instead."""
     names = vars(tokenization_auto)
     find = names["tokenizer_class_from_name"]
     ours = {
@@ -37,7 +37,7 @@ def _with_our_classes(from_pretrained: Callable[..., Any], *args: Any, **kwargs:
 
 
 class _Mapping:
-    """The stock mapping from configurations to tokenizer classes, with our classes."""
+    """The mapping of transformers from configurations to tokenizer classes, with our classes as values."""
 
     def __init__(self, stock: Any) -> None:
         self._stock = stock

@@ -1,4 +1,7 @@
-"""The `_tokenizer` attribute of our classes: a `crayon_hf.Tokenizer`, and how it is opened, described and reopened."""
+"""The backend of our classes, a `crayon_hf.Tokenizer` in the attribute `_tokenizer`.
+
+This module opens backends, converts those of the ``tokenizers`` library (the reference), and describes them as JSON.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _HELD = (
 
 _kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
 _bare: WeakKeyDictionary[Any, tuple[Any, _core.Engine | None]] = WeakKeyDictionary()
-"""For each backend, its engine, and the same engine without added tokens."""
+"""For each backend, its engine, and the same engine without added tokens (None if that is impossible)."""
 
 
 def model_kind(backend: Any) -> str:
@@ -65,10 +68,10 @@ def without_added_tokens(backend: Tokenizer) -> _core.Engine | None:
 
 
 def assign(state: dict[str, Any], backend: Any) -> None:
-    """Set the backend in a tokenizer's attributes. A backend of the reference waits in `_crayon_assigned` for
-    `Assigned`.
+    """Set the backend in the attributes (`state`) of a tokenizer.
 
-    While transformers builds a tokenizer, the backend is set directly, because it is converted at the end.
+    A backend of the reference is put into `_crayon_assigned`, from where `Assigned` converts it. While transformers
+    builds a tokenizer, any backend is set directly, because it is converted at the end.
     """
     waits = isinstance(backend, reference_class()) and "_crayon_building" not in state
     with _settling:
@@ -110,8 +113,8 @@ def _references(state: dict[str, Any]) -> int:
 
 
 _ALONE = _references({"_crayon_assigned": object()})
-"""Reference count of an object that only one dictionary holds. The count includes the calling function's references.
-Their number depends on Python's version."""
+"""The reference count that `_references` returns for an object that only one dictionary holds. It includes references
+of the call, whose number depends on Python's version."""
 
 _settling = threading.RLock()
 
@@ -119,8 +122,8 @@ _settling = threading.RLock()
 def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
     """Convert a tokenizer of the reference.
 
-    `keep` stores the tokenizer.json in the cache, so that the next opening only maps it. A tokenizer that we cannot
-    read is returned unchanged, with a warning that it is not faster.
+    `keep` stores the tokenizer.json and its cartridge in the cache, so that they are compiled once. A tokenizer that we
+    cannot read is returned unchanged, with a warning that it is not faster.
     """
     try:
         made = None
@@ -154,7 +157,10 @@ def open_source(path: str) -> Tokenizer | None:
 
 
 def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
-    """Return a tokenizer with the vocabulary of the native `tokenizer`, these options, and no other component."""
+    """Return a tokenizer with the vocabulary of the native `tokenizer`, and no component besides the model.
+
+    `model` has the options of the model, as in a ``tokenizer.json``.
+    """
     # Adding a token asks this engine for its id. Ids of the file's added tokens must not count.
     bare = without_added_tokens(tokenizer)
     assert bare is not None
@@ -235,14 +241,14 @@ def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
 
 
 def note_unused(tokenizer: Any, reason: str) -> None:
-    """If the cartridge beside the files is not used, make the report name `reason`."""
+    """If the cartridge beside the files is not used, make `report` give `reason` as ``refused``."""
     backend = vars(tokenizer).get("_tokenizer")
     if isinstance(backend, Tokenizer) and not backend._state.came_along:
         backend._state.refused = backend._state.refused or reason
 
 
 def report(backend: Any) -> dict[str, Any]:
-    """Return the `Tokenizer.engine_report` of a backend. It may be a reference's that we cannot convert."""
+    """Return the `Tokenizer.engine_report` of a backend, or such a report on a backend of the reference."""
     if isinstance(backend, Tokenizer):
         return backend.engine_report()
     reason = "the engine cannot read this tokenizer"
@@ -252,7 +258,7 @@ def report(backend: Any) -> dict[str, Any]:
 
 
 def cache_directory() -> str:
-    """Return the directory for files of these classes, inside the cache of cartridges."""
+    """Return the directory for files of this package, inside the cache of cartridges."""
     return os.path.join(cache.cache_directory(), "transformers")
 
 
@@ -275,7 +281,7 @@ def _keep_source(source: bytes) -> str | None:
 
 
 def _with_extras(tokenizer: Any, reference: Any) -> Any:
-    """Copy attributes that transformers has set on the object itself, such as flags."""
+    """Copy attributes that transformers has set on the object `reference` to `tokenizer`, and return `tokenizer`."""
     for name, value in vars(reference).items():
         if not callable(value):
             setattr(tokenizer, name, value)

@@ -1,7 +1,7 @@
-"""Calls of a tokenizer that run no Python code per token, and hardly any Python code per text.
+"""Fast paths for the methods of our classes, without Python code per token and with hardly any per text.
 
-The engine returns the finished columns. Each function here returns None for calls that it does not recognise as plain.
-In that case the code of transformers runs on the same engine, and reports wrong arguments.
+The engine returns the finished columns of a batch. A function returns None for a call with unusual arguments. Then the
+code of transformers runs on the same engine, and reports wrong arguments.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ REFUSALS = (TypeError, ValueError, OverflowError)
 
 
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
-    """``tokenizer(text)``."""
+    """Return the result of ``tokenizer(text)``, or None if transformers has to run."""
     backend = plain_backend(tokenizer, "encode_batch")
     if backend is None:
         return None
@@ -84,7 +84,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
 
 
 def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchEncoding | None:
-    """``tokenizer(text, *args, **kwargs)``."""
+    """Return the result of ``tokenizer(text, *args, **kwargs)``, or None if transformers has to run."""
     backend = plain_backend(tokenizer, "encode_batch")
     if backend is None or len(args) > 1:
         return None
@@ -155,7 +155,10 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """``tokenizer.decode(ids, *args, **kwargs)`` for an int, or for a list that begins with one."""
+    """Return ``tokenizer.decode(ids, *args, **kwargs)``, or None if transformers has to run.
+
+    `ids` is an int, or a list that begins with an int.
+    """
     backend = plain_backend(tokenizer, "decode")
     if backend is None:
         return None
@@ -173,7 +176,7 @@ def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
-    """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
+    """Return ``tokenizer.batch_decode(sequences, *args, **kwargs)``, or None if transformers has to run."""
     backend = plain_backend(tokenizer, "decode")
     if backend is None:
         return None
@@ -197,7 +200,7 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
 
 
 def tokens_of(tokenizer: Any, ids: list[Any], skip_special_tokens: Any) -> list[str | None] | None:
-    """``tokenizer.convert_ids_to_tokens(ids, skip_special_tokens)``."""
+    """Return ``tokenizer.convert_ids_to_tokens(ids, skip_special_tokens)``, or None if transformers has to run."""
     backend = plain_backend(tokenizer, "id_to_token")
     engine = None if backend is None else backend._engine or backend._settle()
     if type(engine) is not Engine:
@@ -209,7 +212,7 @@ def tokens_of(tokenizer: Any, ids: list[Any], skip_special_tokens: Any) -> list[
 
 
 def ids_of(tokenizer: Any, tokens: list[Any]) -> list[int | None] | None:
-    """``tokenizer.convert_tokens_to_ids(tokens)``."""
+    """Return ``tokenizer.convert_tokens_to_ids(tokens)``, or None if transformers has to run."""
     backend = plain_backend(tokenizer, "token_to_id")
     engine = None if backend is None else backend._engine or backend._settle()
     ids = engine.tokens_to_ids(tokens) if type(engine) is Engine else None
@@ -220,7 +223,7 @@ def ids_of(tokenizer: Any, tokens: list[Any]) -> list[int | None] | None:
 
 
 def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
-    """``tokenizer._encode_without_added_tokens(text)``."""
+    """Return ``tokenizer._encode_without_added_tokens(text)``, or None if transformers has to run."""
     backend = plain_backend(tokenizer, "token_to_id")
     engine = None if backend is None else without_added_tokens(backend)
     try:
@@ -230,8 +233,10 @@ def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
 
 
 def _inputs(text: Any, pair: Any) -> tuple[bool, list[str] | None, list[str] | None]:
-    """Return whether the input is a batch, and the texts of both sides. The first side is None for other types of
-    input."""
+    """Return whether the input is a batch, the first texts and, for pairs, the second texts.
+
+    The first texts are None for types of input that the fast path does not take.
+    """
     if isinstance(text, str):
         if pair is None or isinstance(pair, str):
             return False, [text], [pair] if pair else None
@@ -281,8 +286,10 @@ def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
 
 
 def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
-    """Return the columns as int64 arrays, or None for empty or ragged rows, where transformers raises or makes other
-    arrays."""
+    """Return the columns as int64 arrays.
+
+    Return None for rows that are empty or differ in length, where transformers raises or makes other arrays.
+    """
     sizes = set(map(len, columns["input_ids"]))
     if len(sizes) != 1 or 0 in sizes:
         return None

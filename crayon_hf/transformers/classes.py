@@ -1,9 +1,9 @@
 """Our class for each tokenizer class of transformers.
 
-`class_for(BertTokenizer)` derives from `BertTokenizer` and `CrayonTokenizerFast`, in this order. So overrides of the
-class stay in effect, and only methods of the common base are replaced. Our class has the name and module of its stock
-class, because transformers writes names into files and compares them. If the stock class derives from another tokenizer
-class, our class derives from ours for that base.
+`class_for(BertTokenizer)` derives from `BertTokenizer` (the stock class) and `CrayonTokenizerFast`, in this order. So
+overrides in the stock class stay in effect, and only methods of the common base are replaced. Our class has the name
+and module of its stock class, because transformers writes names into files and compares them. If the stock class
+derives from another tokenizer class, our class also derives from our class for that one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _lock = threading.Lock()
 
 
 class CrayonMeta(type):
-    """Builds a tokenizer with objects of the reference, and converts its backend at the end."""
+    """The class of our classes. A call builds a tokenizer as transformers does, and converts its backend at the end."""
 
     _crayon_stock: type | None
 
@@ -93,8 +93,10 @@ def _init_of(stock: Any) -> Callable[..., None]:
 
 
 def opened_as(cls: Any) -> Any:
-    """Return our class for a fast tokenizer class of transformers. Return other classes, such as a repository's own,
-    unchanged."""
+    """Return our class for a fast tokenizer class of transformers.
+
+    Other classes, such as those in a repository, are returned unchanged.
+    """
     is_own = isinstance(cls, type) and cls.__module__.startswith("transformers.")
     return class_for(cls) if is_own and issubclass(cls, PreTrainedTokenizerFast) else cls
 
@@ -108,7 +110,7 @@ def adopt(tokenizer: Any, keep: bool = False) -> Any:
 
 
 def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
-    """Convert the `_tokenizer` of an instance of our classes."""
+    """Convert the `_tokenizer` of an instance of our classes to a `crayon_hf.Tokenizer`, and return the instance."""
     note_replaced(tokenizer)
     backend = tokenizer.__dict__.get("_tokenizer")
     if isinstance(backend, reference_class()):

@@ -44,7 +44,7 @@ class Construction:
         self._fetch = fetch
         self._opened: dict[str, _Source | None] = {}
         self.was_used = False
-        """Whether a tokenizer of ours replaced one of the library."""
+        """Whether our tokenizer has replaced a tokenizer of the library in this call."""
 
     def source(self, path: str) -> _Source | None:
         """Open a ``tokenizer.json`` with our engine. Return None if the library has to open it."""
@@ -57,7 +57,10 @@ class Construction:
         return self._opened[path]
 
     def described(self, kind: type, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Model | None:
-        """Return the model that a constructor of the library would make, if its vocabulary is that of a file."""
+        """Return a stand-in for the model that ``kind(*arguments, **options)`` makes, a class of ``tokenizers.models``.
+
+        Return None unless its vocabulary is that of an opened file.
+        """
         names = ("vocab", "merges") if kind is models.BPE else ("vocab",)
         given = options | dict(zip(names, arguments, strict=False))
         if len(arguments) > len(names) or not all(name in given for name in names):
@@ -85,7 +88,7 @@ class Construction:
 
 
 class Vocabulary:
-    """The vocabulary and the merges of an open file, as Python reads them. These values are made at the first use."""
+    """The vocabulary and merges of an opened file as Python objects, made at the first use."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         engine = tokenizer._current_engine()
@@ -113,7 +116,7 @@ class Vocabulary:
         }
 
     def name_of(self, value: Any) -> str | None:
-        """Return the name of the value that equals this one, or None. Only values made so far are compared."""
+        """Return ``vocab`` or ``merges`` if `value` equals that entry of `values`, or None. It makes no values."""
         for name, known in (self._made or {}).items():
             if type(value) is type(known) and value == known:
                 return name
@@ -232,7 +235,7 @@ class _Json(_StandIn):
 
 
 def _is_tokenizer_json(path: str) -> bool:
-    """Whether this is a ``tokenizer.json``, or one for a version of transformers: ``tokenizer.4.0.0.json``."""
+    """Whether the path names a ``tokenizer.json``, or one for a transformers version: ``tokenizer.4.0.0.json``."""
     name = os.path.basename(path)
     return name.startswith("tokenizer.") and name.endswith(".json")
 

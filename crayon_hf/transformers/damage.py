@@ -1,6 +1,6 @@
-"""Better errors when transformers cannot open a tokenizer: for a damaged file, or a name without a repository.
+"""Better errors when transformers cannot open a tokenizer, because a file is damaged or a name has no repository.
 
-Its own errors name the step that failed: "Expecting value", "KeyError: 'added_tokens'".
+The errors of transformers name only the step that failed: "Expecting value", "KeyError: 'added_tokens'".
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _FILES = (
 
 @contextlib.contextmanager
 def damage_named(name: Any, directory: str | None, kwargs: dict[str, Any]) -> Iterator[None]:
-    """Context manager for an opening by transformers.
+    """Context manager in which transformers opens a tokenizer from these arguments.
 
-    Raises VocabularyError for a damaged file. Otherwise raises transformers' error, with a hint if the name is that of
-    a profile or an encoding.
+    If that fails, it raises VocabularyError for a damaged file. Otherwise it raises transformers' error, with a hint if
+    the name is that of a profile or an encoding.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The `encodings` of a batch, made at their first use."""
+"""The attribute `encodings` of a `BatchEncoding`, whose elements are made at their first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _making = threading.RLock()
 
 
 class Recipe(NamedTuple):
-    """The inputs of a batch's encodings. Its `engine` made the ids, and is immutable."""
+    """The inputs from which the encodings of a batch can be made again. The immutable `engine` has made the ids."""
 
     engine: Any
     first: list[str]
@@ -48,7 +48,7 @@ class TextRecipe(NamedTuple):
 
 
 class LazyEncodings(list[Any]):
-    """A list of encodings that is filled at the first access other than its length."""
+    """A list of encodings that is filled when it is first used for more than its length."""
 
     __slots__ = ("_recipe",)
 

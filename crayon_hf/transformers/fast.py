@@ -69,7 +69,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: Any = False, **kwargs: Any) -> dict[str, Any]:
-        """Return the constructor's arguments, made from files by the class of transformers."""
+        """Return the constructor's arguments, which the class of transformers makes from files."""
         method: Any = super().convert_to_native_format
         made: dict[str, Any] = over_our_engine(method.__func__.__get__(stock_class(cls)))(trust_remote_code, **kwargs)
         return made
@@ -233,9 +233,9 @@ pickling.watch()
 
 
 def open_class(from_pretrained: Any, cls: type, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the stock `from_pretrained` of the common base class, and return its result as ours.
+    """Call the stock `from_pretrained` of `cls`, and return a tokenizer of our class for `cls`.
 
-    `from_pretrained` is the attribute in that class's ``__dict__``.
+    `from_pretrained` is the attribute in the ``__dict__`` of the common base class.
     """
     if isinstance(cls, CrayonMeta) or is_building():
         return from_pretrained.__get__(None, cls)(name, *inputs, **kwargs)

@@ -1,5 +1,4 @@
-"""`from_pretrained` of our classes and of the stock `AutoTokenizer`: from a snapshot if possible, else by
-transformers."""
+"""Runs `from_pretrained` for our classes and for `AutoTokenizer`: from a snapshot, or else by transformers."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _OTHER_VOCABULARY = (
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of ``stock(name, *inputs, **kwargs)`` as ours.
+    """Return the tokenizer of ``stock(name, *inputs, **kwargs)`` with our class. `stock` is a `from_pretrained`.
 
     The first time, transformers makes the tokenizer, and a snapshot of the result is kept with a fingerprint of its
     sources. While the sources are unchanged, later calls restore the snapshot and the cartridge. `kind` identifies the
@@ -71,7 +70,7 @@ def is_cartridge(name: Any) -> bool:
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:
-    """Return the local directory of a repository's files, or None if they are not on this machine."""
+    """Return the local directory with the files of the tokenizer `name`, or None if they cannot be found."""
     if not isinstance(name, (str, os.PathLike)):
         return None
     path = os.fspath(name)
@@ -91,7 +90,7 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
 
 
 def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
-    """Download the cartridge of a Hub repository beside its ``tokenizer.json``, if it has one."""
+    """Download the cartridge of a Hub repository, if it has one, beside its ``tokenizer.json`` at `path`."""
     if isinstance(name, str) and not os.path.exists(name):
         fetch_cartridge(name, path, **_given(kwargs, "token", "local_files_only"))
 

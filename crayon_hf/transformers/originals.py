@@ -27,11 +27,11 @@ _PACKAGES = (
     *("transformers", "crayon_hf", "tokenizers", "huggingface_hub", "numpy", "packaging", "regex", "safetensors"),
     *("requests", "httpx", "httpx2", "tqdm", "yaml", "filelock", "typing_extensions", "torch"),
 )
-"""Packages that transformers imports, and ours."""
+"""Packages that transformers imports, and crayon_hf. Their code counts as original."""
 
 
 def is_own(value: Any) -> bool:
-    """Whether an attribute of a class or module calls only functions of known packages."""
+    """Whether an attribute of a class or module belongs to a known package, so that no program has replaced it."""
     if isinstance(value, property):
         return all(is_own(function) for function in (value.fget, value.fset, value.fdel) if function is not None)
     if isinstance(value, (staticmethod, classmethod, MethodType)):
@@ -68,10 +68,10 @@ _SKIPPED = {
     "id_to_token": _CONVERTING,
     "token_to_id": _CONVERTING,
 }
-"""The methods that a fast path skips, by the method of the backend that they call."""
+"""The methods of transformers that a fast path skips, by the method of the backend that the fast path calls."""
 
 _OURS = ("__call__", "encode", "batch_decode", *_DECODING, *_CONVERTING)
-"""Methods that `CrayonTokenizerFast` itself defines, and so skips in its base class."""
+"""Methods that `CrayonTokenizerFast` itself defines, so that those of its base class are skipped."""
 
 REPLACED = "_crayon_replaced"
 NAMES = frozenset((*_ENCODING, *_DECODING, *_CONVERTING))
@@ -155,8 +155,8 @@ _attributes: dict[Any, list[Any]] = {}
 def opening_values(stock: type) -> str | None:
     """Return a digest of all numbers, texts, and lists of numbers or texts in the class `stock` and its bases.
 
-    Return None if a program has replaced code that opens a tokenizer of this class: it must not be kept for processes
-    with the original code, and the reverse. Replaced plain values, such as `padding_side`, change the digest.
+    Return None if a program has replaced code that opens a tokenizer of this class. Its snapshots must not be mixed
+    with those of the original code. Replaced plain values, such as `padding_side`, change the digest.
     """
     classes = stock.__mro__[:-1]
     if not all(map(_is_original, (*classes, *_places(stock)))):

@@ -14,7 +14,7 @@ _LIBRARY = "TokenizerFast"
 
 
 def with_names(method: Any, names: Mapping[str, Any]) -> Any:
-    """Return the function or bound method with other objects for these global names.
+    """Return a copy of a function or bound method that sees the objects of `names` under these global names.
 
     Callables that are not written in Python are returned unchanged.
     """

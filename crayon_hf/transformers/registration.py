@@ -13,7 +13,7 @@ _NAME = "CrayonTokenizerFast"
 
 
 def watch() -> None:
-    """Register now, or when transformers is imported. Idempotent."""
+    """Register our class now, or when transformers is imported. Idempotent."""
     when_imported("transformers.models.auto.tokenization_auto", "AutoTokenizer", _register)
 
 

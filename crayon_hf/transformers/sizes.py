@@ -1,4 +1,4 @@
-"""Truncation and padding from the arguments of a call, by the rules of transformers."""
+"""Derives truncation and padding from the arguments of a tokenizer call, by the rules of transformers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAYS_ONCE = transformers.__version__.startswith("4.")
 
 
 class Sizes(NamedTuple):
-    """Maximum and minimum length of a call's encodings."""
+    """The truncation and padding of a call, and the maximum length that its arguments state or imply."""
 
     max_length: int | None
     truncation: Truncation | None

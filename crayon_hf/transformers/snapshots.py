@@ -1,4 +1,4 @@
-"""Snapshots of results of `from_pretrained`, so that the next call need not build them again.
+"""Snapshots of the tokenizers that `from_pretrained` returns, so that the next call need not build them again.
 
 A snapshot is a JSON file in the cache; none of it is executed. Its name is a digest of everything that the result
 depends on: the stat of each file of the repository, the arguments, the versions of the libraries. A snapshot holds the
@@ -45,7 +45,7 @@ _VOCABULARY = frozenset({"_vocab", "_vocab_scores", "_merges"})
 """Attributes in which classes of models keep their vocabulary. transformers never reads them through ``__dict__``."""
 
 _LARGE = 1000
-"""Attributes of `_VOCABULARY` with more items than this are read at their first use."""
+"""Attributes of `_VOCABULARY` with more items than this are in a file of their own, read at their first use."""
 
 _VERSIONS = f"{_FORMAT} {transformers.__version__} {tokenizers.__version__} {cache.BUILD}"
 
@@ -55,7 +55,7 @@ class _Unsuitable(Exception):
 
 
 class Fingerprint(NamedTuple):
-    """The name of a tokenizer's snapshot, and the time of the last change to its files."""
+    """The name of a tokenizer's snapshot, and the time of the last change to the tokenizer's files."""
 
     key: str
     changed_ns: int
@@ -65,7 +65,10 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) -> Fingerprint | None:
-    """Return the fingerprint of a call, or None if the result depends on something outside the fingerprint."""
+    """Return the fingerprint of a call of `from_pretrained`.
+
+    Return None if the call's result could depend on something that a fingerprint does not cover.
+    """
     if any(key.endswith("_file") for key in kwargs):
         return None
     try:
@@ -115,7 +118,7 @@ def _files(directory: str) -> tuple[list[str], int]:
 
 
 def _surroundings() -> str:
-    """Return the global state of transformers that matters: offline mode, registered classes, and their names."""
+    """Return the global state of transformers that can change a result: offline mode and registered classes."""
     from transformers.models.auto import tokenization_auto
     from transformers.utils import hub
 
@@ -176,7 +179,7 @@ def _write_snapshot(
     late: dict[str, Any],
     of_file: _core.Engine | None,
 ) -> HeldFile | None:
-    """Write the snapshot. Return the file of large attributes, or None if no attribute is large."""
+    """Write the snapshot, unless a part of it is unsuitable. Return the file of large attributes, if it has one."""
     backend = tokenizer.__dict__.get("_tokenizer")
     if not isinstance(backend, Tokenizer):
         return None
@@ -296,7 +299,7 @@ class Deferred:
         values: dict[str, Any] | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        """`values` are the contents of the file `held`, if already read. That file can refer to the `vocabulary`."""
+        """`values` are the attributes if known. Otherwise the file `held` has them, and can refer to `vocabulary`."""
         self.names = names
         self._held = held
         self._values = values

@@ -16,7 +16,7 @@ _stock: Any = _home.DecodeStream
 
 
 class DecodeStream(OurStream):
-    """A stream that decodes our tokenizers with our engine, and others with the reference's stream."""
+    """A stream that decodes with our engine for our tokenizers, and with the library's stream for other tokenizers."""
 
     __slots__ = ("_stock", "_stock_begun")
 

@@ -1,1 +1,1 @@
-"""Helpers independent of tokenizers: files, memory, imports, warnings, argument checks."""
+"""Helpers for files, imports, warnings, messages, reports and argument checks, used by all other packages."""

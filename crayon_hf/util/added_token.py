@@ -1,4 +1,4 @@
-"""`AddedToken` of the ``tokenizers`` library, with a replacement for its versions that have none (1.0)."""
+"""The class `AddedToken`: that of the ``tokenizers`` library, or a replacement for versions without it (1.0)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FLAGS = ("rstrip", "lstrip", "single_word", "normalized", "special")
 
 
 class _AddedToken:
-    """A token besides those of the model, and how to match it, like ``tokenizers.AddedToken`` of version 0.23."""
+    """An added token and the rules for matching it, with the interface of ``tokenizers.AddedToken`` 0.23."""
 
     __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
 
@@ -31,7 +31,7 @@ class _AddedToken:
 
     @property
     def normalized(self) -> bool:
-        """Whether it is matched in normalized text."""
+        """Whether the token is matched in normalized text."""
         return not self.special if self._normalized is None else self._normalized
 
     def __repr__(self) -> str:

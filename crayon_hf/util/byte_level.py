@@ -13,12 +13,12 @@ _BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 
 
 def spell(data: bytes) -> str:
-    """Return bytes in the alphabet, one character for each."""
+    """Return the spelling of bytes in the byte-level alphabet, one character for each byte."""
     return data.decode("latin-1").translate(BYTE_LEVEL)
 
 
 def unspell(text: str) -> bytes | None:
-    """Return the bytes that a text of the alphabet spells, or None for any other text."""
+    """Return the bytes that a text spells in the byte-level alphabet, or None if it has other characters."""
     try:
         return bytes(map(_BYTES.__getitem__, text))
     except KeyError:

@@ -1,4 +1,4 @@
-"""A pause of the garbage collector."""
+"""`CollectorPause`, which pauses Python's garbage collector during a block of code."""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ _SHOWN = 120
 
 
 def damage_of(data: bytes) -> str | None:
-    """Return the damage of a file with these first bytes and its remedy, as text that follows the file's name, or None.
+    """Return the damage of a file with these first bytes and its remedy, or None for other files.
+
+    The result follows the file's name in a message.
 
     >>> damage_of(b"<!DOCTYPE html><title>Sign in</title>").partition(":")[0]
     'is an HTML page, not the file itself'
@@ -45,7 +47,7 @@ def damage_of(data: bytes) -> str | None:
 
 
 def json_fault(error: Exception) -> str:
-    """Return why `json` refused a text, to follow its name in a message.
+    """Return why `json` refused a text, for a message after the name of the text.
 
     >>> from json import JSONDecodeError
     >>> json_fault(JSONDecodeError("Expecting ',' delimiter", '{"a": [1, 2', 11))

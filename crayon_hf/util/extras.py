@@ -48,7 +48,7 @@ def needed(what: str, extra: str, package: str = "") -> Iterator[None]:
 
 
 def need(what: str, extra: str, *packages: str) -> None:
-    """Check `needed` packages before work begins that imports them later."""
+    """Import packages before work that needs them later. If one is missing, raise MissingExtraError like `needed`."""
     with needed(what, extra):
         for package in packages:
             import_module(package)

@@ -113,7 +113,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def sync_directory(directory: str) -> None:
-    """Make a rename durable, if the system can."""
+    """Make renames in a directory durable, if the system can."""
     with contextlib.suppress(OSError):
         os.fsync(_core.HeldFile(directory, is_directory=True))
 

@@ -1,4 +1,4 @@
-"""Errors of the Hub's client, recognised by the names of their base classes.
+"""Recognises errors of the Hub's client ``huggingface_hub`` by the names of their base classes.
 
 The client's version decides which library sends its requests, and so which classes some errors have.
 """

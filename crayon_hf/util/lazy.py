@@ -9,8 +9,9 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package. `homes` maps each name to its module; ``package.name`` is the module
-    itself.
+    """Return a ``__getattr__`` for a package, which imports a name at its first use.
+
+    `homes` maps each name to the module that defines it. The module ``package.name`` is itself the value of the name.
 
     >>> __getattr__ = lazy(__name__, {"Chat": "crayon_hf.budgets.chat"})
     """

@@ -47,7 +47,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def put_between_marks(path: str | os.PathLike[str], name: str, tables: str) -> None:
-    """Replace the text between the marks ``<!-- name: begin -->`` and ``end``. A new file gets both.
+    """Replace the text between the marks ``<!-- name: begin -->`` and ``end`` by `tables`. A new file gets both marks.
 
     Raises ValueError if the file lacks a mark.
     """

@@ -97,7 +97,7 @@ class Bar:
 
 
 class FilesBar:
-    """Progress of a command through several files: on terminals only, and after one second."""
+    """The progress of a command through several files, shown on terminals only, and after one second."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._begun, self._before, self._all = time.monotonic(), 0, sum(sizes)
@@ -105,7 +105,7 @@ class FilesBar:
         self._lock = threading.Lock()
 
     def __call__(self, name: str, done: int, total: int) -> None:
-        """Report that the first `done` bytes are done, of all files together, and of `total`."""
+        """Report that `done` of the `total` bytes of all files together are done. `name` is the current file."""
         self._all = total
         self.told(name, done)
 
@@ -132,7 +132,7 @@ class FilesBar:
 
     @contextlib.contextmanager
     def file(self, size: int) -> Iterator[None]:
-        """Context for one file; clears the line at its end."""
+        """Context manager for the work on one file of `size` bytes. At its end, the line is cleared."""
         try:
             yield
         finally:
@@ -142,7 +142,7 @@ class FilesBar:
 
 
 class Progress:
-    """The current state of a job: one line on a terminal, or a line every ten seconds in a log."""
+    """Shows the current state of a job: in one line on a terminal, or in a line every ten seconds in a log."""
 
     SECONDS = 10.0
 

@@ -1,4 +1,4 @@
-"""The library's own class, even if a program has replaced it: ``tokenizers.Tokenizer = Tokenizer``."""
+"""The ``tokenizers`` library (the reference): its own class ``Tokenizer``, and whether it has component classes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 
 def reference_class() -> type[tokenizers.Tokenizer]:
-    """Return ``tokenizers.Tokenizer`` of the library's extension module; programs may replace the name in its
-    package."""
+    """Return the library's own class ``Tokenizer``, even if a program has replaced ``tokenizers.Tokenizer``."""
     import tokenizers
 
     extension: Any = tokenizers.tokenizers
@@ -22,12 +21,12 @@ def reference_class() -> type[tokenizers.Tokenizer]:
 
 
 def has_components() -> bool:
-    """Whether the library has components. From 1.0 on it only opens files and encodes."""
+    """Whether the library has classes of components, such as models. From 1.0 on it only opens files and encodes."""
     return hasattr(reference_class(), "from_str")
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module with names of the library. Its error says which version has the name."""
+    """Return a ``__getattr__`` for our module `module`, whose error says which version of the library has the name."""
 
     def find(name: str) -> Any:
         import tokenizers
@@ -43,7 +42,7 @@ def missing(module: str) -> Callable[[str], Any]:
 
 
 def need_components(what: str) -> None:
-    """Raise UnsupportedError if the library has no components."""
+    """Raise UnsupportedError if the library has no component classes, which the work `what` needs."""
     import tokenizers
 
     if not has_components():

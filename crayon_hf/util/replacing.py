@@ -93,7 +93,7 @@ def stock(home: Any, name: str) -> Any:
 
 
 def like(seen: Any, ours: Callable[..., Any]) -> Any:
-    """Give `ours` the name, documentation, signature and kind of method of `seen`."""
+    """Give the function `ours` the name, documentation and signature of `seen`, as a class method if `seen` is one."""
     kind = type(seen) if isinstance(seen, (classmethod, staticmethod)) else None
     named = wraps(seen.__func__ if kind else seen)(ours)
     return kind(named) if kind else named

@@ -1,4 +1,4 @@
-"""The Unicode script of each character, from the tables of the engine's regular expressions."""
+"""Finds the Unicode script of each character, in the tables of our regular expressions, and counts scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Argument checks: errors for inputs that a reference refused, in the words of the native engine."""
+"""Checks of arguments. The errors have the wording of the native engine, also if a reference library encodes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from crayon_hf.errors import InvalidUtf8Error
 
 
 def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
-    """Return the error for one input of `encode`, or None if it is valid: a text, or a list of texts if
-    `is_pretokenized`."""
+    """Return the error for one input of `encode`, or None if it is valid.
+
+    A valid input is a text, or a list of texts if `is_pretokenized`. `what` names the input in the error.
+    """
     if not is_pretokenized:
         return _text_refusal(value, what)
     if not isinstance(value, (list, tuple)):
@@ -109,7 +111,7 @@ def text(value: Any, name: str) -> str:
 
 
 def not_utf8(what: str, offset: int) -> InvalidUtf8Error:
-    """Return the error for `what`, a name of bytes, whose first invalid byte is at `offset`."""
+    """Return the error for bytes whose first invalid byte is at `offset`. `what` names the bytes in the error."""
     return InvalidUtf8Error(f"{what} is not UTF-8: invalid byte at offset {offset}")
 
 

@@ -1,4 +1,4 @@
-"""Warnings attributed to the code that calls this package."""
+"""Warns with the location of the code that has called this package."""
 
 from __future__ import annotations
 

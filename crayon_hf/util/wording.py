@@ -1,4 +1,4 @@
-"""Numbers and lists in sentences."""
+"""Makes words for messages: numbers with nouns, lists, suggestions, and errors in one line."""
 
 from __future__ import annotations
 

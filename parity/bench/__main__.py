@@ -58,7 +58,7 @@ OF_LITE = ("crayon", "tokenize", "xerv", "xerv-5.7")
 
 @dataclass
 class Bench:
-    """A finished run."""
+    """The results of a finished run of the benchmark."""
 
     machine: list[str]
     settings: str
@@ -71,7 +71,7 @@ class Bench:
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> Bench:
-        """The inverse of ``to_json``."""
+        """Make the results again from the values that ``to_json`` returned."""
         if plain.get("schema") != SCHEMA:
             raise ValueError(f"these figures are of schema {plain.get('schema')}, not {SCHEMA}: measure again")
         return Bench(plain["machine"], plain["settings"], [Report.from_json(each) for each in plain["reports"]])
@@ -183,7 +183,10 @@ def _engines_of(options: argparse.Namespace, is_of_crayon: bool) -> list[Engine]
 
 
 def _installed(name: str) -> str:
-    """Return the interpreter of the engine's own environment in the cache. Engines can conflict in one environment."""
+    """Return the interpreter of an environment for this engine alone, made in the cache.
+
+    Engines have environments of their own, since their requirements can conflict.
+    """
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     package = OTHERS.get(name) or re.findall(f'"({name}==[^"]+)"', project)[0]
     home = f"{package.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
@@ -191,7 +194,7 @@ def _installed(name: str) -> str:
 
 
 def _measured(options: argparse.Namespace, directory: str, progress: Callable[[str], None]) -> Bench:
-    """Measure according to the options."""
+    """Run the benchmark according to the command's options."""
     specs = [spec for text in options.text or () for spec in ([text] if Path(text).is_file() else text.split(","))]
     kinds = (*KINDS, WORDS) if options.scale else ()
     for spec in specs:

@@ -45,7 +45,7 @@ LIMIT = 3600.0
 """The most seconds for one job."""
 
 Work = tuple[int, dict[str, Any]]
-"""The bytes of text, and the parameters of the step."""
+"""The size of the job's text in bytes, and the parameters for the module that does the job."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,19 @@ class JobScenario:
     kind: str
     """The module in ``child`` that does the job."""
     engines: tuple[str, ...]
-    """The first one is the reference."""
+    """The names of the engines that can do the job. The first one is the reference."""
     bytes: int
     """The default size of the text."""
     unit: str
     make: Callable[[str, int, str, Vocabulary | None], Work]
-    """Writes this many bytes of a spec's text into a directory."""
+    """Takes a text's spec, a size in bytes, a directory and a vocabulary. Writes the job's inputs in the directory."""
     measures_memory: bool = True
     moves_text: bool = False
     """Whether to measure the bytes read and written for each byte of text."""
 
 
 def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Write the text once, since repeated text would not add to a training."""
+    """Write the inputs of a training: the text once, since repeated text would not add to a training."""
     data = read_text(find_text(spec), size)
     path = Path(directory) / "text.txt"
     path.write_bytes(data)
@@ -75,7 +75,7 @@ def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | Non
 
 
 def _file(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Write whole copies of the text."""
+    """Write the input of a job over one file: copies of the text, up to the size."""
     assert vocabulary is not None
     data = read_text(find_text(spec), size)
     copies = max(1, -(-size // len(data)))
@@ -105,7 +105,7 @@ def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None
 
 
 def _opening(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Make a directory with a cartridge and one without, and take a text."""
+    """Write the inputs of an opening: a directory with a cartridge, and one without. Take a text to encode."""
     assert vocabulary is not None
     with_cartridge, plain = Path(directory, "with-cartridge"), Path(directory, "plain")
     write(convert(vocabulary.path), with_cartridge)
@@ -123,7 +123,7 @@ def _make_old(file: Path) -> None:
 
 
 def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Make a thousand documents spread over the text, and a directory like a snapshot of the Hub."""
+    """Write the inputs of transformers' calls: documents from all parts of the text, and a Hub snapshot's files."""
     assert vocabulary is not None
     found = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
     batch = found[:: max(1, len(found) // BATCH)][:BATCH]
@@ -139,7 +139,7 @@ def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary |
 
 
 def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
-    """Make prompts and streams of ids, both spread over the text."""
+    """Write the inputs of a model server: prompts and streams of ids, both taken from all parts of the text."""
     from crayon_hf import Tokenizer
 
     assert vocabulary is not None
@@ -196,9 +196,11 @@ def measure_job(
     bytes: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Add the figures of a job to a report. `vocabulary` is None for training alone.
+    """Run a job on the text of each of the `specs`, and add the figures to a report.
 
-    Our engine and the reference run, and those engines of the job that are in `engines`.
+    `vocabulary` is None for a training, which needs none.
+
+    Our engine and the reference always run. The job's other engines run only if they are in `engines`.
     """
     scenario = JOBS[name]
     reference = scenario.engines[0]

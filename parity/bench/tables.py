@@ -35,12 +35,12 @@ WITHOUT_TEXT = ("open", "short", "decode")
 
 
 def rounded(value: float) -> str:
-    """A value with about three digits."""
+    """Return a value as text, with about three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def cell_name(cell: Cell) -> str:
-    """The name of a cell in words."""
+    """Return a cell's name for readers. A cell is a scenario, a text and a number of threads."""
     scenario, text, threads = cell
     title = TITLES.get(scenario, f"{scenario.removeprefix('scale, ')}, ")
     where = "" if scenario in WITHOUT_TEXT else f"{text}, "
@@ -108,7 +108,7 @@ def _section(title: str, note: str, heads: Sequence[str], rows: Iterable[Sequenc
 
 
 def _cells(reports: Sequence[Report]) -> list[Cell]:
-    """The cells that have a figure of ours, by scenario, one thread first."""
+    """Return the cells that our engine has a figure for: sorted by scenario, then by number of threads."""
     cells = dict.fromkeys(cell for report in reports for cell, of in report.cells().items() if OURS in of)
     order = list(dict.fromkeys([*TITLES, *JOBS, *(cell[0] for cell in cells)]))
     return sorted(cells, key=lambda cell: (order.index(cell[0]), cell[2]))
@@ -209,7 +209,7 @@ def _standing(report: Report, standing: Standing | None) -> str:
 
 
 def _details(report: Report) -> str:
-    """Every engine in every cell."""
+    """Return a table with all figures of one vocabulary: a row for each cell, a column for each engine."""
     note = (
         "MB/s, or the unit named, by wall-clock time: medians, half of the interquartile range, and in brackets by\n"
         "processor time of all threads. \u2260 marks other ids than the reference's. An empty cell means that the\n"

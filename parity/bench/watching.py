@@ -28,7 +28,7 @@ class Watch:
         return sum(self._moved.values())
 
     def begin(self, pid: int) -> None:
-        """Start watching."""
+        """Start watching the process `pid` and its descendants, in a thread."""
         Thread(target=self._look, args=[pid], daemon=True).start()
 
     def _look(self, pid: int) -> None:
@@ -42,7 +42,10 @@ class Watch:
                 os.kill(each, signal.SIGKILL)
 
     def _tree(self, pid: int) -> dict[int, float]:
-        """The MB of each process, with shared pages divided among them."""
+        """Return the megabytes of the process `pid` and of each descendant, with shared pages divided among them.
+
+        Also note how much each process has read and written.
+        """
         found: dict[int, float] = {}
         left = [pid]
         while left:

@@ -34,7 +34,10 @@ Face = Iterator[tuple[str, calls.Calls, calls.Calls]]
 
 
 def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator[tuple[str, Face]]:
-    """Yield each class with its vocabularies, and the calls of stock and of ours."""
+    """Yield each compared class by name, with an iterator over its vocabularies.
+
+    Each vocabulary comes with the calls of stock (the other library's class) and the calls of ours.
+    """
     import tiktoken
     import tokenizers
     import transformers
@@ -87,7 +90,7 @@ def faces(root: Path, vocabularies: list[str], encodings: list[str]) -> Iterator
 
 
 def _parts(name: str) -> dict[str, Any]:
-    """The arguments of `tiktoken.Encoding`."""
+    """Return the arguments that make the named encoding with `tiktoken.Encoding`."""
     reference = find(name).open_reference()
     encoding = getattr(reference, "encoding", reference)
     return {
@@ -98,7 +101,7 @@ def _parts(name: str) -> dict[str, Any]:
 
 
 def measure(face: Face, rounds: int) -> dict[tuple[str, str], dict[str, Timed]]:
-    """The figures of each vocabulary, by call and input."""
+    """Time all calls of a class. Return the times by call and input, and then by vocabulary."""
     found: dict[tuple[str, str], dict[str, Timed]] = {}
     for vocabulary, stock, ours in face:
         gc.freeze()  # the collector skips the objects that exist before the calls
@@ -108,7 +111,7 @@ def measure(face: Face, rounds: int) -> dict[tuple[str, str], dict[str, Timed]]:
 
 
 def table(name: str, found: dict[tuple[str, str], dict[str, Timed]]) -> list[str]:
-    """A Markdown table of our time, and stock's as a multiple of it."""
+    """Return the lines of a Markdown table: our time for each call, and stock's time as a multiple of ours."""
     vocabularies = list(next(iter(found.values())))
     rows = (
         (f"`{call}`", what, *(f"{_spelled(timed.ours)}, {_times(1 / timed.ratio)}" for timed in figures.values()))

@@ -15,11 +15,11 @@ from typing import Any
 __all__ = ["of_encoding", "of_fast", "of_stream", "of_tiktoken", "of_tokenizer"]
 
 Calls = dict[tuple[str, str], Callable[[], Any]]
-"""Functions by the name of the call and of its input."""
+"""Functions to time. The key is the name of the timed call, and a name for its input."""
 
 
 def of_tokenizer(kind: Any, path: str, short: str, long: str, directory: str) -> Calls:
-    """The calls of `tokenizers.Tokenizer` or ours, given as `kind`."""
+    """Return the calls of the class `kind`: `tokenizers.Tokenizer` or ours."""
     tokenizer = kind.from_file(path)
     text = Path(path).read_text(encoding="utf-8")
     pairs = [(short, long)] * 8
@@ -87,7 +87,7 @@ def of_encoding(kind: Any, path: str, short: str, long: str) -> Calls:
 
 
 def of_stream(kind: Any, tokenizer_kind: Any, path: str, text: str) -> Calls:
-    """The calls of `DecodeStream`: a step for each id of a text."""
+    """Return the one call of the class `kind`, a `DecodeStream`: a step for each id of a text."""
     tokenizer = tokenizer_kind.from_file(path)
     ids = tokenizer.encode(text).ids
 
@@ -100,7 +100,7 @@ def of_stream(kind: Any, tokenizer_kind: Any, path: str, text: str) -> Calls:
 
 
 def of_fast(kind: Any, path: str, short: str, long: str, directory: str) -> Calls:
-    """The calls of a fast tokenizer; `kind` is the `AutoTokenizer` of transformers or ours."""
+    """Return the calls of a fast tokenizer. `kind` opens it: the `AutoTokenizer` of transformers or ours."""
     tokenizer = kind.from_pretrained(path)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
@@ -155,7 +155,7 @@ def of_fast(kind: Any, path: str, short: str, long: str, directory: str) -> Call
 
 
 def of_tiktoken(kind: Any, name: str, parts: dict[str, Any], short: str, long: str) -> Calls:
-    """The calls of `tiktoken.Encoding` or ours, given as `kind`."""
+    """Return the calls of the class `kind`: `tiktoken.Encoding` or ours."""
     encoding = kind(name, **parts)
     ids = encoding.encode_ordinary(long)
     batch = [short, long] * 8

@@ -29,7 +29,7 @@ SAID = "That is what it said: the quick brown fox, jumps over 12 lazy dogs, and 
 
 
 def history(turns: int) -> list[dict[str, str]]:
-    """Different messages of about 500 characters."""
+    """Return a conversation: a system message, then `turns` different messages of about 500 characters."""
     messages = [{"role": "system", "content": "You are a helpful assistant."}]
     for i in range(turns):
         messages.append({"role": ("user", "assistant")[i % 2], "content": f"{i}: " + SAID * 6})
@@ -66,7 +66,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> list[str]:
-    """Return the cells for one history. Raise AssertionError if our ids differ."""
+    """Return the table's row for one vocabulary and one length of conversation.
+
+    Raise AssertionError if our ids differ.
+    """
     from crayon_hf import Chat
 
     chat = Chat(ours, chat_template=TEMPLATE)

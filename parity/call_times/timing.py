@@ -13,14 +13,17 @@ from typing import Any
 __all__ = ["Timed", "beside"]
 
 UNIT_NS = 20_000_000
-"""The unit of `_clock`. timeit repeats a quick call until a sample takes 0.2 of it."""
+"""The nanoseconds in one unit of `_clock`. timeit repeats a quick call until a sample takes 0.2 units."""
 LONG_NS = 200_000_000
-"""A call that takes longer than this has fewer rounds."""
+"""A call that takes more nanoseconds than this is measured in fewer rounds."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """Nanoseconds of processor time of all threads for one call: medians."""
+    """The median times of a call of stock (the other library) and of ours.
+
+    Times are nanoseconds of processor time, of all threads together.
+    """
 
     stock: float
     ours: float
@@ -32,7 +35,7 @@ class Timed:
 
 
 def beside(stock: Callable[[], Any], ours: Callable[[], Any], rounds: int) -> Timed:
-    """Time both in turn, after warming up."""
+    """Time the same call of the other library and of ours, in turn, after running each once."""
     gc.collect()
     stock()
     ours()

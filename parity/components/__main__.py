@@ -55,7 +55,10 @@ VARIANTS = (
 
 
 class AnyIdsSide(TokenizersSide):
-    """A side that also decodes arbitrary ids, derived from the text's characters: decoders must handle any ids."""
+    """A side of the comparison that also decodes arbitrary ids, since decoders must handle any ids.
+
+    It derives the ids from the text's characters.
+    """
 
     def _outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         outcomes = super()._outcomes(items, mode)
@@ -77,7 +80,7 @@ class AnyIdsSide(TokenizersSide):
 
 
 class TolerantComparison(Comparison):
-    """A comparison that ignores panics of the reference, and results on which the reference is not steady.
+    """A comparison that ignores the reference's panics, and fields that differ between repeats of the reference.
 
     For example, if a post-processor repeats a sequence, the reference finds a token's sequence by iterating over a hash
     map.
@@ -144,7 +147,10 @@ class Failure:
 
 
 def check(case: Case, open_ours: Open, *, strings: int, variants: int, seed: int, native: bool = True) -> list[Failure]:
-    """Compare one case: in the default mode on all texts, then in a few variants on some of them."""
+    """Compare one tokenizer of ours with the reference's, and return its failures: one, or none.
+
+    The default mode runs on all texts, and a few other modes of `VARIANTS` run on some of the texts.
+    """
     reference, ours = attempt(open_reference, case.json), attempt(open_ours, case.json)
     refused = [isinstance(side, Outcome) for side in (ours, reference)]
     if any(refused):
@@ -176,7 +182,10 @@ def _compare(ours: Any, reference: Any, mode: Mode, items: Iterable[tuple[str, I
 
 
 def _fitting(mode: Mode, case: Case, ours: Any, width: int) -> Mode:
-    """Return the mode with room in `max_length` for the post-processor's tokens. Without it, the reference panics."""
+    """Return the mode with its `max_length` raised by the number of tokens that the post-processor adds.
+
+    If those tokens do not fit, the reference panics.
+    """
     if mode.max_length is None:
         return mode
     added = attempt(open_reference(case.json).num_special_tokens_to_add, width == 2)
@@ -187,7 +196,7 @@ def _fitting(mode: Mode, case: Case, ours: Any, width: int) -> Mode:
 
 
 def simpler(document: Document) -> Iterator[Document]:
-    """Documents that are one step simpler."""
+    """Yield each document that is one step simpler: without a section, a member, an added token or one of its flags."""
     for section in (*SECTIONS, "truncation", "padding"):
         part = document[section]
         if part is None:
@@ -215,7 +224,7 @@ def _simpler_part(part: Document, inside: str) -> Iterator[Document]:
 
 
 def smallest(failure: Failure, open_ours: Open) -> Failure:
-    """The failure with the smallest document, and then the smallest text, that still shows a difference."""
+    """Return a failure with a document as small as possible, and then a text, that still shows a difference."""
     if failure.difference is None:
         return failure
     item = failure.difference.smallest if failure.difference.alone else failure.difference.found

@@ -36,7 +36,7 @@ SEQUENCES = {
 
 @dataclass(frozen=True)
 class Case:
-    """A tokenizer: its name, its document, and its model variant."""
+    """A tokenizer to compare: its name, its parsed ``tokenizer.json``, and the name of its model variant."""
 
     name: str
     document: Document
@@ -44,7 +44,7 @@ class Case:
 
     @property
     def json(self) -> str:
-        """The ``tokenizer.json``."""
+        """The text of the ``tokenizer.json``."""
         return json.dumps(self.document, ensure_ascii=False)
 
     @property

@@ -107,7 +107,7 @@ def _unigram(spelling: str = "spaces", **changes: Any) -> Document:
 
 
 def _coarse(model: Document) -> Document:
-    """Round the scores to few values, so that many paths are equally good."""
+    """Round the scores to few values, so that many ways to divide a text have the same total score."""
     model["vocab"] = [[name, float(round(score / 3)) * 3] for name, score in model["vocab"]]
     return model
 
@@ -146,7 +146,7 @@ def make_model(name: str) -> Document:
 
 
 def spelling_of(name: str) -> str:
-    """How a variant's tokens spell text: ``bytes``, ``spaces`` (Metaspace) or ``words``."""
+    """Return how a variant's tokens spell text: ``bytes`` (byte level), ``spaces`` (Metaspace) or ``words``."""
     if name.startswith("bpe-bytes"):
         return "bytes"
     return "spaces" if name.startswith(("bpe-spaces", "unigram")) else "words"

@@ -91,7 +91,7 @@ CHARSMAP = {
 
 
 def _named(kind: str, options: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Document]]:
-    """The component with every combination of its options."""
+    """Yield a component of this kind with every combination of its options' values. Each has a name for reports."""
     for values in product(*options.values()):
         chosen = dict(zip(options, values, strict=True))
         shown = ", ".join(f"{name}={value!a}" for name, value in chosen.items())

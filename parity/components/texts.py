@@ -31,7 +31,10 @@ HOSTILE = (
 
 
 def texts_for(added: Sequence[str], strings: int, seed: int) -> list[tuple[str, str]]:
-    """The hostile texts, then generated ones, as (category, text); the seed chooses the first category."""
+    """Return pairs of a category and a text: the hostile texts, then generated ones.
+
+    The seed chooses the first category of the generated texts.
+    """
     names = list(CATEGORIES)
     start = seed * strings % len(names)
     made = generate(strings, seed, names[start:] + names[:start], [content for content in added if content])

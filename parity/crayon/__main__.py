@@ -47,7 +47,7 @@ def open_crayon(path: str, python: str = "") -> Opened:
 
 
 def open_pair(path: str, crayon: Opened) -> Pair:
-    """Open both sides of a version 2 cartridge."""
+    """Return both sides of a comparison for a version 2 cartridge: `crayon`, and ours with CRAYON's own ids."""
     vocab = CrayonVocab(compat="xerv")
     vocab.load_profile(path)
     decodes = Path(path).with_suffix(".json").exists()
@@ -57,7 +57,7 @@ def open_pair(path: str, crayon: Opened) -> Pair:
 
 
 def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
-    """The rows of all targets, followed by the tables of ``--other-python``."""
+    """Compare all targets and yield the rows of the table. Then print the tables of ``--other-python``, if given."""
     pairs: dict[str, Pair] = {}
     for path in arguments.targets or shipped(arguments.python):
         check_kind(path, Kind.CRAYON_V2, "parity.crayon")

@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Process:
-    """The process's state between two lines."""
+    """The opened vocabulary, and the methods that answer requests: each line of input names one."""
 
     def open(self, path: str) -> dict[str, Any]:
         """Open a vocabulary with CRAYON's ``CrayonVocab`` on the CPU."""
@@ -33,16 +33,16 @@ class Process:
         }
 
     def ids(self, texts: list[str]) -> dict[str, Any]:
-        """The ids of each text."""
+        """Return the ids of each text."""
         return {"rows": [list(map(int, row)) for row in self.vocab.tokenize(texts)]}
 
     def decode(self, rows: list[list[int]]) -> dict[str, Any]:
-        """The text of each row of ids."""
+        """Return the text of each row of ids."""
         return {"texts": [self.vocab.decode(row) for row in rows]}
 
 
 def main() -> int:
-    """Answer until the input ends."""
+    """Answer each line of the standard input, until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # CRAYON prints when it opens a vocabulary
     process = Process()

@@ -38,12 +38,12 @@ class Opened:
         """The type that ``tokenize`` returns for one text."""
 
     def ids(self, texts: list[str]) -> list[list[int]]:
-        """The ids of each text."""
+        """Return the ids of each text."""
         rows: list[list[int]] = self._child.ask({"do": "ids", "texts": texts})["rows"]
         return rows
 
     def decode(self, rows: list[list[int]]) -> list[str]:
-        """The text of each row of ids."""
+        """Return the text of each row of ids."""
         texts: list[str] = self._child.ask({"do": "decode", "rows": rows})["texts"]
         return texts
 

@@ -40,7 +40,7 @@ TOGETHER = 5
 
 
 def run(library: str, number: int, seeds: Sequence[int], directories: Sequence[Path], work: Path) -> Rows:
-    """The rows of one run, by seed."""
+    """Run the cases of all seeds with a library, some in each process. Return the children's rows, by seed."""
     rows: Rows = {}
     for first in range(0, len(seeds), TOGETHER):
         rows |= process(library, number, seeds[first : first + TOGETHER], directories, work)
@@ -48,7 +48,7 @@ def run(library: str, number: int, seeds: Sequence[int], directories: Sequence[P
 
 
 def process(library: str, number: int, seeds: Sequence[int], directories: Sequence[Path], work: Path) -> Any:
-    """The rows of one process, by seed."""
+    """Run cases in one process, which imports the library once. Return its rows, by seed."""
     environment = {**os.environ, "PYTHONPATH": ROOT, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(work / "cache")}
     arguments = [library, str(number), f"{seeds[0]}", f"{len(seeds)}", str(work / library), *map(str, directories)]
     command = [sys.executable, "-W", "ignore", CHILD, *arguments]
@@ -59,7 +59,7 @@ def process(library: str, number: int, seeds: Sequence[int], directories: Sequen
 
 
 def faults(rows: dict[str, dict[int, Rows]], seed: str) -> list[str]:
-    """The faults in the case of a seed."""
+    """Return the faults in the case of a seed: other ids than stock's, or mapped results not found in the cache."""
     expected = rows["stock"][1][seed]
     found = []
     for library in (name for name in LIBRARIES if name != "stock"):

@@ -70,7 +70,7 @@ REPLACED = {"the copy": copy.copy, "the deep copy": copy.deepcopy, "what pickle 
 
 
 class Holder:
-    """A class as users write it: the tokenizer is an attribute, and a method is mapped."""
+    """A class as users write it: the tokenizer is an attribute, and `datasets` maps a method over the rows."""
 
     def __init__(self, tokenizer: Any, options: dict[str, Any]) -> None:
         self.tokenizer = tokenizer
@@ -104,7 +104,7 @@ SHAPES: dict[str, Callable[[Any, dict[str, Any]], dict[str, Any]]] = {
 
 
 def used(tokenizer: Any, chance: random.Random) -> tuple[Any, list[str]]:
-    """The tokenizer, or a copy that replaces it, after random uses; and their names."""
+    """Use the tokenizer in random ways, and perhaps replace it by a copy. Return it, and the names of the uses."""
     names = chance.sample(sorted(USES), chance.randint(0, 3))
     for name in names:
         USES[name](tokenizer)
@@ -116,7 +116,10 @@ def used(tokenizer: Any, chance: random.Random) -> tuple[Any, list[str]]:
 
 
 def case(load: Callable[[str], Any], seed: int, number: int, work: Path, directories: list[str]) -> dict[str, Any]:
-    """Run one case; `number` only chooses the uses."""
+    """Map a random tokenizer over the texts twice. Return whether each result came from the cache, and its ids.
+
+    The seed chooses the case. The run's `number` only chooses how the tokenizer is used before each mapping.
+    """
     chance, of_uses = random.Random(seed), random.Random(f"{seed} {number}")
     directory = chance.choice(directories)
     tokenizer = load(directory)
@@ -141,7 +144,7 @@ def case(load: Callable[[str], Any], seed: int, number: int, work: Path, directo
 
 
 def main() -> None:
-    """Run the cases and print."""
+    """Run the cases that the arguments name, and print their rows by seed, as JSON."""
     library, number, seed, cases, place, *directories = sys.argv[1:]
     if library == "installed":
         import_module("crayon_hf").install()

@@ -33,7 +33,7 @@ SHARES = {"environment": 1, "ids": 8, "repeats": 2, "sanitizer": 4, "speed": 7}
 _BUILD_SHARE = 0.4
 _SAVE_SECONDS = 2.0
 _OPENING_SECONDS = 60.0
-"""Opening takes long if a driver compiles for a new device."""
+"""The time limit for opening a device. Opening takes long if a driver compiles for a new device."""
 
 DESCRIPTION = """\
 Compares the ids of a GPU with the CPU's, worst inputs first. Looks for results that change from run to run. Tries

@@ -18,7 +18,7 @@ from crayon_hf.parity.speed.processes import Result
 from .environment import said_by
 
 _NAMES = {"cuda": "cuda", "rocm": "hip"}
-"""The names for `CRAYON_BUILD`."""
+"""The name of each kind of GPU in the build option `CRAYON_BUILD`."""
 _PROGRAM = """
 import sys
 from pathlib import Path
@@ -35,19 +35,21 @@ print(gpu_build.build_module(runtime, compiler, archs, Path(sys.argv[3])))
 
 
 def source_tree() -> Path | None:
-    """A source tree: that of the imported package, or the working directory."""
+    """Return a source tree: the imported package's, or else the working directory. None if neither is one."""
     places = [Path(crayon_hf.__file__).parents[1], Path.cwd()]
     return next((place.resolve() for place in places if (place / "cpp" / "gpu" / "device.h").is_file()), None)
 
 
 def is_built(kind: str) -> bool:
-    """Whether the package has the module."""
+    """Whether the package has the module for this kind of GPU."""
     return find_spec(MODULES[kind]) is not None
 
 
 def kinds_here() -> list[str]:
-    """The kinds of GPU (``cuda``, ``rocm``) that this machine seems to have. Drivers are not called, since they may
-    hang."""
+    """Return the kinds of GPU (``cuda``, ``rocm``) that this machine seems to have.
+
+    Drivers are not called, since they may hang.
+    """
     found = []
     if os.path.exists("/dev/nvidiactl") or re.search(r"^GPU \d", said_by(["nvidia-smi", "-L"]), re.MULTILINE):
         found.append("cuda")

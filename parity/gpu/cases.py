@@ -18,7 +18,7 @@ from .subjects import FAMILIES, OTHERS
 
 SEED = 8
 ALL = 1 << 29
-"""A partition size that fits any batch."""
+"""A number of ids that no batch exceeds, so that each batch is one partition if memory allows."""
 SMALL_PARTITIONS = (1, 2, 3, 7, 64, 1000, 20_000)
 SHORT_RUNS = (
     *("a", "A", "aB", "Ba", "7", " ", " \n", "\n", "!", "!\n", "/", "\u00a0", "\u2028"),
@@ -31,7 +31,10 @@ _SPECIALS = ("<|endoftext|>", "<|pad|>", "[L]", "[R]", "[B]", "crayon", "<ab", "
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch and its encoding options."""
+    """One batch, with its encoding options, the encoder's options, and the way its texts are given.
+
+    `elements`, `margin` and `lanes` are options of `DeviceEncoder`.
+    """
 
     texts: Sequence[str | bytes]
     special: bool = True
@@ -43,13 +46,13 @@ class Batch:
     """"list": texts on the host; "flat": bytes and offsets on the host; "device": bytes and ids on the device."""
 
     def options(self) -> dict[str, object]:
-        """All fields but the texts."""
+        """Return all fields by name, except the texts."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "texts"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A vocabulary, and a kind and size of batches."""
+    """A vocabulary (`subject`) and a way of encoding (exact or greedy), with a kind and size of batches."""
 
     kind: str
     subject: str
@@ -57,7 +60,7 @@ class Case:
     size: int = 0
 
     is_optional: bool = False
-    """Whether another case runs the same inputs at a smaller size."""
+    """Whether the case may be skipped for lack of time, since another case has the same inputs at a smaller size."""
 
     @property
     def name(self) -> str:
@@ -67,7 +70,7 @@ class Case:
 
 
 def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
-    """All cases, in the order of the run."""
+    """Return all cases, in the order in which they run. `named` are the vocabularies that are also timed."""
     both = [(family, greedy) for family in FAMILIES for greedy in (False, True)]
     kinds = ["kept fuzz inputs", "generated strings", "small partitions", "runs", "not UTF-8"]
     cases = [Case(kind, *each) for kind in kinds[0 if has_source else 1 :] for each in both]
@@ -83,7 +86,7 @@ def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
 
 
 def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
-    """Yield the batches of a case, the same in every process. `source` is a source tree, if any."""
+    """Yield the batches of a case, the same in every process. Kept fuzz inputs are read from the tree `source`."""
     if case.kind.startswith("a run of "):
         unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
         yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")
@@ -103,7 +106,7 @@ def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]
 
 
 def strings(count: int, specials: Sequence[str] = ()) -> list[str]:
-    """Generated strings without lone surrogates."""
+    """Return `count` generated strings without lone surrogates. Some contain the `specials`."""
     made = (text for _, text in generate(2 * count, SEED, specials=specials))
     return list(islice((text for text in made if not any("\ud800" <= c <= "\udfff" for c in text)), count))
 

@@ -17,7 +17,7 @@ from .sizes import STAND_IN, Sizes
 
 _STAND_IN_BYTES = 1 << 36
 STEPS = {"environment": "environment", "ids": "ids", "repeats": "repeats", "sanitizer": "ids", "speed": "speed"}
-"""The module for the tasks of each step."""
+"""The name of the module that runs the tasks of each step."""
 
 
 def add_modules(directory: str) -> None:
@@ -27,7 +27,7 @@ def add_modules(directory: str) -> None:
 
 
 class Context:
-    """The device of a job, and the last encoder on it."""
+    """The parts that all tasks of a job share: its device, its options, and the last encoder on the device."""
 
     def __init__(self, job: dict[str, Any], note: Callable[..., None]) -> None:
         self.note = note
@@ -54,16 +54,19 @@ class Context:
         self._kept: tuple[Any, _core.DeviceEncoder] | None = None
 
     def path_of(self, subject: str) -> Path:
-        """The cartridge of a vocabulary."""
+        """Return the path of a vocabulary's cartridge."""
         return self._vocabularies / f"{subject}.dat"
 
     @lru_cache(maxsize=64)  # noqa: B019  the object lives as long as the process
     def engine(self, subject: str, greedy: bool = False) -> _core.Engine:
-        """The CPU's engine."""
+        """Return the CPU's engine for a vocabulary, whose ids are the expected ones."""
         return self.engine(subject).greedy() if greedy else _core.Engine.open(str(self.path_of(subject)))
 
     def encoder(self, subject: str, greedy: bool = False, **how: Any) -> _core.DeviceEncoder:
-        """Return the device's encoder. Only the last encoder is kept, since the memory may have room for only one."""
+        """Return the device's encoder for a vocabulary and the options `how`.
+
+        Only the last encoder is kept, since the memory may have room for only one.
+        """
         wanted = subject, greedy, tuple(sorted(how.items()))
         if self._kept is None or self._kept[0] != wanted:
             self._kept = None
@@ -86,5 +89,5 @@ def _begin(job: dict[str, Any], note: Callable[..., None]) -> tuple[Result, Call
 
 
 def main() -> int:
-    """Do the job on the standard input."""
+    """Read a job from the standard input, and do its tasks."""
     return serve(_begin)

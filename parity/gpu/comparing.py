@@ -20,7 +20,7 @@ Made = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Ids and row splits, or an error: its class and message."""
+    """The result of encoding a batch: ids and row splits, or an error's class and message."""
 
     ids: npt.NDArray[np.int32]
     splits: npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
-    """The expected outcome."""
+    """Encode a batch with the CPU's engine, and return the expected outcome."""
     if batch.way == "list":
         return _outcome(lambda: engine.encode_ragged(batch.texts, batch.special, batch.as_text))
     data, offsets = flat(batch.texts)
@@ -52,7 +52,7 @@ def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
 
 
 def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcome:
-    """Return the device's outcome. Raise DeviceError for errors that the batch does not cause."""
+    """Encode a batch with the device, and return its outcome. Raise DeviceError for errors of the device itself."""
     if batch.way == "list":
         return _outcome(lambda: encoder.encode_ragged(batch.texts, batch.special, batch.as_text))
     data, offsets = flat(batch.texts)
@@ -68,7 +68,7 @@ def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcom
 
 
 def flat(texts: Sequence[str | bytes]) -> tuple[bytes, npt.NDArray[np.int64]]:
-    """The concatenated texts, and their offsets."""
+    """Return the concatenated UTF-8 of the texts, and the offset of each text's start and of the end."""
     encoded = list(map(data_of, texts))
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(data) for data in encoded], out=offsets[1:])
@@ -76,7 +76,7 @@ def flat(texts: Sequence[str | bytes]) -> tuple[bytes, npt.NDArray[np.int64]]:
 
 
 def data_of(text: str | bytes) -> bytes:
-    """A text as UTF-8."""
+    """Return a text as UTF-8. Bytes are returned as they are."""
     return text if isinstance(text, bytes) else text.encode()
 
 

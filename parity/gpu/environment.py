@@ -31,7 +31,7 @@ _TOOLS = {
 
 
 def of_the_machine(source: Path | None) -> dict[str, Any]:
-    """Facts that need no device: the processor, versions, this build, and the output of tools."""
+    """Return facts that need no device: the processor, versions, this build, and the output of tools."""
     built = Path(_core.__file__)
     return {
         "cpu": cpu_model(),
@@ -50,7 +50,7 @@ def of_the_machine(source: Path | None) -> dict[str, Any]:
 
 
 def run(name: str, context: Context) -> dict[str, Any]:
-    """The device's own facts, and those of torch if it is installed."""
+    """Return facts about the opened device, and about torch if it is installed."""
     free, total = _core._testing.memory(context.device)
     found: dict[str, Any] = {"memory": total, "free_memory": free}
     if context.is_stand_in:
@@ -68,7 +68,7 @@ def run(name: str, context: Context) -> dict[str, Any]:
 
 
 def said_by(command: Sequence[str]) -> str:
-    """The output of a command, or its error."""
+    """Run a command, and return its output or its error."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

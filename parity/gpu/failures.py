@@ -18,11 +18,11 @@ from .child import Context
 from .comparing import Outcome, by_cpu, by_device, data_of, differing_texts
 
 MOST_TEXTS = 5
-"""The most texts written of one batch."""
+"""The most differing texts of one batch that are written."""
 MOST_MINIMISED = 20_000
-"""The most bytes of a text that is minimised."""
+"""A longer text, in bytes, is not minimised."""
 MOST_BATCH = 32 << 20
-"""The most bytes of a batch that is written whole."""
+"""The texts of a batch with more bytes are not written."""
 MOST_IDS = 5000
 MINIMISE_SECONDS = 3.0
 MOST_SMALLEST = 20
@@ -34,11 +34,14 @@ _smallest_made = count()
 def write_difference(
     context: Context, encoder: _core.DeviceEncoder, case: Case, batch: Batch, expected: Outcome, got: Outcome
 ) -> list[str]:
-    """Write the differences of a batch. Return the names of the files, relative to the output directory."""
+    """Write the texts of a batch whose ids differ, each with a record of both sides' ids. Minimise some texts.
+
+    Return the names of the records, relative to the output directory.
+    """
     engine = context.engine(case.subject, case.greedy)
 
     def differs(text: str | bytes) -> dict[str, Any] | None:
-        """Return both sides' results for a text without its batch, if they differ."""
+        """Encode a text alone, without the rest of its batch. Return both sides' results if they differ, else None."""
         one = replace(batch, texts=[text])
         pair = by_cpu(engine, one), by_device(encoder, context.device, one)
         return None if pair[0].same_as(pair[1]) else _both(*pair, 0)
@@ -62,7 +65,7 @@ def write_difference(
 
 
 def write_batch(output: Path, case: Case, number: int, batch: Batch, vocabulary: Path, why: str) -> list[str]:
-    """Write a batch that ended with an error, a crash or a hang. Return the name of its file."""
+    """Write a batch that ended with an error, a crash or a hang (`why`). Return its record's name, in a list."""
     directory, name = _place(output, vocabulary)
     record = {**_head(case, batch), "batch": number, "ended": why, **_write_texts(directory, name, batch)}
     _write(directory / f"{name}.json", record)
@@ -114,7 +117,7 @@ def _write_texts(directory: Path, name: str, batch: Batch) -> dict[str, Any]:
 
 
 def _place(output: Path, vocabulary: Path) -> tuple[Path, str]:
-    """The directory, with the vocabulary copied into it, and a free name there."""
+    """Make the directory for failures, and copy the vocabulary into it. Return it, and an unused name for a record."""
     directory = output / "failures"
     (directory / "vocabularies").mkdir(parents=True, exist_ok=True)
     if not (directory / "vocabularies" / vocabulary.name).exists():

@@ -20,7 +20,7 @@ _SIMPLE = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 
 @dataclass(frozen=True)
 class KeptInput:
-    """The batch that one input describes."""
+    """The batch that one kept input of the fuzz target describes, with the options of its encoder."""
 
     name: str
     texts: tuple[bytes, ...]
@@ -33,7 +33,7 @@ class KeptInput:
 
 
 def kept_inputs(source: Path) -> Iterator[KeptInput]:
-    """Yield all kept inputs of a source tree. Raise ValueError if the target's format is unknown."""
+    """Yield all fuzz inputs kept in a source tree. Raise ValueError if the fuzz target's source lacks its pieces."""
     paths = [path for folder in _FOLDERS for path in sorted((source / folder).glob("*")) if path.is_file()]
     if not paths:
         return
@@ -43,7 +43,7 @@ def kept_inputs(source: Path) -> Iterator[KeptInput]:
 
 
 def pieces_of(target: bytes) -> list[bytes]:
-    """The pieces from which the target builds longer texts, read from its source."""
+    """Return the pieces from which the fuzz target builds longer texts, read from `target`, its source code."""
     found = re.search(rb"kPieces\[\] = \{(.*?)\n\};", target, re.DOTALL)
     if found is None:
         raise ValueError(f"{_TARGET} has no kPieces, so the meaning of its inputs is unknown")

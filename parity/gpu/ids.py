@@ -20,7 +20,7 @@ MOST_DIFFERING_BATCHES = 3
 
 
 def run(name: str, context: Context) -> dict[str, Any]:
-    """Compare all batches of a case."""
+    """Compare the device's ids with the CPU's for all batches of the case called `name`. Return the counts."""
     cases = {case.name: case for case in plan(context.sizes, context.named, context.source is not None)}
     case = cases[name]
     _check_growth(case, cases, context)
@@ -64,7 +64,10 @@ def run(name: str, context: Context) -> dict[str, Any]:
 
 
 _took: dict[tuple[str, str, bool], tuple[int, float]] = {}
-"""The last size of each kind of runs, and its seconds on the device."""
+"""The last size of long runs that this process compared, and its seconds on the device.
+
+The key is the kind, the vocabulary, and whether the encoding was greedy.
+"""
 
 
 def _check_growth(case: Case, cases: Mapping[str, Case], context: Context) -> None:

@@ -26,11 +26,11 @@ def some_text(kind: str, most: int = MOST) -> bytes:
 
 
 def some_documents(kind: str, size: int) -> list[str]:
-    """Documents of at most 2,048 bytes of UTF-8, `size` bytes in all or a little less."""
+    """Return documents of at most 2,048 bytes of UTF-8 each. Together they have `size` bytes, or a little less."""
     return list(documents(one_text(kind, size), DOCUMENT))
 
 
 def one_text(kind: str, size: int) -> bytes:
-    """One text of `size` bytes, or up to three less."""
+    """Return one text of `size` bytes, or up to three bytes less so that no character is cut."""
     data = some_text(kind, min(MOST, size))
     return (data * (size // max(1, len(data)) + 1))[:size].decode("utf-8", "ignore").encode()

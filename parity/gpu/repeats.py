@@ -25,7 +25,10 @@ SUBJECT = "llama3 pattern"
 _SPINS = 20_000_000
 """How many cycles a side stream is busy before it fills a tensor: about ten milliseconds."""
 _LEFT, _LEAST_BLOCK, _STAND_IN_BYTES = 64 << 20, 8 << 20, 12 << 20
-"""Sizes in bytes: the most left free when memory runs out, the smallest block taken, and the host device."""
+"""Three sizes in bytes, for running out of memory.
+
+They are the memory left free, the smallest block that is taken, and the whole memory of the host's stand-in device.
+"""
 
 Found = dict[str, Any]
 
@@ -35,7 +38,7 @@ class WrongIdsError(Exception):
 
 
 def run(name: str, context: Context) -> Found:
-    """Do one of the tasks."""
+    """Do the task called `name`. If ids differ, return the result of a failure."""
     try:
         return TASKS[name](context)
     except WrongIdsError as error:
@@ -55,7 +58,7 @@ def _check(
 
 
 def mixed_batch(size: int, number: int = 0) -> Batch:
-    """Texts of all kinds, and hostile strings; different ones for each number."""
+    """Return a batch of texts of all kinds and hostile strings. Each number gives other strings and another order."""
     texts = strings(200 + number)[number:]
     for kind in made_texts.KINDS:
         found = made_texts.some_documents(kind, size // len(made_texts.KINDS))

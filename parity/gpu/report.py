@@ -16,7 +16,7 @@ from .sizes import STAND_IN
 from .speed import INPUTS
 
 SCHEMA = 1
-"""Raised when a field of the file changes its meaning."""
+"""The version of report.json's format. It must increase when a field of the file changes its meaning."""
 STEPS = ("environment", "ids", "repeats", "sanitizer", "speed")
 _COMPARE = ("ids", "repeats", "speed")
 """The steps that compare ids."""
@@ -28,7 +28,7 @@ _OF_SPEED = (
     "necessary."
 )
 _FEW = 8
-"""The number of kernels shown."""
+"""The number of the slowest kernels that a row shows."""
 
 
 class Report:
@@ -48,12 +48,15 @@ class Report:
         self.data["steps"].setdefault(step, {"results": []})["results"].append(result)
 
     def results(self, step: str) -> list[Result]:
-        """The results of a step so far."""
+        """Return the results of a step so far."""
         found: list[Result] = self.data["steps"].get(step, {}).get("results", [])
         return found
 
     def conclude(self) -> bool:
-        """Set the verdict: PASS only if all cases were compared, all ids are equal, and nothing failed."""
+        """Set the verdict, and return whether it is PASS: all ids were equal, and nothing failed.
+
+        Only optional cases may be missing.
+        """
         reasons, left_out = [], []
         for step in self.data["steps"]:
             for result in self.results(step):
@@ -81,7 +84,7 @@ class Report:
             write_atomic(self._output / name, content.encode("utf-8", "surrogateescape"))
 
     def summary(self) -> list[str]:
-        """The lines printed at the end: counts, reasons, and the verdict."""
+        """Return the lines to print at the end: counts, reasons, and the verdict."""
         lines = []
         for step in self.data["steps"]:
             counts = Counter(result["status"] for result in self.results(step))
@@ -95,7 +98,7 @@ class Report:
     # -- report.md
 
     def to_markdown(self) -> str:
-        """The whole report as Markdown."""
+        """Return the whole report as Markdown."""
         data = self.data
         parts = [
             f"# parity.gpu: {data['verdict']}",
@@ -127,7 +130,7 @@ class Report:
         return [*lines, *["- **The CPU ran the kernels: these figures do not apply to a GPU.**"] * is_stand_in]
 
     def _ids(self) -> str:
-        """One row for each kind of case."""
+        """Return the table of the compared ids, with a row for each kind of case."""
         kinds: dict[str, list[Result]] = {}
         for result in self.results("ids"):
             kinds.setdefault(result["name"].rpartition(": ")[0], []).append(result)
@@ -169,7 +172,7 @@ class Report:
         return _table("Speed", heads, rows, 9) + f"\n\n{_OF_SPEED}"
 
     def _kernels(self) -> str:
-        """The kernels in the largest batch of each vocabulary and text."""
+        """Return the table of the kernels' times, in the largest batch of each vocabulary and kind of text."""
         largest: dict[tuple[str, str], Result] = {}
         for result in sorted((each for each in self.results("speed") if each.get("kernels")), key=lambda e: e["bytes"]):
             largest[result["vocabulary"], result["text"]] = result

@@ -22,9 +22,9 @@ SIZES = Sizes(100, 20, text=30_000, texts=300, short_run=130, runs=(3000,), repe
 KINDS = ("generated strings", "runs", "one text", "NFC", "added tokens", "short texts")
 """Kinds of cases that together launch every kernel."""
 SLOWER = 3
-"""The factor by which a task's time limit grows."""
+"""The factor by which a task's time limit grows under the sanitizer."""
 _FOUND = 86
-"""The exit status for findings."""
+"""The exit status that the sanitizer is told to give if it finds something."""
 
 Do = Callable[[dict[str, Any], Sequence[str], Sequence[str]], list[Result]]
 
@@ -37,7 +37,9 @@ def why_not(device: str) -> str:
 
 
 def run(job: dict[str, Any], do: Do, on_result: Callable[[Result], None]) -> None:
-    """Run each tool over the same few cases, with its output in ``sanitizer/TOOL.txt``; one result for each tool.
+    """Run each of the sanitizer's tools over the same few cases. Call `on_result` with one result for each tool.
+
+    A tool writes its output to ``sanitizer/TOOL.txt``.
 
     The function `do` is called with a job, the names of cases, and the command that runs the child.
     """

@@ -13,7 +13,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Sizes:
-    """Counts, and bytes of texts."""
+    """The amounts of work in a run: numbers of texts, and sizes of texts in bytes."""
 
     strings: int
     """The number of generated strings."""
@@ -28,13 +28,13 @@ class Sizes:
     runs: Sequence[int]
     """The bytes of the long runs of one kind of character, in ascending order."""
     repeats: int
-    """How often one batch is encoded."""
+    """How often the same batch is encoded, to find ids that change."""
     batch: int
-    """The bytes of that batch, and of each thread's batches."""
+    """The bytes of the batch that is encoded repeatedly, and of all threads' batches together."""
     speed: Sequence[int]
     """The bytes of the timed batches, in order of importance."""
     round_seconds: float
-    """How long a figure is measured repeatedly."""
+    """How many seconds one speed is measured, in repeated rounds."""
 
 
 def sizes_for(minutes: float, is_stand_in: bool) -> Sizes:

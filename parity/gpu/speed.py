@@ -20,12 +20,12 @@ from .comparing import Outcome, flat
 from .sizes import Sizes
 
 INPUTS = ("on the device", "pinned", "str")
-"""The locations of the texts. Ids stay on the device for the first, and come to the host for the others."""
+"""Where the texts are before they are encoded. For the first, ids stay on the device; else they come to the host."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 200
 
 
 def plan(sizes: Sizes, named: Sequence[str]) -> list[str]:
-    """The names of the tasks: sizes in order of importance, each with all vocabularies and texts."""
+    """Return the names of the tasks: for each size, by importance, one for each vocabulary and kind of text."""
     return [_name(subject, kind, size) for size in sizes.speed for kind in made_texts.KINDS for subject in named]
 
 
@@ -81,7 +81,10 @@ def _name(subject: str, kind: str, size: int) -> str:
 
 
 def _rate(work: Callable[[], Any], seconds: float, size: int) -> dict[str, Any]:
-    """Time rounds. Results are complete when the call returns, and freed before the next round."""
+    """Time repeated rounds of `work`, which encodes `size` bytes, for some seconds. Return the speed.
+
+    A result is complete when the call returns, and is freed before the next round.
+    """
     took: list[float] = []
     until = time.perf_counter() + seconds
     while len(took) < LEAST_ROUNDS or (time.perf_counter() < until and len(took) < MOST_ROUNDS):
@@ -104,7 +107,10 @@ def _figure(took: list[float], size: int) -> dict[str, Any]:
 
 
 def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any) -> dict[str, Any]:
-    """Return a first and a second batch's use of the device, with one lane, so that each kernel is timed alone."""
+    """Return the times of kernels and the use of the device, for the first and second batch of a new encoder.
+
+    The encoder has one lane, so that each kernel is timed alone.
+    """
     context.drop()
     try:
         there = _core._testing.on_device(context.device, data)
@@ -130,7 +136,7 @@ def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any)
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the growth of each value. ``held`` and ``most_held`` are the later values themselves."""
+    """Return how much each counter of an encoder's report grew. ``held`` and ``most_held`` are the later values."""
     out: dict[str, Any] = {}
     for name, value in after.items():
         if isinstance(value, dict):

@@ -16,7 +16,7 @@ from crayon_hf.tokenizer.resolve import open_tokenizer
 
 _PATTERN = " pattern"
 FAMILIES = tuple(f"{name}{_PATTERN}" for name in ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"))
-"""The vocabulary of the profile "lite", with each of the published patterns."""
+"""The names of variants of the profile "lite": its vocabulary with each of the published patterns."""
 OTHERS = ("NFC", "added tokens")
 """Two more variants of "lite": one with a normalizer, one with added tokens of every kind."""
 _PUBLISHED = {"gpt2": "gpt2/tokenizer.json", "llama3": "llama3/tokenizer.json"}
@@ -31,7 +31,7 @@ _CONDITIONS = {
     **dict.fromkeys(("    ", "<ab", "b>"), ()),
     "<|é日|>": ("special",),
 }
-"""Added tokens with their flags."""
+"""The added tokens of the variant "added tokens", with their flags."""
 
 
 def default_names() -> list[str]:

@@ -59,7 +59,7 @@ def vectors_of(path: str) -> tuple[list[str], list[list[int]]] | None:
 
 
 def compare_vectors(pair: Pair, texts: list[str], ids: list[list[int]]) -> Iterator[Row]:
-    """The row of the published vectors."""
+    """Compare our ids with the published ones, and yield the row of the table."""
     known = dict(zip(texts, ids, strict=True))
     published = replace(pair, reference="published vectors", expected=CallsSide(one_by_one(known.__getitem__)))
     return compare(published, [("vectors", (("vectors", text) for text in texts))])
@@ -74,7 +74,7 @@ def open_llama(path: str) -> Any:
 
 
 def open_pair(path: str, llama: Any) -> Pair:
-    """Open both sides of a GGUF file. Without `llama`, the reference has no ids."""
+    """Return both sides of a comparison for a GGUF file. If `llama` is None, the reference cannot encode."""
     tokenizer = Tokenizer.from_file(path)
     encode = one_by_one(lambda text: llama.tokenize(text.encode(), add_bos=False, special=True))
     reference = f"llama-cpp-python {version('llama-cpp-python')}" if llama else "llama.cpp"
@@ -82,7 +82,7 @@ def open_pair(path: str, llama: Any) -> Pair:
 
 
 def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
-    """The rows of all targets."""
+    """Compare all targets, and yield the rows of the table."""
     for path in arguments.targets or found_files():
         check_kind(path, Kind.GGUF, "parity.llama_cpp")
         llama, vectors = open_llama(path), vectors_of(path)

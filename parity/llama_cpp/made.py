@@ -37,13 +37,13 @@ RULES = ("", "", "", "nfkc", "nmt_nfkc_cf")
 
 
 def made(model: str, seed: int) -> Vocabulary:
-    """The vocabulary for a seed."""
+    """Return the random vocabulary of this model for a seed."""
     random = Random(f"{model}/{seed}")
     return {"llama": _llama, "gpt2": _gpt2, "gemma4": _over_text, "bert": _bert, "t5": _t5}[model](random)
 
 
 def write(vocabulary: Vocabulary, path: Path) -> Path:
-    """Write a GGUF file without tensors, with the ``gguf`` package."""
+    """Write the vocabulary as a GGUF file without tensors, with the ``gguf`` package. Return the path."""
     import gguf
 
     writer = gguf.GGUFWriter(path, "llama")
@@ -73,7 +73,7 @@ def write(vocabulary: Vocabulary, path: Path) -> Path:
 
 
 def texts_for(vocabulary: Vocabulary, count: int, seed: int) -> list[str]:
-    """Texts made of a vocabulary's own tokens, of letters, spaces and line breaks, and of spellings of tokens."""
+    """Return random texts, made of a vocabulary's own tokens, of letters, spaces and line breaks, and of spellings."""
     random = Random(f"texts/{seed}")
     own = [text.replace(SPACE, " ") for text in vocabulary.tokens if not text.startswith("<0x")]
     if vocabulary.model == "gpt2" and vocabulary.keys.get("pre") not in OVER_TEXT:
@@ -143,7 +143,10 @@ def _t5(random: Random) -> Vocabulary:
 def _ordered(
     random: Random, model: str, first: dict[str, int], kinds: dict[str, int], scores: list[float], flags: Sequence[str]
 ) -> Vocabulary:
-    """Order the tokens: the usual three, the bytes, then the others, or all of them in a random order."""
+    """Return a vocabulary with its tokens in order: the tokens of `first`, the bytes, then the others.
+
+    Sometimes the order is random.
+    """
     scored = {text: (kind, score) for (text, kind), score in zip(kinds.items(), scores, strict=True)}
     bytes_ = BYTE_TOKENS if model == "llama" or random.random() < 0.5 else []
     entries = {text: (kind, 0.0) for text, kind in first.items()} | dict.fromkeys(bytes_, (BYTE, 0.0)) | scored
@@ -212,7 +215,7 @@ def _bert(random: Random) -> Vocabulary:
 
 
 def _pieces(random: Random, count: int, letters: Sequence[str] = LETTERS) -> list[str]:
-    """Single characters, and pieces that are joined from two others."""
+    """Return random pieces: single characters, and pieces that are joined from two others."""
     pieces = random.sample(letters, random.randrange(3, len(letters)))
     pieces += [SPACE] if random.random() < 0.9 else []
     for _ in range(count):
@@ -255,7 +258,7 @@ def _specials(
 
 
 def _scores(random: Random, count: int) -> list[float]:
-    """Return scores of all kinds, or of few values, so that several ways to cut a text are equally good."""
+    """Return random scores. Sometimes they have few values, so that several ways to cut a text are equally good."""
     if random.random() < 0.15:
         return [-random.randrange(1, 12) / 2 for _ in range(count)]
     return [float(-random.randrange(1, 1 << 18)) / (1 << 14) for _ in range(count)]
@@ -277,7 +280,7 @@ def _frame_keys(random: Random, names: Sequence[str]) -> dict[str, Any]:
 
 @cache
 def _charsmap(name: str) -> tuple[bytes, Callable[[str], str]]:
-    """Return SentencePiece's rules of that name, and the function that applies them."""
+    """Return SentencePiece's normalization rules of that name as bytes, and a function that applies them to a text."""
     if not name:
         return b"", str
     import sentencepiece

@@ -49,7 +49,7 @@ BYTE_LETTERS = [chr(byte) if byte in _PRINTABLE else chr(0x100 + _HIDDEN.index(b
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The metadata of a GGUF file about its tokens."""
+    """A GGUF file's metadata about its tokens. `keys` are other keys, without the prefix ``tokenizer.ggml.``."""
 
     model: str
     tokens: list[str]
@@ -65,7 +65,7 @@ class Vocabulary:
 
 
 class Plain:
-    """llama.cpp's ids of texts, and its texts of ids."""
+    """Encodes and decodes as llama.cpp does with a vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._all = vocabulary
@@ -106,7 +106,7 @@ class Plain:
     # -- a text
 
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
-        """``llama_tokenize``."""
+        """Return the ids that ``llama_tokenize`` gives for a text."""
         ids: list[int] = []
         after_token = True  # the beginning of a text counts as the place after a token
         for part in self._parts(text, parse_special):
@@ -128,8 +128,10 @@ class Plain:
         return [*before, *ids, *after]
 
     def _parts(self, text: str, parse_special: bool) -> Iterator[str | int]:
-        """Yield the texts between special tokens, and the ids of those tokens. Generated tokens do not overlap. So this
-        search finds the same ones in the order of the text as llama.cpp, which searches for the longest first."""
+        """Yield the parts of a text in order: the ids of special tokens, and the texts between these tokens.
+
+        Longer special tokens are found first, as in llama.cpp.
+        """
         wanted = (CONTROL, UNKNOWN, USER_DEFINED) if parse_special else (USER_DEFINED,)
         found = {text: id for text, id in self.ids.items() if self._types[id] in wanted}
         ordered = sorted(found, key=lambda one: (-len(one.encode()), found[one]))
@@ -152,7 +154,7 @@ class Plain:
         yield from parts
 
     def _takes_space(self, special: str) -> tuple[bool, bool]:
-        """Whether a special token absorbs the white space to its left and to its right."""
+        """Return two flags: whether a special token absorbs the white space to its left, and to its right."""
         if any(name in self._pre for name in ("jina-v2-de", "jina-v2-es", "jina-v2-code")):
             return special == "<mask>", False
         if "phi-3" in self._all.name.lower():
@@ -278,7 +280,7 @@ class Plain:
     # -- ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """``llama_detokenize`` with special tokens shown, and without its clean-up of spaces."""
+        """Return the text that ``llama_detokenize`` gives with special tokens shown and no clean-up of spaces."""
         text = b"".join(map(self._piece, ids))
         model = self._all.model
         if model in ("llama", "t5") and self._all.keys.get("add_space_prefix", model == "llama"):
@@ -297,7 +299,7 @@ class Plain:
 
 
 def _cut(pattern: Any, text: str) -> Iterator[str]:
-    """The matches of the pattern and the texts between them."""
+    """Cut a text into the matches of the pattern and the texts between them."""
     at = 0
     for match in pattern.finditer(text):
         yield from filter(None, (text[at : match.start()], match.group()))

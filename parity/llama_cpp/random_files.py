@@ -26,7 +26,7 @@ _SHOWN = 10
 
 @dataclass
 class Counts:
-    """The counts for the files of one model."""
+    """The numbers of comparisons and differences for the files of one model."""
 
     model: str
     files: int = 0
@@ -34,23 +34,23 @@ class Counts:
     texts: int = 0
     differences: int = 0
     shown: list[str] = field(default_factory=list)
-    """The first differences."""
+    """Descriptions of the first differences."""
 
     def lines(self) -> list[str]:
-        """The row of the table, and the first differences."""
+        """Return the row of the table, followed by the first differences."""
         size = f"{self.files:>7,} files {self.refused:>6,} refused {self.texts:>10,} texts"
         verdict = f"{self.differences:,} DIFFER" if self.differences else "agree"
         return [f"{self.model:8}{size}  {verdict}", *(f"    {line}" for line in self.shown)]
 
     def add(self, difference: str) -> None:
-        """Count a difference."""
+        """Count a difference, and keep its description if it is one of the first."""
         self.differences += 1
         if len(self.shown) < _SHOWN:
             self.shown.append(difference)
 
 
 def compare_files(models: Sequence[str], seeds: Sequence[int], texts: int) -> Iterator[Counts]:
-    """The counts of each model, with one file for each seed and `texts` texts for each file."""
+    """Compare one random file for each model and seed, with `texts` texts for each file. Give the counts by model."""
     with TemporaryDirectory(prefix="crayon-gguf-") as directory:
         for model in models or MODELS:
             counts = Counts(model)
@@ -60,7 +60,7 @@ def compare_files(models: Sequence[str], seeds: Sequence[int], texts: int) -> It
 
 
 def compare_file(counts: Counts, vocabulary: Vocabulary, seed: int, texts: int, path: Path) -> None:
-    """Write the file, read it, and compare texts and rows of its ids."""
+    """Write a vocabulary's file, read it, and compare the ids of texts and the texts of ids."""
     counts.files += 1
     try:
         source = read_gguf(write(vocabulary, path)).tokenizer_json.decode()
@@ -93,7 +93,7 @@ def _compare(counts: Counts, where: str, expected: Answers, ours: Answers, given
 
 
 def _smallest(differs: Callable[[Any], bool], given: Any) -> Any:
-    """Return the smallest part of a text, or of ids, that still differs."""
+    """Remove characters of a text, or ids of a row, while the two sides still differ. Return the rest."""
     at = 0
     while at < len(given):
         less = given[:at] + given[at + 1 :]
@@ -124,7 +124,10 @@ def _of_tokenizer(tokenizer: Any) -> Answers:
 
 
 def _rows_of_ids(vocabulary: Vocabulary, count: int, seed: int) -> Iterator[list[int]]:
-    """Yield arbitrary ids. Their byte tokens form whole characters: for others ``tokenizers`` writes other marks."""
+    """Yield rows of arbitrary ids, in which byte tokens form whole characters.
+
+    For incomplete characters, ``tokenizers`` writes other marks than llama.cpp.
+    """
     random = Random(f"ids/{seed}")
     has_bytes = BYTE_TOKENS[0] in vocabulary.tokens
     whole = [id for id, kind in enumerate(vocabulary.types) if kind != BYTE]

@@ -29,13 +29,13 @@ from parity.pairs import (
 
 
 def shipped() -> list[str]:
-    """The ``tekken.json`` files in the installed package."""
+    """Return the ``tekken.json`` files in the installed package `mistral_common`."""
     package = import_module("mistral_common")
     return sorted(str(path) for folder in package.__path__ for path in Path(folder, "data").glob("tekken*.json"))
 
 
 def open_pair(path: str) -> Pair:
-    """Open both sides of a ``tekken.json``. Raise UnsupportedError for another kind of file."""
+    """Return both sides of a comparison for a ``tekken.json``. Raise UnsupportedError for another kind of file."""
     check_kind(path, Kind.TEKKEN, "parity.mistral_common")
     library = import_module("mistral_common.tokens.tokenizers.tekken").Tekkenizer.from_file(Path(path))
     tokenizer = Tokenizer.from_file(path)
@@ -46,7 +46,7 @@ def open_pair(path: str) -> Pair:
 
 
 def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
-    """The rows of all targets."""
+    """Compare all targets, and yield the rows of the table."""
     with needed("the comparison", "", "mistral-common"):
         found = shipped()
     for path in arguments.targets or found:

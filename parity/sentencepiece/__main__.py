@@ -31,7 +31,7 @@ def found_models(directory: str) -> list[str]:
 
 
 def train(directory: str) -> str:
-    """Train a BPE model with byte fallback on the sources of a few modules of Python's library."""
+    """Train a BPE model with byte fallback on the sources of a few modules of Python's library. Return its path."""
     texts = [inspect.getsource(import_module(name)) for name in ("argparse", "tarfile", "decimal", "typing")]
     prefix = str(Path(directory, "trained"))
     import_module("sentencepiece").SentencePieceTrainer.train(
@@ -48,7 +48,7 @@ def train(directory: str) -> str:
 
 
 def open_pair(path: str) -> Pair:
-    """Open both sides of a model. Raise UnsupportedError for another kind of file."""
+    """Return both sides of a comparison for a model's file. Raise UnsupportedError for another kind of file."""
     check_kind(path, Kind.SENTENCEPIECE, "parity.sentencepiece")
     tokenizer = Tokenizer.from_file(path)
     expected = SentencePieceSide(import_module("sentencepiece").SentencePieceProcessor(model_file=path))
@@ -57,7 +57,7 @@ def open_pair(path: str) -> Pair:
 
 
 def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
-    """The rows of all targets."""
+    """Compare all targets, and yield the rows of the table."""
     with needed("the comparison", "", "sentencepiece"):
         import_module("sentencepiece")
     with TemporaryDirectory(prefix="crayon-parity-") as directory:

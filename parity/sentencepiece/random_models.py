@@ -29,7 +29,7 @@ _OWN_RULES = (
 
 
 class RandomModel:
-    """One model, and texts for it."""
+    """A random SentencePiece model, with random texts and ids for it."""
 
     def __init__(self, seed: int, number: int) -> None:
         self.number = number
@@ -53,7 +53,7 @@ class RandomModel:
 
     @property
     def described(self) -> str:
-        """The model's type and options."""
+        """The model's type and options, in words for reports."""
         spec, trainer = self.proto.normalizer_spec, self.proto.trainer_spec
         flags = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
         given = [name for name in flags if getattr(spec, name)]

@@ -21,7 +21,7 @@ _TEXTS, _ROWS = 60, 30
 
 
 class RandomRun:
-    """The models of one seed: counts of comparisons and differences."""
+    """A comparison of the random models of one seed, with the numbers of comparisons and differences so far."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -38,7 +38,7 @@ class RandomRun:
                 self._compare(number, Path(directory, "random.model"))
 
     def summary(self) -> str:
-        """The counts in one line."""
+        """Return the numbers and the verdict in one line."""
         n = self.counts
         verdict = f"{n['differing']:,} DIFFER in {n['bad models']:,} models" if n["differing"] else "all agree"
         return (
@@ -95,7 +95,7 @@ class RandomRun:
 
 @contextmanager
 def _own_cache() -> Iterator[str]:
-    """A temporary directory that replaces the cache: thousands of compiled vocabularies would fill the user's."""
+    """Use a temporary directory as the cache, since thousands of compiled vocabularies would fill the user's cache."""
     before = os.environ.get("CRAYON_CACHE_DIR")
     with tempfile.TemporaryDirectory(prefix="crayon-parity-") as directory:
         os.environ["CRAYON_CACHE_DIR"] = directory

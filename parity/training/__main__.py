@@ -22,11 +22,11 @@ from .compare import Answer, Finding, Train, check, difference, ours, reference,
 from .crayon_trainer import NotBuiltError, Slip, first_slip, trainer
 
 CRAYON_MERGES = 2000
-"""The number of CRAYON's merges on a text among which a wrong one is searched."""
+"""The number of CRAYON's first merges on a text that are searched for a wrong one."""
 
 
 def text_of(spec: str, limit: int) -> tuple[str, bytes]:
-    """A name, and the concatenated files of ``NAME=FILE,FILE`` or of ``NAME``, ``limit`` bytes at most."""
+    """Return the name and the text of ``NAME=FILE,FILE`` or ``NAME``: its files joined, at most `limit` bytes."""
     name, _, files = spec.partition("=")
     parts: list[bytes] = []
     for file in (files or name).split(","):
@@ -37,13 +37,16 @@ def text_of(spec: str, limit: int) -> tuple[str, bytes]:
 
 
 def text_case(name: str, data: bytes, vocab_size: int) -> Case:
-    """Train byte-level BPE, like gpt2's, on the lines of a text."""
+    """Return the case that trains byte-level BPE, like gpt2's, on the lines of a text."""
     options = {"vocab_size": vocab_size, "initial_alphabet": BYTES, "special_tokens": ["<|endoftext|>"]}
     return Case(name, pre_tokenizers()["ByteLevel"], None, (data.decode(),), options, as_file=True)
 
 
 def ours_or(stand_in: str) -> Train:
-    """Our side, or the given ``module:class`` with ``from_str``, ``train``, ``train_from_iterator`` and ``to_str``."""
+    """Return a function that trains a case with our class, or with the class that ``module:class`` names.
+
+    That class needs ``from_str``, ``train``, ``train_from_iterator`` and ``to_str``.
+    """
 
     def other(case: Case) -> Answer:
         module, _, name = stand_in.partition(":")
@@ -54,7 +57,7 @@ def ours_or(stand_in: str) -> Train:
 
 
 def compare_text(case: Case, train: Train) -> str:
-    """Compare a text. Print and return the first difference, and print the time of both sides."""
+    """Train both sides on a text and compare the results. Print and return the first difference; print the times."""
     start = time.perf_counter()
     expected = reference(case)
     between = time.perf_counter()
@@ -77,7 +80,7 @@ def slips(train: Any, data: bytes, vocab_size: int, merges: int = CRAYON_MERGES)
 
 
 def compare_random(count: int, seed: int, train: Train, show: int, say: Callable[[str], None]) -> int:
-    """Compare random cases. Return the number of differing cases."""
+    """Compare trainings on random cases. Return the number of cases that differ."""
     findings: list[Finding] = []
     compared = by_chance = undecided = 0
     for number in range(count):

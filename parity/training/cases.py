@@ -19,7 +19,7 @@ BYTES = sorted(map(chr, BYTE_LEVEL.values()))
 
 @dataclass(frozen=True)
 class Case:
-    """A tokenizer without a vocabulary, its training texts, and the options."""
+    """A training: a tokenizer without a vocabulary, the texts to train it on, and the trainer's options."""
 
     name: str
     pre_tokenizer: Document | None
@@ -28,7 +28,7 @@ class Case:
     options: dict[str, Any]
     """The options of ``BpeTrainer``."""
     as_file: bool = False
-    """Whether the texts are one file, in which every line with its end is a text."""
+    """Whether to train from one file, in which each line, with its line break, is a text."""
 
     def document(self) -> Document:
         """The ``tokenizer.json`` before training."""
@@ -44,7 +44,7 @@ class Case:
 
 
 def pre_tokenizers() -> dict[str, Document | None]:
-    """The pre-tokenizers that cases take in turn."""
+    """Return the pre-tokenizers that cases take in turn."""
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     cl100k = (
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -68,7 +68,7 @@ def pre_tokenizers() -> dict[str, Document | None]:
 
 
 def normalizers() -> dict[str, Document | None]:
-    """The normalizers that cases take in turn."""
+    """Return the normalizers that cases take in turn."""
     found: dict[str, Document | None] = {"none": None}
     found.update({kind: {"type": kind} for kind in ("NFC", "NFKC", "NFD", "Lowercase", "StripAccents")})
     found["Replace"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "aa"}
@@ -77,7 +77,7 @@ def normalizers() -> dict[str, Document | None]:
 
 
 def random_case(number: int, seed: int = 1) -> Case:
-    """A random case, which depends on its number and the seed alone."""
+    """Return a random case, which depends only on its number and the seed."""
     source = source_for(seed, "training", number)
     letters = source.pick(LETTERS)
     pre_tokenizer = source.pick([*pre_tokenizers(), *["none", "ByteLevel"] * 3])

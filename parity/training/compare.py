@@ -18,7 +18,7 @@ from .cases import Case, names_symbols, with_named_symbols
 __all__ = ["Answer", "Finding", "Train", "check", "difference", "ours", "reference", "smallest", "train_with"]
 
 AGAIN = 40
-"""How often the reference trains in all before a difference from it counts: some of its results are random."""
+"""How many times the reference must train before a difference from it counts, since some of its results are random."""
 
 Answer = str | Outcome
 Train = Callable[[Case], Answer]
@@ -43,7 +43,7 @@ def train_with(tokenizer_class: Any, case: Case) -> str:
 
 
 def reference(case: Case) -> Answer:
-    """The result of ``tokenizers``."""
+    """Train a case with ``tokenizers``, and return the result."""
     import tokenizers
 
     answer: Answer = attempt(train_with, tokenizers.Tokenizer, case)
@@ -51,7 +51,7 @@ def reference(case: Case) -> Answer:
 
 
 def ours(case: Case) -> Answer:
-    """Our result, without the warning that an empty vocabulary is not native."""
+    """Train a case with ours, and return the result. Ignore the warning that an empty vocabulary is not native."""
     import crayon_hf
 
     with warnings.catch_warnings():
@@ -62,7 +62,7 @@ def ours(case: Case) -> Answer:
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a case. Without a difference, ``what`` is empty."""
+    """The result of comparing a case. If the trainings do not differ, ``what`` is empty."""
 
     case: Case
     what: str = ""
@@ -72,7 +72,7 @@ class Finding:
     """Whether the reference gave several results and could give more, and ours is none of these."""
 
     def lines(self) -> list[str]:
-        """The report of a difference."""
+        """Return the report of a difference, as lines."""
         texts = sorted({text: self.case.texts.count(text) for text in self.case.texts}.items())
         return [
             f"{self.case.name}: {self.what}",
@@ -83,7 +83,7 @@ class Finding:
 
 
 def difference(expected: Answer, found: Answer) -> str:
-    """Return the first difference of two trainings in words, or an empty text if they are equal to the byte."""
+    """Return the first difference of two trainings in words, or an empty text if all their bytes are equal."""
     if isinstance(expected, Outcome) or isinstance(found, Outcome):
         if isinstance(expected, Outcome) and isinstance(found, Outcome):
             return ""

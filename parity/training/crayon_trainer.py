@@ -24,7 +24,7 @@ import numpy.typing as npt
 __all__ = ["NotBuiltError", "Slip", "first_slip", "trainer"]
 
 Merge = tuple[int, int]
-"""A pair of ids: bytes below 256, then merges by rank."""
+"""The two ids that a merge joins. Ids below 256 are bytes, and later ids are merges by rank."""
 
 _NAME = "crayon_trainer"
 
@@ -68,7 +68,7 @@ def trainer() -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Slip:
-    """A merge of a pair that was not the most frequent one."""
+    """A wrong merge: its pair was not the most frequent one."""
 
     rank: int
     pair: tuple[bytes, bytes]
@@ -114,7 +114,7 @@ def first_slip(data: bytes, merges: Sequence[Merge], limit: int | None = None, e
 
 
 def _merged(ids: npt.NDArray[np.int64], left: int, right: int, product: int) -> npt.NDArray[np.int64]:
-    """Replace the pairs. If pairs overlap, replace the first."""
+    """Return the ids with each pair `left`, `right` replaced by `product`. If pairs overlap, replace the first."""
     at = np.flatnonzero((ids[:-1] == left) & (ids[1:] == right))
     if left == right and len(at):
         starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)

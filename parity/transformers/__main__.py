@@ -20,7 +20,7 @@ from crayon_hf.parity.compare.targets import Subject, find_target
 from parity.runner import make_parser, run
 
 PUBLISHED = tuple(name for name in TOKENIZERS if name != "gpt2")
-"""The vocabularies that are directories of transformers; for gpt2 the corpus has the tokenizer.json alone."""
+"""The shared vocabularies that transformers can open as directories. For gpt2, only a tokenizer.json is shared."""
 
 TARGETS = (
     "a directory that AutoTokenizer opens, a repository of the Hub, a profile, or a name below $CRAYON_SHARED/vocab "

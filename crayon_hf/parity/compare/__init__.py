@@ -1,1 +1,1 @@
-"""Both sides of a comparison, the workers that run them, and the differences that they find."""
+"""Runs crayon_hf and a reference library on the same inputs, in worker processes, and reports their differences."""

@@ -1,4 +1,4 @@
-"""Child processes: their imports, their messages, and how they ended."""
+"""Starts child processes of Python, exchanges messages with them, and reports how they ended."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def child_command(module: str, *arguments: str) -> list[str]:
 def command_by_path(folders: Sequence[Path], module: str, *arguments: str, python: str = "") -> list[str]:
     """Return the command that runs ``main(*arguments)`` of a module from `folders`, without importing `crayon_hf`.
 
-    Modules of the folders import each other, and nothing above them. `python` is an interpreter of another environment.
-    It does not get the ``sys.path`` of this process.
+    Modules of the folders may import each other relatively, but no parent package. `python` is an interpreter of
+    another environment; it does not get the ``sys.path`` of this process.
     """
     path = json.dumps(None if python else sys.path)
     return [python or sys.executable, "-c", _BY_PATH, path, json.dumps(list(map(str, folders))), module, *arguments]
@@ -52,7 +52,7 @@ def command_by_path(folders: Sequence[Path], module: str, *arguments: str, pytho
 
 @dataclass
 class Ending:
-    """How a process ended: its exit code, its last printed line, and whether its own watchdog ended it."""
+    """How a process ended: its exit code, its last printed line, and whether it ran over its own time limit."""
 
     code: int = 0
     last: str = ""
@@ -63,7 +63,10 @@ class Ending:
 
 
 def last_line(printed: str) -> str:
-    """Return the last line that a process printed, usually its error. For a fatal error of Python, add its place."""
+    """Return the last line that a process printed, usually its error.
+
+    For a fatal error of Python, return that error and the line of code.
+    """
     lines = printed.strip().splitlines() or ["no message"]
     fatal = next((i for i, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
     if fatal is None:
@@ -128,7 +131,7 @@ class Child:
         return answer
 
     def ending(self) -> Ending:
-        """Wait for the process to end."""
+        """Wait for the process to end, and return how it ended."""
         code = self.process.wait()
         self._noise.seek(self._begin)
         said = self._noise.read().decode(errors="replace")

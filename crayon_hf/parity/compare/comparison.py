@@ -43,7 +43,7 @@ class Difference:
     smallest: Item
     fields: list[FieldDifference]
     alone: bool = True
-    """False when the input differs in its batch but not when it is encoded alone."""
+    """False if the results for the input differ in a batch, but not when it is encoded alone."""
 
     def lines(self) -> list[str]:
         """Return the lines of a report. Characters outside ASCII are escaped."""
@@ -99,7 +99,10 @@ def describe(difference: FieldDifference) -> list[str]:
 
 
 def around(ours: Any, reference: Any) -> tuple[int | None, str, str]:
-    """Return the first index where two sequences differ, or None for other values, and both values as ASCII text."""
+    """Return the first index where two sequences differ, and both as ASCII text, clipped to that index.
+
+    The index is None for values that are not two sequences of one type.
+    """
     sequences = (list, tuple, str, bytes)
     if not isinstance(ours, sequences) or not isinstance(reference, sequences) or type(ours) is not type(reference):
         return None, _clip(ascii(ours)), _clip(ascii(reference))
@@ -128,7 +131,10 @@ class FastPaths:
     def differences(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], mode: Mode
     ) -> list[list[FieldDifference]]:
-        """Return the fast paths whose results differ from the outcome, for each single text that could be encoded."""
+        """Return, for each item, the fast paths whose results differ from the item's outcome of ``encode_batch``.
+
+        Pairs and items with an error are skipped.
+        """
         found: list[list[FieldDifference]] = [[] for _ in items]
         chosen = [i for i, outcome in enumerate(outcomes) if not outcome.error and len(items[i]) == 1]
         if not chosen or mode.words or mode.windows:
@@ -187,8 +193,10 @@ def _plain(value: Any) -> Any:
 
 
 class ReferenceDigests:
-    """Digests of the reference's outcomes from an earlier run: for each input, 8 bytes of the input's digest and 16 of
-    the outcome's."""
+    """A file with digests of the reference's outcomes from an earlier run, so that the reference need not run again.
+
+    Each input has 8 bytes of its own digest and 16 of its outcome's digest.
+    """
 
     WIDTH = 24
 
@@ -199,7 +207,10 @@ class ReferenceDigests:
         self.complete = bool(self._kept)
 
     def get(self, index: int, item: Item) -> bytes | None:
-        """Return the digest of the outcome of input ``index``, or None if the earlier run had another input there."""
+        """Return the digest of the outcome of input ``index``, or None if the earlier run had another input there.
+
+        `item` is the input of this run.
+        """
         entry = self._kept[index * self.WIDTH : (index + 1) * self.WIDTH]
         return entry[8:] if entry[:8] == input_digest(item) else None
 
@@ -208,7 +219,7 @@ class ReferenceDigests:
         self._new.append(input_digest(item) + (outcome.digest() or bytes(16)))
 
     def save(self) -> None:
-        """Write the added outcomes, all or none."""
+        """Write the digests of all added outcomes, unless the file already existed."""
         if not self.complete:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(self.path, b"".join(self._new))
@@ -216,7 +227,7 @@ class ReferenceDigests:
 
 @dataclass
 class Comparison:
-    """A comparison of our side with the reference's, in one mode."""
+    """A comparison of crayon_hf (`ours`) with the reference library, in one mode (a set of encoding options)."""
 
     ours: Side
     open_reference: Callable[[], Side]
@@ -239,7 +250,7 @@ class Comparison:
         return self._reference
 
     def differences_of(self, item: Item) -> list[FieldDifference]:
-        """The fields that differ when the item is encoded alone."""
+        """Return the fields of the result that differ when the item is encoded alone."""
         ours = self.ours.outcomes([item], self.mode)
         found = compare_outcomes(ours[0], self.reference.outcomes([item], self.mode)[0])
         if self.fast_paths is not None:

@@ -1,4 +1,4 @@
-"""A suite as one line of a table on a terminal."""
+"""Formats the result of a suite (one comparison of many inputs) as a line of a table on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimise an input that differs: delta debugging over characters."""
+"""Minimise an input for which two tokenizers give different results: delta debugging over characters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Budget:
         return self._checks <= 0 or time.monotonic() > self._deadline
 
     def differs(self, item: Item) -> bool:
-        """Whether the item differs. Always False once the budget is spent."""
+        """Whether the two sides' results for the item differ. False for new items once the budget is spent."""
         if item not in self._known:
             if self.spent():
                 return False
@@ -34,7 +34,8 @@ class _Budget:
 def minimise(item: Item, differs: Callable[[Item], bool], checks: int = 4000, seconds: float = 30.0) -> Item:
     """Shrink an item until removing any one character removes the difference, or until the budget is spent.
 
-    ``differs(item)`` must be true for the given item. It is called for each smaller item that is tried.
+    ``differs`` says whether an item still shows the difference. It must be true for the given item. The budget is the
+    number of calls of ``differs`` (``checks``) and the time.
     """
     budget = _Budget(differs, checks, seconds)
     before: Item | None = None

@@ -1,7 +1,7 @@
 """The outcome of one side for one input, in a form that can be compared, hashed and kept.
 
-A *side* is the reference or ours behind one method, ``outcomes(items, mode)``. An item is a tuple of one text, or of
-two (a pair). An ``Outcome`` is a record of fields, or the class of the error that was raised.
+A *side* is the reference library or crayon_hf ("ours") behind one method, ``outcomes(items, mode)``. An item is a tuple
+of one text, or of two (a pair). An ``Outcome`` has all fields of a result, or the class of the error that was raised.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _what(outcome: Outcome) -> Any:
 
 
 def input_digest(item: Item) -> bytes:
-    """8 bytes that distinguish inputs."""
+    """Return a digest of 8 bytes by which kept results of inputs are found."""
     return hashlib.blake2b(marshal.dumps(item, 2), digest_size=8).digest()
 
 
@@ -153,7 +153,7 @@ class Side(Protocol):
     """One side of the comparison: the reference, or ours."""
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
 
 
 def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -167,7 +167,10 @@ def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def each(batch: Callable[[list[Any]], list[Any]], one: Callable[[Any], Any], inputs: list[Any]) -> list[Any]:
-    """Return the results of a batch call. If that call fails, call `one` for each input, with errors as Outcomes."""
+    """Return the results of a call of `batch` with all inputs.
+
+    If that fails, return the results of `one` for each input, with errors as Outcomes.
+    """
     results = attempt(batch, inputs)
     if isinstance(results, Outcome) or len(results) != len(inputs):
         return [attempt(one, value) for value in inputs]
@@ -175,7 +178,7 @@ def each(batch: Callable[[list[Any]], list[Any]], one: Callable[[Any], Any], inp
 
 
 def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
-    """All attributes of an ``Encoding``, as plain values."""
+    """Return the attributes of an ``Encoding`` as plain values, and for a short input `item` all position lookups."""
     fields = {name: getattr(encoding, name) for name in ENCODING_FIELDS}
     overflowing = encoding.overflowing
     if overflowing:
@@ -186,7 +189,10 @@ def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
 
 
 def outcome_of(fields: Callable[..., dict[str, Any]], *parts: Any) -> Outcome:
-    """Return the fields made of the parts; or the error, if a part is an error or making the fields raises one."""
+    """Return the outcome with the result of ``fields(*parts)``.
+
+    If a part is an error, or the call raises one, return that error as the outcome.
+    """
     for part in parts:
         if isinstance(part, Outcome):
             return part
@@ -211,7 +217,10 @@ def _lookups(encoding: Any, item: Item) -> list[Any]:
 
 @contextmanager
 def using(tokenizer: Any, mode: Mode) -> Iterator[Outcome | None]:
-    """Set the tokenizer to the mode. Yield the tokenizer's error or None. On exit, restore truncation and padding."""
+    """Set the tokenizer to the mode, and on exit restore truncation and padding.
+
+    Yield None, or the error with which the tokenizer refuses the mode.
+    """
     tokenizer.encode_special_tokens = mode.special_as_text
     if not mode.windows:
         yield None
@@ -259,7 +268,7 @@ class TokenizersSide:
         self.tokenizer = tokenizer
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         with using(self.tokenizer, mode) as refused:
             return [refused] * len(items) if refused else self._outcomes(items, mode)
 
@@ -295,7 +304,7 @@ class TokenizersSide:
 
 
 class TiktokenSide:
-    """A ``tiktoken.Encoding``. It has two modes: all special tokens are allowed, or none is (``ordinary``)."""
+    """A ``tiktoken.Encoding``. Each text is encoded with all special tokens allowed, and with none (``ordinary``)."""
 
     FIELDS = ("ids", "ordinary", "decoded_bytes", "decoded_with_special", "starts")
 
@@ -304,7 +313,7 @@ class TiktokenSide:
         self.threads = threads
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         encoding, threads = self.encoding, self.threads
         texts = [item[0] for item in items]
         with_special = partial(encoding.encode_batch, allowed_special="all", num_threads=threads)
@@ -330,7 +339,7 @@ class OurTiktokenSide:
         ordinary.encode_special_tokens = True
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         texts = [item[0] for item in items]
         encodings = each(self.tokenizer.encode_batch, self.tokenizer.encode, texts)
         ordinary = each(self.ordinary.encode_batch, self.ordinary.encode, texts)
@@ -347,13 +356,13 @@ class OurTiktokenSide:
 
 
 class OurBytesSide:
-    """Our calls that accept any bytes. An item holds the bytes as Latin-1 text."""
+    """Our tokenizer's ``encode_bytes``, which accepts any bytes, and back. An item has the bytes as Latin-1 text."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         return [outcome_of(self._fields, item) for item in items]
 
     def _fields(self, item: Item) -> dict[str, Any]:
@@ -367,6 +376,6 @@ class SameBytesSide:
     """The expected outcome of ``OurBytesSide``: the same bytes again, and Python's decoding of them."""
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         encoded = [item[0].encode("latin-1") for item in items]
         return [Outcome({"bytes": data, "text": data.decode("utf-8", "replace")}) for data in encoded]

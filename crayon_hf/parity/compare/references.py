@@ -65,7 +65,7 @@ class Vocabulary:
         return f"{self.kind} {version(self.kind)}"
 
     def digest(self) -> str:
-        """SHA-256 of the file, or of a directory's tokenizer files, as a key of kept results."""
+        """Return the SHA-256 of the file, or of a directory's tokenizer files. It is the key of kept results."""
         if not self.path.is_dir():
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
         files = sorted(file for file in self.path.iterdir() if file.suffix in (".json", ".txt", ".model", ".jinja"))
@@ -174,8 +174,8 @@ def read_ranks(path: Path) -> dict[bytes, int]:
 def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
     """Return the arguments of ``tiktoken.Encoding`` for a published encoding whose rank file is at ``path``.
 
-    Pattern and special tokens come from tiktoken's own constructor functions. A copy of them runs with a loader that
-    reads the local file; tiktoken itself is unchanged.
+    Pattern and special tokens come from tiktoken's own constructor functions. This function runs copies of these
+    functions that load the local file, and leaves tiktoken itself unchanged.
     """
     openai_public = import_module(OPENAI)
     expected: list[str | None] = []
@@ -198,7 +198,10 @@ def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
 
 
 def check_fields(what: str) -> None:
-    """Raise UnsupportedError if the tokenizers library lacks offsets and words. Versions from 1.0 on lack them."""
+    """Raise UnsupportedError if the tokenizers library lacks offsets and words, as versions from 1.0 on do.
+
+    `what` is the work that needs the library, for the message.
+    """
     import tokenizers
 
     if not hasattr(tokenizers.Tokenizer, "from_str"):

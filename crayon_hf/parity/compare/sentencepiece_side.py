@@ -10,9 +10,9 @@ from .records import Item, Mode, Outcome, each, outcome_of
 
 
 class SentencePieceSide:
-    """A ``sentencepiece.SentencePieceProcessor`` with the options that it opens with: neither bos nor eos.
+    """A ``sentencepiece.SentencePieceProcessor`` with its default options: it adds neither bos nor eos.
 
-    The piece of unknown text is the unknown piece's name in the vocabulary, not the text.
+    For unknown text, the field ``pieces`` has the name of the unknown piece, not the text as in SentencePiece.
     """
 
     FIELDS = ("ids", "pieces", "decoded")
@@ -21,7 +21,7 @@ class SentencePieceSide:
         self.processor = processor
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         encode = self.processor.encode
         texts = [item[0] for item in items]
         ids = each(encode, encode, texts)
@@ -43,7 +43,7 @@ class OurPiecesSide:
         self.tokenizer = tokenizer
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         encodings = each(self.tokenizer.encode_batch, self.tokenizer.encode, [item[0] for item in items])
         return [outcome_of(self._fields, encoding) for encoding in encodings]
 

@@ -1,4 +1,4 @@
-"""Suites of inputs, each in one mode, and the worker that compares them in a process of its own.
+"""Suites of inputs, each encoded in one mode, and the worker process in which both sides encode them.
 
 The worker writes JSON lines as it advances, so its parent knows the last step even if the worker crashes.
 """
@@ -47,12 +47,12 @@ WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
 its two texts multiply."""
 
 RECORDS_VERSION = 3
-"""Part of the key of kept reference results: raise it when the record of an input changes."""
+"""Part of the key of kept reference results. Raise it when `records` records other fields of a result."""
 
 VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
-"""The names of the modes besides the default one."""
+"""Names of the ways, besides the default mode, in which suites are repeated (`variant`)."""
 WITH_VARIANTS = ("tokenizers", "transformers")
-"""The references that have these variants."""
+"""The references that support these variants."""
 WITH_BYTES = ("tokenizers", "tiktoken")
 """The references whose vocabularies also encode bytes."""
 
@@ -130,6 +130,7 @@ class Work:
     cpu: str = ""
     """The instruction set requested through ``CRAYON_CPU``. If empty, the best one."""
     reference_cache: str = ""
+    """The directory for digests of the reference's results. If empty, none are kept."""
     ours: str = ""
     """``module:function`` that opens our side, given the vocabulary. If empty, ``crayon_hf.Tokenizer``."""
     reports: int = 5
@@ -143,7 +144,7 @@ class Work:
 
     @staticmethod
     def from_json(text: str) -> Work:
-        """The inverse of ``to_json``."""
+        """Return the work that ``to_json`` has written."""
         values = json.loads(text)
         vocabulary = values.pop("vocabulary")
         vocabulary["path"] = Path(vocabulary["path"])
@@ -160,7 +161,7 @@ class Work:
 
 
 def _differing(state: TokenizerState) -> str | None:
-    """Return the names of the parts in which a tokenizer differs from its cartridge, or None without a cartridge."""
+    """Return the components in which an open tokenizer differs from its cartridge, or None without a cartridge."""
     if state.path is None:
         return None
     said, parts = json.loads(_core.Engine.open(state.path).components), state.without_vocabulary()
@@ -169,8 +170,10 @@ def _differing(state: TokenizerState) -> str | None:
 
 
 def run_work(work: Work, emit: Callable[[Event], None]) -> None:
-    """Run every suite; events are ``opened``, ``at``, ``suite``, ``skipped``, ``refused``; with `careful_from` also
-    ``trying``."""
+    """Run every suite, and call `emit` with events that report the progress.
+
+    Their names are ``opened``, ``at``, ``suite``, ``skipped`` and ``refused``, and with `careful_from` ``trying``.
+    """
     vocabulary = work.vocabulary
     opener = work.opener()
     opened = opener()
@@ -226,7 +229,7 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
 
 
 def event_of(suite: str, result: Result) -> Event:
-    """The event of a suite that was compared."""
+    """Return the event that reports the result of a suite."""
     return {
         "event": "suite",
         "suite": suite,

@@ -1,4 +1,4 @@
-"""Resolve the name that a user gives a vocabulary to the files that both sides open."""
+"""Find the files of the vocabulary that a user names, for both sides of a comparison: the reference and crayon_hf."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Subject:
 
 
 def find_target(target: str, against: str, directory: str) -> Subject:
-    """Find `target`, to be compared with `against` or, if that is empty, with the vocabulary's own reference.
+    """Find `target`, for a comparison with the library `against`. If that is empty, the vocabulary decides.
 
     A target is a source that `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken
     encoding or a repository of the Hub. Raise TargetError for any other. Files made for a reference go into
@@ -126,9 +126,10 @@ def _downloaded(target: str) -> str:
 
 
 def exported_ranks(name: str, source: str, directory: str, ours: str = "") -> Vocabulary:
-    """Return tiktoken's view of a source with ranks, written into `directory`. Raise TargetError if it has no ranks.
+    """Write the rank file of a source into `directory`, and return the vocabulary that tiktoken opens from it.
 
-    `name` is for sources without a name of their own.
+    Raise TargetError if the source has no ranks. `name` is for sources without a name of their own. `ours` is the file
+    that our side opens, if not the rank file.
     """
     from crayon_hf.formats.export import to_tiktoken
 
@@ -149,7 +150,7 @@ def exported_ranks(name: str, source: str, directory: str, ours: str = "") -> Vo
 
 
 class _Resolver:
-    """A target whose path is known."""
+    """Makes the `Subject` of a target whose path is known."""
 
     def __init__(self, name: str, path: str, against: str, directory: str) -> None:
         self.name, self.path, self.against, self.directory = name, path, against, directory
@@ -238,7 +239,7 @@ class _Resolver:
         return Vocabulary(self.name, "sentencepiece", Path(path), ours=path, json=str(self._converted()))
 
     def _cartridge(self) -> Subject:
-        """A cartridge, compared with the reference that it names."""
+        """Return the subject of a cartridge, whose metadata names its reference."""
         path = os.path.abspath(self.file)
         engine = cache.open_cartridge(path)
         json = path.removesuffix(".dat") + ".json"
@@ -262,13 +263,16 @@ class _Resolver:
     # -- files
 
     def _converted(self) -> Path:
-        """The tokenizer.json converted from the file."""
+        """Convert the file, and return the path of the resulting tokenizer.json."""
         path = Path(self.directory) / f"{Path(self.name).name}.json"
         path.write_bytes(convert(self.file).tokenizer_json)
         return path
 
     def _beside(self, json: str) -> Path | None:
-        """Return the cartridge in the target directory. Raise TargetError if it belongs to another tokenizer.json."""
+        """Return the path of the cartridge beside `json` in the target directory, or None if it does not exist.
+
+        Raise TargetError if the cartridge was compiled from another tokenizer.json.
+        """
         cartridge = Path(os.path.abspath(json)).with_name(CARTRIDGE)
         if self.folder is None or os.path.basename(json) != JSON or not cartridge.is_file():
             return None

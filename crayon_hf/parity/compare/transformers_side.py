@@ -1,4 +1,4 @@
-"""Stock transformers in a process of its own, and our classes: the results of tokenizer calls and of decoding."""
+"""Two sides of a comparison: stock transformers, in a process of its own, and crayon_hf's classes for transformers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_tokenizer(package: str, directory: str) -> Any:
 
 
 class TransformersSide:
-    """A fast tokenizer of transformers, or ours: batches, single calls and, for padded rows, arrays."""
+    """A fast tokenizer of transformers, or ours: called with batches, with single inputs and, if padded, for arrays."""
 
     FIELDS = (*COLUMNS, "encoding", "overflowing", "single", "arrays", "decoded", "decoded_with_special")
 
@@ -53,7 +53,7 @@ class TransformersSide:
         self.tokenizer = tokenizer
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
-        """One outcome for each item, in order."""
+        """Encode the items, and return one outcome for each, in order."""
         with _using(self.tokenizer, mode) as options:
             everything: dict[str, Any] = {f"return_{name}": True for name in COLUMNS[1:] if name != "offset_mapping"}
             everything |= {"return_offsets_mapping": True, "return_overflowing_tokens": mode.max_length is not None}
@@ -94,7 +94,7 @@ class TransformersSide:
 
 @contextmanager
 def _using(tokenizer: Any, mode: Mode) -> Iterator[dict[str, Any]]:
-    """Yield the arguments for the mode. On exit, restore the tokenizer's truncation side."""
+    """Yield the arguments with which a call of the tokenizer has the mode. On exit, restore its truncation side."""
     options: dict[str, Any] = {
         "add_special_tokens": mode.add_special_tokens,
         "is_split_into_words": mode.words,
@@ -120,7 +120,7 @@ def _split(items: Sequence[Item], mode: Mode) -> tuple[list[Any], list[Any] | No
 
 
 def _rows(encoded: Any, count: int) -> list[list[tuple[Any, dict[str, Any]]]]:
-    """Return for each input its Encoding and its columns, followed by those of its overflowing windows."""
+    """Return, for each input, pairs of an Encoding and its row of every column: first its own, then its windows'."""
     owners = encoded.get("overflow_to_sample_mapping", range(count))
     found: list[list[tuple[Any, dict[str, Any]]]] = [[] for _ in range(count)]
     names = [name for name in encoded if name != "overflow_to_sample_mapping"]
@@ -149,7 +149,7 @@ def _fields(rows: list[tuple[Any, dict[str, Any]]], single: Any, arrays: Any, it
 
 
 class StockProcess:
-    """Stock transformers, in a process that never imports crayon_hf: a ``Side``."""
+    """The ``Side`` of stock transformers, which runs in a process that never imports crayon_hf."""
 
     def __init__(self, directory: str) -> None:
         # The child imports this file and its siblings under other names than this process does.
@@ -200,7 +200,7 @@ def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main(directory: str) -> int:
-    """Run the process of the reference, which gets requests on standard input."""
+    """Run stock transformers in this process: read requests from standard input until it ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output that libraries print is not an answer
     serve(directory, sys.stdin.buffer, answers)

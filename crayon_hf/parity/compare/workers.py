@@ -1,4 +1,4 @@
-"""Worker processes of a comparison: their events, and the input that ended one."""
+"""Runs the worker processes of a comparison, yields their events, and finds the input that crashed one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def events_of(work: Work, ending: Ending) -> Generator[Event, None, None]:
 
 
 def culprit(work: Work, suite: Suite, first: int) -> tuple[str, str] | None:
-    """Return the side and input (ASCII) that end a worker in the batch from input `first` on, or None."""
+    """Find the input that crashes a worker in the batch that begins with input number `first`.
+
+    Return the crashing side and the input in ASCII, or None if no input crashes by itself.
+    """
     careful = replace(work, suites=(suite,), careful_from=first)
     ending, last = Ending(), None
     for event in events_of(careful, ending):

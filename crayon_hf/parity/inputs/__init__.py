@@ -1,1 +1,1 @@
-"""The inputs of a comparison: hostile strings by category, byte strings, tokens, real texts."""
+"""The inputs of a comparison: hostile strings by category, byte strings, strings of tokens, and real texts."""

@@ -90,7 +90,7 @@ COMBINING = _chars(
 )
 BASES = (*"aeEouncA", *_chars("E9 430 915 5D0 628 304B 4E2D"), " ", "1", "!", "\n", "'", "", "")
 
-# Texts that NFC, NFD, NFKC and NFKD change, leave alone, or must not compose again.
+# Texts that NFC, NFD, NFKC or NFKD changes, and texts that they must leave unchanged.
 NORMALIZING = _texts(
     """
     65+301 E9 1EBF 61+323+302 61+302+323 212B 2126 212A 958 915+93C 9DC FB1D FB2A 5E9+5C1 1D15E 1D1BB F900 FA30

@@ -15,7 +15,7 @@ MALFORMED = tuple(map(bytes.fromhex, _ENCODINGS.split()))
 
 
 def generate_bytes(n: int, seed: int = 1) -> Iterator[tuple[str, bytes]]:
-    """Yield ``n`` byte strings as (category, bytes), taking the categories in turn, the same in every process."""
+    """Yield ``n`` pairs of a category and a byte string, with the categories in turn. Equal seeds give equal bytes."""
     texts = generate(n, seed)
     for i, (_, text) in enumerate(texts):
         category = CATEGORIES[i % len(CATEGORIES)]

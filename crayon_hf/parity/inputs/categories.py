@@ -1,4 +1,4 @@
-"""The registry of categories of hostile strings, and the pieces that categories share.
+"""The registry of categories of hostile strings (hard to tokenize), and helpers that make parts of such strings.
 
 No category uses Python's Unicode database, because it changes with Python's version: code points are written out in
 ``alphabets``.

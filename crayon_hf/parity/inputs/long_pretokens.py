@@ -8,7 +8,7 @@ SIZE = 1_000_000
 
 
 def long_pretokens(prose: str, size: int = SIZE) -> dict[str, str]:
-    """Texts of about a megabyte that a pretokenizer hardly cuts, by their content."""
+    """Return texts of about `size` bytes that a pretokenizer hardly cuts, by kind. One has the letters of `prose`."""
     rng = random.Random(1)
     letters = "".join(c for c in prose if c.isalpha())
     return {

@@ -21,26 +21,26 @@ class Source:
         self._random = random.Random(seed).random
 
     def below(self, n: int) -> int:
-        """An integer in ``range(n)``."""
+        """Return a random integer in ``range(n)``."""
         return int(self._random() * n)
 
     def between(self, low: int, high: int) -> int:
-        """An integer from ``low`` to ``high``, both included."""
+        """Return a random integer from ``low`` to ``high``, both included."""
         return low + int(self._random() * (high - low + 1))
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
+        """Return True with this probability, and otherwise False."""
         return self._random() < probability
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of the items."""
+        """Return one of the items at random."""
         return items[int(self._random() * len(items))]
 
     def text(self, alphabet: Sequence[str], low: int, high: int) -> str:
-        """Between ``low`` and ``high`` elements of the alphabet, joined."""
+        """Return ``low`` to ``high`` random elements of the alphabet, joined."""
         return "".join([self.pick(alphabet) for _ in range(self.between(low, high))])
 
 
 def source_for(seed: int, topic: str, index: int) -> Source:
-    """Return the source of one string. It depends only on the arguments, so any string can be made by itself."""
+    """Return the random source for one string. It depends only on the arguments, so any string can be made alone."""
     return Source((seed << 64) | (zlib.crc32(topic.encode()) << 32) | index)

@@ -77,7 +77,7 @@ def read_text(path: Path, limit: int | None = None) -> bytes:
 
 
 def _boundary(data: bytes, end: int) -> int:
-    """The last position at or before ``end`` that is between characters."""
+    """Return the last position at or before ``end`` that is between two UTF-8 characters of the data."""
     if end >= len(data):
         # At the end of the data, find out whether the last character is whole.
         start = len(data) - 1
@@ -132,7 +132,7 @@ def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, s
 
 
 def load_documents(specs: Sequence[str], size: int = DOCUMENT_BYTES, limit: int | None = None) -> dict[str, list[str]]:
-    """Return the documents of each text by the text's name. The name of a path is its file name without suffixes."""
+    """Return the documents of each text, by the name of its file without suffixes. `specs` are names or paths."""
     found: dict[str, list[str]] = {}
     for spec in specs:
         path = find_text(spec)

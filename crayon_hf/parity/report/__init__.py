@@ -1,4 +1,4 @@
-"""Parity reports: the model, the run that makes one, and its pages."""
+"""Parity reports: the class `Report`, the run that makes a report, and its forms as JSON, Markdown and HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Align two values: the runs in which they are equal, and the width of each run when drawn."""
+"""Align two texts, to show where they are equal and where they differ."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Run", "align"]
 # Numbers, words and escapes stay whole, so that 12 and 13 differ as numbers and not in their last digit.
 _PIECE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)|[^\W_]+| |.", re.DOTALL)
 _MOST = 600
-"""If both values together have more pieces, only their common beginning and end are aligned."""
+"""If both texts together have more pieces, only their common beginning and end are aligned."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Corresponding parts of both values; either may be empty where they differ."""
+    """Corresponding parts of two aligned texts. If the parts differ, one of them may be empty."""
 
     ours: str
     reference: str
@@ -34,7 +34,7 @@ class Run:
 
 
 def align(ours: str, reference: str) -> list[Run]:
-    """Return runs that join to both values. Equal and differing runs alternate.
+    """Cut both texts into runs. Joined in order, the runs' sides give both texts; equal and differing runs alternate.
 
     Every piece that differs is in a run that is not `Run.equal`.
     """

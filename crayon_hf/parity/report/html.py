@@ -18,11 +18,11 @@ from .wording import verdict
 __all__ = ["to_html"]
 
 _FULL = 97.0
-"""The greatest round's share of the width, in per cent. The rest is room for its tick."""
+"""The share of a bar's width, in per cent, at which the greatest measurement is drawn. The rest is for its tick."""
 
 
 def to_html(report: Report) -> str:
-    """Return the page, which ends with a newline. Equal reports give equal pages. MissingExtraError without jinja2.
+    """Return the page, which ends with a newline. Equal reports give equal pages. Needs jinja2 (MissingExtraError).
 
     All text from the report is escaped. Invisible characters, characters that change the direction of text, and lone
     surrogates are spelled out. The page makes no requests: styles and script are inline and named by digest in its
@@ -72,7 +72,7 @@ def _note(report: Report, categories: Sequence[Category]) -> str:
 
 
 def _found_otherwise(each: DifferenceShown) -> list[str]:
-    """Return the inputs as found, if they differ from the minimised ones."""
+    """Return the texts of the input as it was found, except texts that minimising did not change."""
     both = zip(each.found, [*each.smallest, *each.found], strict=False)
     return [found for found, small in both if found != small]
 

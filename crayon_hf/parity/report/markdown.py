@@ -58,7 +58,7 @@ def to_markdown(report: Report) -> str:
 
 
 def speed_table(report: Report) -> str:
-    """The speeds alone, as a table: one row for each measurement."""
+    """Return the speeds of a report as a Markdown table with one row for each measurement."""
     heads = ("", "text", "", f"{escaped(report.ours.name)}", f"{escaped(report.reference.name)}", "as fast")
     return table(heads, map(_speed, report.speeds), numbers=3)
 

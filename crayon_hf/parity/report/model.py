@@ -1,7 +1,7 @@
 """A parity report: the inputs compared, the outcome, the speed of both sides, and the command that repeats it.
 
-A run makes a `Report`, the pages render it, and a certificate has its digest. Its JSON form is written and read here
-alone; the reader refuses unknown content.
+`run` makes a `Report`, `html` and `markdown` render it, and the certificate in a cartridge has its digest. Only this
+module writes and reads its JSON form; `Report.from_json` refuses unknown content.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Library:
-    """One of the two sides."""
+    """One of the two compared libraries."""
 
     name: str
     version: str
@@ -107,7 +107,7 @@ class DifferenceShown:
 
 @dataclass(frozen=True)
 class Speed:
-    """One measurement, both sides in turn in the same run."""
+    """One measurement of speed, for which both sides took turns in the same run."""
 
     scenario: str
     """``first pass``, ``repeated``, ``short``, ``decode``, ``open``."""
@@ -181,7 +181,7 @@ class Report:
         return bool(self.suites) and all(suite.agreed for suite in self.suites)
 
     def by_category(self) -> tuple[Category, ...]:
-        """Inputs and differences of each category over all suites, in order of appearance."""
+        """Return the sums of inputs and differences of each category over all suites, in order of appearance."""
         sums: dict[str, list[int]] = {}
         for suite in self.suites:
             for category in suite.categories:
@@ -191,7 +191,7 @@ class Report:
         return tuple(Category(name, inputs, differing) for name, (inputs, differing) in sums.items())
 
     def to_json(self) -> str:
-        """The report as the content of a file: indented JSON with a newline at the end, always valid UTF-8."""
+        """Return the report as indented JSON with a newline at the end. Lone surrogates are escaped."""
         summary = {name: getattr(self, name) for name in _SUMMARY}
         plain = asdict(self)
         text = json.dumps({"schema": plain.pop("schema"), **summary, **plain}, indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The suites of a report, and their descriptions in plain words."""
+"""Chooses the suites (sets of inputs) that a report compares, and describes them in plain words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = 5
 """One in this number of generated strings is also compared in each of the other modes."""
 
 WINDOW_SHARE = 20
-"""One in this number of strings is also compared as windows: some strings have hundreds of windows."""
+"""One in this number of strings is also compared truncated or padded: some strings then have hundreds of windows."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ def make_groups(
     """Return the groups of a report. Raise ValueError for a text that is not UTF-8, UnknownVocabularyError for a
     missing one.
 
-    If `texts` is None, the texts are the shared corpus, or the sources of Python's library, written into `directory`.
-    The modes besides the default one compare a share of the generated strings, or with `is_everything` all strings and
-    texts.
+    If `texts` is None, the texts are the shared corpus. If that is missing, they are the sources of Python's library,
+    written into `directory`. The modes besides the default one compare a share of the generated strings, but with
+    `is_everything` all strings and texts.
     """
     groups = [*_generated(vocabulary, strings, tokens, seed)]
     kind, limit = "file", None if megabytes is None else int(megabytes * 1e6)

@@ -99,12 +99,15 @@ def _panels(report: Report) -> list[_Panel]:
 
 
 def _drawn(rounds: Sequence[float]) -> list[float]:
-    """The values that a logarithmic scale can show."""
+    """Return the rounds that a logarithmic scale can show: finite and positive."""
     return [each for each in rounds if math.isfinite(each) and each > 0]
 
 
 def _drawable(report: Report, glyph: Callable[[int], int]) -> Report:
-    """The report with each invisible character, and each that the font lacks, spelled out."""
+    """Return the report with invisible characters, and characters missing from the font, spelled as escapes.
+
+    `glyph` returns the number of the font's glyph for a code point, or 0.
+    """
 
     def drawn(text: str) -> str:
         return "".join(char if glyph(ord(char)) else ascii(char)[1:-1] for char in visible(text))
@@ -143,7 +146,7 @@ def _head(figure: Any, report: Report, height: float) -> None:
 
 
 def _draw(figure: Any, panel: _Panel, top: float, height: float) -> None:
-    """One panel whose upper edge is ``top`` inches above the lower edge of the figure."""
+    """Draw a panel whose upper edge is ``top`` inches above the lower edge of the figure."""
     left, right, rows = 2.75, 1.05, len(panel.speeds)
     bottom = top - HEAD - ROW * rows
     axes = figure.add_axes((left / WIDTH, bottom / height, (WIDTH - left - right) / WIDTH, ROW * rows / height))
@@ -217,7 +220,7 @@ def _label(speed: Speed) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two powers of ten, seven at most."""
+    """Return at most seven round numbers between the powers of ten with the exponents ``low`` and ``high``."""
     first, last = math.floor(low), math.ceil(high)
     for parts in ((1, 2, 5), (1, 3), (1,)):
         ticks = [part * 10.0**power for power in range(first, last + 1) for part in parts]

@@ -21,7 +21,10 @@ class UnreadableError(ValueError):
 
 
 def read(kind: Any, plain: Any, where: str) -> Any:
-    """Read a value of type `kind` (a dataclass, or the type of a field) from parsed JSON. Raises UnreadableError."""
+    """Return the value of type `kind` (a dataclass, or the type of a field) that parsed JSON (`plain`) represents.
+
+    Raises UnreadableError. `where` is the value's path for the message.
+    """
     if is_dataclass(kind):
         return _dataclass(kind, plain, where)
     origin, arguments = get_origin(kind), get_args(kind)

@@ -59,13 +59,13 @@ def make_report(
 
     Args:
         target: The name or path of a target, as for `compare.targets.find_target`, or a subject returned by it.
-        against: The reference. By default, the target's own.
+        against: The reference library. By default, the library that the target's format implies.
         strings: How many hostile strings are generated.
         tokens: How many strings of the vocabulary's tokens are generated; by default a fifth of `strings`.
         seed: The seed of generated inputs.
-        texts: Files and directories of texts. None means our own texts, and an empty sequence means no texts.
-        megabytes: How much of each text is read.
-        is_everything: Whether the other modes compare all inputs, too, rather than a share.
+        texts: Files and directories of texts. None means the default texts, and an empty sequence means no texts.
+        megabytes: The most megabytes of each text that are read.
+        is_everything: Whether all inputs are also compared in the modes besides the default. Otherwise a share is.
         speed: Whether to measure speeds.
         rounds: How many times each speed is measured.
         cpu: The instruction set. Empty for the best one.
@@ -119,7 +119,7 @@ def make_report(
 
 @dataclass
 class _Tally:
-    """The results of a group."""
+    """The results so far of a group of suites."""
 
     inputs: Counter[str] = field(default_factory=Counter)
     differing: Counter[str] = field(default_factory=Counter)
@@ -159,7 +159,7 @@ class _Run:
 
     @property
     def notes(self) -> list[str]:
-        """Why the cartridge beside the tokenizer's files was not compared."""
+        """Return a note on why the cartridge beside the tokenizer's files was not compared, or no notes."""
         return [self._why_not_the_cartridge()] if self.opened.get("refused") else []
 
     def run(self) -> None:
@@ -192,13 +192,16 @@ class _Run:
             return done
         if not is_open:
             return self._fail(range(done, len(self.work.suites)), f"ours cannot be opened: {ending.last}")
-        # The remaining suites of the same line would likely end the same way.
+        # The remaining suites of the same group would likely end the process, too.
         group = self.owners[done]
         rest = [number for number in range(done, len(self.owners)) if self.owners[number] == group]
         return self._fail(rest, self._why(done, first, ending))
 
     def _take_opened(self, event: Event) -> None:
-        """Keep the first worker's facts, which hold for all. Raise TargetError if it does not use the cartridge."""
+        """Keep the facts of the first worker's event ``opened``, which hold for all workers.
+
+        Raise TargetError if the worker did not open the cartridge that the caller requires.
+        """
         self.opened = self.opened or event
         if self.cartridge is None or event["engine"] == "delegated":  # a delegated engine fails anyway
             return
@@ -255,7 +258,7 @@ class _Run:
                 self.differences.append(shown)
 
     def results(self) -> list[SuiteResult]:
-        """The results of each group that applies, in order."""
+        """Return the results of all groups, in order, without groups that the tokenizer does not support."""
         return [
             SuiteResult(
                 name=group.name,

@@ -21,7 +21,7 @@ SCENARIOS = ("first", "repeated", "short", "decode", "open")
 NAMES = {"first": "first pass"}
 SIZES = Sizes(text=500_000, short=50, decode=200_000)
 SECONDS = 30.0
-"""The seconds for all rounds. No round begins that would likely exceed them."""
+"""The seconds for all rounds together. A round that would likely exceed them does not begin."""
 TEXTS = 2
 """The most texts that are timed. With transformers only one is, since each process takes seconds to import it."""
 
@@ -33,7 +33,7 @@ def measure_speed(
     ours: str = "",
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[tuple[Speed, ...], list[str]]:
-    """Return the figures, each for one thread, and notes on missing figures."""
+    """Time both sides on the texts of `groups`. Return the speeds, each with one thread, and notes on missing ones."""
     texts = [group.suites[0] for group in groups if group.kind != "generated"]
     texts = texts[: 1 if vocabulary.kind == "transformers" else TEXTS]
     if not texts:

@@ -35,7 +35,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number to show in large type."""
+    """A number that the page shows in large type, with its name and a remark."""
 
     value: str
     name: str
@@ -49,7 +49,7 @@ def clipped(text: str) -> str:
 
 
 def value(number: float) -> str:
-    """A measured value, with about three digits."""
+    """Format a measured value with about three digits."""
     if not math.isfinite(number):
         return "?"
     if number >= 10_000_000:
@@ -65,7 +65,7 @@ def ratio(number: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``4.7 s`` or ``12 min 3 s``."""
+    """Format a duration, such as ``4.7 s`` or ``12 min 3 s``."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -74,7 +74,10 @@ def duration(seconds: float) -> str:
 
 
 def ratio_spread(speed: Speed) -> tuple[float, float] | None:
-    """Return the least and greatest ratio of a round, or None for a single round or for unequal numbers of rounds."""
+    """Return the least and greatest speedup over the reference of a single round.
+
+    Return None if the sides have less than two rounds, or unequal numbers of rounds.
+    """
     if len(speed.ours) != len(speed.reference) or len(speed.ours) < 2:
         return None
     pairs = (
@@ -108,7 +111,7 @@ def speed_label(speed: Speed) -> str:
 
 
 def scenarios(report: Report) -> list[tuple[str, str, bool, list[Speed]]]:
-    """Measurements by scenario, unit and whether more is better, in order of appearance."""
+    """Group the measurements by scenario, unit and whether more is better, in order of appearance."""
     groups: dict[tuple[str, str, bool], list[Speed]] = {}
     for speed in report.speeds:
         groups.setdefault((speed.scenario, speed.unit, speed.more_is_better), []).append(speed)
@@ -116,7 +119,7 @@ def scenarios(report: Report) -> list[tuple[str, str, bool, list[Speed]]]:
 
 
 def outcome(suite: SuiteResult) -> str:
-    """The outcome of a suite, for a cell of the table of suites."""
+    """Return the outcome of a suite in a few words, for the table of suites."""
     if suite.failure:
         return "not compared" if not suite.differing else f"{count(suite.differing)} differ, then failed"
     if not suite.inputs:
@@ -125,14 +128,14 @@ def outcome(suite: SuiteResult) -> str:
 
 
 def suite_origin(suite: SuiteResult) -> str:
-    """The origin of a suite's inputs: a seed or a digest."""
+    """Return the origin of a suite's inputs: the seed of generated inputs, or the digest of a text."""
     parts = [f"seed {suite.seed}"] * (suite.seed is not None)
     parts += [f"SHA-256 {visible(suite.digest)[:12]}\u2026"] if suite.digest else []
     return ", ".join(parts)
 
 
 def seeds(report: Report) -> list[tuple[str, str]]:
-    """Return pairs of a name and a seed, or a single pair if all suites have the same seed."""
+    """Return a name and a value for each seed of the suites. If all suites have one seed, return one pair."""
     found = [(suite.name, suite.seed) for suite in report.suites if suite.seed is not None]
     if len({seed for _, seed in found}) == 1 < len(found):
         return [("Seed", f"{found[0][1]}, of all generated suites")]

@@ -1,4 +1,4 @@
-"""The figures of a run, every round, as plain values that JSON keeps."""
+"""The speeds and memory that a benchmark measured, with the value of every round, in a form that JSON can hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OURS = "crayon"
 
 @dataclass
 class Figure:
-    """The figure of one engine in one cell."""
+    """The speed of one engine in one cell: a scenario, a text and a number of threads."""
 
     scenario: str
     text: str
@@ -103,7 +103,7 @@ class Report:
         return found
 
     def add(self, figure: Figure) -> None:
-        """Add the figure of a round, merged into the figure of the same engine and cell."""
+        """Add the rounds of a figure to the figure of the same engine and cell, if that exists."""
         cell = (figure.scenario, figure.text, figure.threads)
         known = self.cells().get(cell, {}).get(figure.engine)
         if known is None:
@@ -119,7 +119,7 @@ class Report:
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> Report:
-        """The inverse of ``to_json``."""
+        """Return the report that ``to_json`` has made plain."""
         return Report(
             **{
                 **plain,

@@ -1,4 +1,4 @@
-"""The texts of a run, cut into documents and written to files before measuring begins."""
+"""The texts that a benchmark encodes, cut into documents and written to files before measuring begins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINE = 60
 
 @dataclass(frozen=True)
 class Sizes:
-    """The amount of each input."""
+    """The size of each input of a benchmark, in bytes unless noted."""
 
     text: int | None = 2_000_000
     """The most bytes of each text; None for no limit."""
@@ -42,14 +42,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Text:
-    """Documents in a file: a list in JSON (``.json``), or a plain text that the measuring process cuts."""
+    """Documents in a file. A file ``.json`` is a list of them; any other file is a text that the process cuts."""
 
     name: str
     path: str
     bytes: int
     documents: int
     compared: str
-    """The file of the documents whose ids are compared: all documents, except for the lines."""
+    """The file of the documents whose ids are compared: all documents, but only some for the text ``lines``."""
     compared_documents: int
 
 
@@ -70,7 +70,7 @@ class Inputs:
 
 
 def text_name(spec: str) -> str:
-    """The name of a text: that in the corpus, or that of its file."""
+    """Return the name of a text: its name in the shared corpus, and for other texts the name of its file."""
     return spec if spec in CORPUS else find_text(spec).name
 
 
@@ -157,7 +157,7 @@ def _cut_lines(text: str) -> Iterator[str]:
 
 
 def _short(text: str, count: int) -> list[str]:
-    """Beginnings of lines, of 20 to 60 characters."""
+    """Return up to `count` beginnings of lines, of 20 to 60 characters."""
     lines = [line.strip()[:LINE] for line in text.split("\n") if len(line.strip()) >= 20]
     step = max(1, len(lines) // count)
     return lines[::step][:count] or [text[:LINE]]

@@ -1,4 +1,4 @@
-"""The conditions of the figures: the machine, the versions, the texts."""
+"""Describes the conditions of measured speeds: the machine, the versions and the texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _version(package: str) -> str:
 
 
 def touch_memory(size: int) -> None:
-    """Write to memory and free it, if twice as much is available.
+    """Write to `size` bytes of memory and free them, if twice as much is available.
 
     A virtual machine gets each page from its host at the first write. That can take longer than a first pass over the
     text, and would slow down the process that runs first.

@@ -1,4 +1,4 @@
-"""Measure one vocabulary: compare ids, then run rounds, the engines in another order each time."""
+"""Measure the speed of engines with one vocabulary: compare their ids, then time rounds in rotating order."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from .vocabularies import prepare
 __all__ = ["BenchError", "in_turns", "measure", "rotated"]
 
 NEAR = 0.7
-"""A peer that is below this fraction of the fastest peer's speed in all cells of a job runs the job only once."""
+"""A peer (another library's engine) runs a job only once if it is slow in all cells of the job.
+
+Slow means below this fraction of the fastest peer's speed."""
 
 HOPELESS = 0.25
-"""A peer that is below this fraction with one thread does not run the job with more threads."""
+"""A peer that is below this fraction of the fastest peer's speed does not run the job with more threads."""
 
 IDS_LIMIT = 120.0
 PEER_SECONDS = 0.5
@@ -49,7 +51,10 @@ def measure(
     until: float | None = None,
     progress: Progress = lambda _: None,
 ) -> Report:
-    """Measure one vocabulary. No round begins that is likely to end after ``until`` (by ``time.monotonic``)."""
+    """Measure the engines with one vocabulary. A round that would likely end after ``until`` does not begin.
+
+    ``until`` is a time of ``time.monotonic``.
+    """
     report = Report(vocabulary.name, vocabulary.kind)
     with TemporaryDirectory(prefix="crayon-bench-vocabulary-") as directory:
         progress(f"{vocabulary.name}: ids")
@@ -80,7 +85,10 @@ def _compare(
     report: Report,
     directory: str,
 ) -> str:
-    """Fill in the standings. Return the file of ids to decode, or an empty path if no ids were kept."""
+    """Compare all engines' ids with the reference's, and write the result into the standings of `report`.
+
+    Return the file of ids to decode, or an empty path if no ids were kept.
+    """
     kept = os.path.join(directory, "ids.json")
     steps: list[dict[str, Any]] = []
     for text in inputs.texts.values():
@@ -212,7 +220,7 @@ def _rounds(
 
 
 def _steps(job: Job, standing: Standing) -> list[dict[str, Any]]:
-    """The steps of a job that the engine neither failed nor was too slow for when ids were compared."""
+    """Return the steps of a job for whose texts the engine gave ids, without an error or a timeout."""
     return [step for step in job.steps if step["name"] not in standing.failed]
 
 

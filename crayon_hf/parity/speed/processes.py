@@ -1,6 +1,6 @@
-"""Run tasks in fresh processes: a crash or a hang is a result, and the next process continues after it.
+"""Run tasks in fresh processes. A crash or a hang is a result; another process then does the remaining tasks.
 
-A measuring process gets an interpreter, cores and a number of threads.
+`run_job` runs the tasks of a benchmark with one engine, on chosen cores and with a number of threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .child.serve import OPENING, Task
 __all__ = ["FAULTS", "PEERS", "Engine", "Outcome", "Result", "all_cores", "run_job", "run_tasks"]
 
 PEERS = ("crayon", "tokenizers", "tiktoken", "gigatoken", "fastokens", "tokie")
-"""The engines that open every vocabulary of the tables; reports also time engines for single formats."""
+"""The engines that the benchmark compares by default. Parity reports also time engines that open a single format."""
 
 Result = dict[str, Any]
 """A task's ``name``, ``status`` and ``seconds``, its message (``says``), and its findings.
@@ -41,10 +41,10 @@ def run_tasks(
     log: IO[bytes] | None = None,
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> dict[str, Result]:
-    """Do tasks with a command whose ``main`` is `child.serve.serve`. `on_result` gets each result as it arrives.
+    """Do tasks in processes of `command`, which run `child.serve.serve`, and return the results by the tasks' names.
 
-    No task begins after ``job["seconds"]``. Opening may take ``job["limit"]`` seconds. `log` gets the output of the
-    processes.
+    `on_result` gets each result as it arrives, and `on_start` the id of each process. No task begins after
+    ``job["seconds"]``. Opening may take ``job["limit"]`` seconds. `log` gets the output of the processes.
     """
     results: dict[str, Result] = {}
 
@@ -108,18 +108,18 @@ def _one_process(
 
 @dataclass(frozen=True)
 class Engine:
-    """A contestant: its name and origin."""
+    """An engine to measure: its name and origin."""
 
     name: str
     python: str = ""
-    """The interpreter of another environment."""
+    """The interpreter of the environment that has the engine. If empty, this process's own."""
     stand_in: str = ""
     """``module:function`` that replaces the engine."""
 
 
 @dataclass
 class Outcome:
-    """The results of a job: the opening, and each step by name."""
+    """The results of a job: that of opening the vocabulary, and those of the steps, by name."""
 
     opened: Result = field(default_factory=dict)
     steps: dict[str, Result] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class Outcome:
 
 
 def all_cores() -> list[int]:
-    """The cores that this process may use."""
+    """Return the numbers of the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -146,10 +146,11 @@ def run_job(
     more: Sequence[Path] = (),
     on_start: Callable[[int], object] = lambda pid: None,
 ) -> Outcome:
-    """Do the steps in a fresh process. If a step crashes or takes too long, continue in another process.
+    """Do the steps with an engine in a fresh process. If a step crashes or takes too long, continue in another process.
 
-    `files` is the result of `.vocabularies.prepare`; if it is None, the steps open the files that they need. The
-    folders `more` have modules for kinds of steps that this package lacks.
+    `files` is the result of `.vocabularies.prepare`; if it is None, the steps open the files that they need. `call`
+    says which call of the engine encodes: ``best`` or ``lists``. Opening may take `limit` seconds. The folders `more`
+    have modules for kinds of steps that this package lacks.
     """
     command = command_by_path([CHILD, *more], "tasks", python=engine.python)
     environment = {

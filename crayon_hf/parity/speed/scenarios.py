@@ -1,4 +1,7 @@
-"""The processes that the scenarios need, the steps of each, and the cells that the steps fill."""
+"""Plans the processes that measure the scenarios of a benchmark, and reads the speeds from their results.
+
+A cell is the place of a speed in the results: a scenario, a text and a number of threads.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ SHORT_LAPS = 60
 STEP_LIMIT = 60.0
 HOSTILE_LIMIT = 5.0
 SLOWEST = 200_000
-"""The least speed, in bytes a second, with which an engine gets a figure for a large text."""
+"""The least speed, in bytes a second, at which an engine is not stopped on a large text."""
 SCALE_STEADY, SCALE_SECONDS = 3, 60.0
 """The number of passes over a text of ``scale`` after the first one. After the given seconds, no third pass begins."""
 MEMORY = {"before": "before the first pass", "peak": "at most", "after": "after the passes", "trimmed": "after trim()"}
@@ -27,7 +30,7 @@ MEMORY = {"before": "before the first pass", "peak": "at most", "after": "after 
 
 @dataclass(frozen=True)
 class Job:
-    """The measurements of one fresh process; each step fills the cells of ``fills``."""
+    """The measurements of one fresh process."""
 
     name: str
     threads: int
@@ -73,7 +76,11 @@ def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: 
 
 
 def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, alone: bool) -> list[Job]:
-    """Return one process for scenarios that need no fresh caches: its long document comes first, its words are new."""
+    """Return the process for scenarios that can share one, and the process of the hostile texts.
+
+    The shared process encodes its long document first, and words that no cache has. `alone` says whether to measure
+    scenarios that run with one number of threads only.
+    """
     steps: list[dict[str, Any]] = []
     fills: dict[str, tuple[tuple[str, str], ...]] = {}
     for scenario, name in (("long-document", "one document"), ("new-words", "new words")):
@@ -103,7 +110,7 @@ def _passes(inputs: Inputs, name: str, repeats: int = 0) -> dict[str, Any]:
 
 
 def figures_of(job: Job, engine: str, outcome: Outcome, inputs: Inputs, scenarios: Sequence[str]) -> list[Figure]:
-    """The figures for the cells that a process filled."""
+    """Return the figures that the outcome of a job's process has for the given scenarios."""
     opened = outcome.opened
     if not opened:
         return []

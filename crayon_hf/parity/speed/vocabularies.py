@@ -1,4 +1,4 @@
-"""The files that each engine opens for a vocabulary, or the reason why it cannot open it."""
+"""Finds vocabularies to measure, and prepares the files from which each engine opens them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _MODELS = {"mistral": "mistral-v3/tokenizer.model"}
 
 
 def find_any(spec: str, directory: str) -> Vocabulary:
-    """Find a vocabulary by name or path. A source that the references do not open is converted to a tokenizer.json.
+    """Find a vocabulary by name or path.
 
-    The tokenizer.json goes into `directory`.
+    A source that the reference libraries do not open is converted to a tokenizer.json in `directory`.
     """
     shared = shared_directory()
     name = Path(spec).stem
@@ -97,7 +97,9 @@ def _plain(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _tiktoken_of_json(vocabulary: Vocabulary, directory: str) -> dict[str, Any] | str:
-    """Return the arguments of a tiktoken.Encoding whose ranks are the ids of a byte-level tokenizer.json, or why not.
+    """Return the arguments of a tiktoken.Encoding whose ranks are the ids of a byte-level tokenizer.json.
+
+    Return the reason as a text if tiktoken cannot encode with the vocabulary.
 
     The encoding is right if ids are in the order of merging, and pieces are first looked up whole. The benchmark
     therefore compares ids before it times the encoding.

@@ -1,4 +1,4 @@
-"""New words: no two words of a text are alike, and no cache has seen any of them."""
+"""Makes texts of random words in which no word occurs twice, so that no cache of an engine helps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COUNT = len(_SYLLABLES)
 
 
 def new_words(seed: int = 0) -> Iterator[str]:
-    """Yield words forever: half can be pronounced, half cannot. Each encodes its own number, so none repeats.
+    """Yield words forever: half can be pronounced, half cannot. Each word spells a number of its own, so none repeats.
 
     The numbers are multiplied by a constant that is coprime to their count. So the words stay distinct, and successive
     words look different.
@@ -23,7 +23,7 @@ def new_words(seed: int = 0) -> Iterator[str]:
         mixed = number * 61_803_401 % (_COUNT * _COUNT)
         yield _SYLLABLES[mixed // _COUNT] + _SYLLABLES[mixed % _COUNT] + ("" if number % 3 else _PAIRS[number % 97])
         high, low = divmod(number * 2_654_435_761 % len(_LETTERS) ** 2, len(_LETTERS))
-        # An odd number of letters, while the other words have an even one.
+        # These words have an odd number of letters, the pronounceable ones an even number.
         yield _LETTERS[high] + _LETTERS[low] + _LETTERS[(high * 31 + low) % len(_LETTERS)][: 1 + 2 * (number // 2 % 2)]
         number += 1
 

@@ -1,7 +1,7 @@
-"""`install` by environment variables in every Python that a command starts, without a change of the program.
+"""Calls `crayon_hf.install` in every Python process that a command starts, by means of two environment variables.
 
 With the directory of this package on ``PYTHONPATH``, Python runs its `sitecustomize` at startup. ``CRAYON_INSTALL``
-lists the libraries.
+lists the libraries in which tokenizers of crayon_hf replace the library's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def libraries(said: str | None) -> list[str]:
 
 
 def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the two environment variables with which a new process installs in the libraries that `said` names."""
+    """Return the values of ``PYTHONPATH`` and ``CRAYON_INSTALL`` with which a new Python process calls `install`.
+
+    `said` names the libraries, as in ``CRAYON_INSTALL``. If it is None, that variable of `environment` names them.
+    """
     inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", DIRECTORY)]
     return {
         "PYTHONPATH": os.pathsep.join([DIRECTORY, *inherited]),
@@ -38,7 +41,10 @@ def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str
 
 
 def run(arguments: Sequence[str], said: str | None = None) -> int:
-    """Run ``python ARGUMENTS`` with `install`. Replaces this process on POSIX; elsewhere returns the exit code."""
+    """Run ``python ARGUMENTS`` so that it calls `install` for the libraries that `said` names.
+
+    On POSIX the new process replaces this one; elsewhere the exit code is returned.
+    """
     if sys.flags.ignore_environment or sys.flags.no_site:
         raise ValueError(
             "cannot run with -E, -I or -S, which make Python ignore the environment variables that this needs"

@@ -1,6 +1,7 @@
-"""Python runs this at startup with this directory on ``PYTHONPATH``. It installs when a library is first imported.
+"""Python runs this at startup, if this directory is on ``PYTHONPATH``.
 
-Before that it imports nothing else. Afterwards it runs the `sitecustomize` that Python would have run otherwise.
+It calls `crayon_hf.install` once the program imports transformers, tokenizers or tiktoken, and imports nothing before.
+It also runs the other `sitecustomize` that it hides, if any.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _environment(package: str) -> Any:
         )
 
     def digests(texts: Sequence[str]) -> Markup:
-        """Return the sources of a Content-Security-Policy for inline texts."""
+        """Return the digests by which a Content-Security-Policy allows these inline scripts or styles."""
         found = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
         return Markup("".join(f" 'sha256-{digest}'" for digest in found))
 

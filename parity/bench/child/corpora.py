@@ -113,5 +113,5 @@ def read_back(output: str, width: int) -> str:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Run the job with the engine."""
+    """Do the whole job with the engine that `job` names, and return the engine's results."""
     return ENGINES[job["engine"]](step["files"], step["output"], step["tokenizer"], job["threads"])

@@ -20,7 +20,7 @@ def encode_ragged(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
 
 
 def crayon(tokenizer: Any, file: str, threads: int) -> Iterator[Any]:
-    """Encode in windows of a mebibyte."""
+    """Encode the file in windows of a mebibyte, so that memory does not grow with the file."""
     for chunk in tokenizer.encode_file(file):
         yield chunk.ids
 
@@ -29,7 +29,7 @@ ENGINES = {"encode_ragged": encode_ragged, "crayon": crayon}
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Time all calls."""
+    """Encode the file with the engine that `job` names, and time all its calls together."""
     chunks = ENGINES[job["engine"]](open_tokenizer(step["tokenizer"]), step["file"], job["threads"])
     made = hashlib.blake2b(digest_size=16)
     wall = cpu = 0.0

@@ -1,6 +1,6 @@
 """Times and digests, for the steps of whole jobs.
 
-It imports the standard library alone, so that all other imports of a process are the engine's.
+This module imports only the standard library, so that all other imports of a process are the engine's.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Seconds = tuple[float, float]
 
 
 def version_of(distribution: str) -> str:
-    """Return the version of a distribution. Ours may run from its sources."""
+    """Return the version of a distribution. Ours can run uninstalled, from its sources, so its version is imported."""
     return str(import_module("crayon_hf").__version__) if distribution == "crayon-hf" else version(distribution)
 
 
 def digest(*parts: bytes) -> str:
-    """A digest of an engine's output."""
+    """Return a digest of an engine's output, given in parts."""
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
 
 
 def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) -> Seconds:
-    """Time one call, in seconds. Garbage is collected before, so the collector has little to do during the call."""
+    """Return the mean seconds of one of `repeats` calls. Garbage is collected before them if `is_collected`."""
     if is_collected:
         gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -40,6 +40,9 @@ def timed(call: Callable[[], Any], repeats: int = 1, is_collected: bool = True) 
 
 
 def least(call: Callable[[], Any], repeats: int = 1, count: int = 1) -> dict[str, float]:
-    """Return a cell without its digest: the least of three times of a call, divided by its `count` pieces of work."""
+    """Return the wall-clock and processor time of the fastest of three measurements of a call.
+
+    Both are divided by `count`, the number of pieces of work in the call.
+    """
     wall, cpu = min(timed(call, repeats) for _ in range(3))
     return {"wall": wall / count, "cpu": cpu / count}

@@ -13,7 +13,7 @@ from .measured import digest, timed, version_of
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Open the directory of the engine with an empty cache, or with a cache that cannot be written (`no_cache`)."""
+    """Measure the opening of the engine's directory, with an empty cache or an unwritable one (`no_cache`)."""
     engine = job["engine"]
     import_module("transformers")
     load = import_module("transformers" if engine == "transformers" else "crayon_hf").AutoTokenizer.from_pretrained

@@ -51,7 +51,7 @@ class Window:
         self.begin = self.end = 0
 
     def step(self, id: int) -> str | None:
-        """The new text, or None while a character is incomplete."""
+        """Add an id. Return the text that it completes, or None while a character is incomplete."""
         self.ids.append(id)
         before = self.decode(self.ids[self.begin : self.end])
         now = self.decode(self.ids[self.begin :])
@@ -85,7 +85,7 @@ def _steps(kind: Any, tokenizer: Any) -> Callable[[int], str | None]:
 
 
 def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A cell for each size of prompts, encoded one after the other."""
+    """Encode the prompts of each size one after the other. Yield a name and figures for each size."""
     for name, of_size in texts.items():
         made = digest(*(array("I", server.encode(text)).tobytes() for text in of_size))
         figure = least(lambda: list(map(server.encode, of_size)), count=len(of_size))  # noqa: B023
@@ -93,7 +93,7 @@ def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, 
 
 
 def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]:
-    """Return the cell for one step of one stream, while all streams take steps in turn."""
+    """Let all streams take steps in turn. Return a name, and the figures for one step of one stream."""
     texts: list[list[str]] = []
 
     def run() -> None:
@@ -123,7 +123,10 @@ _open: list[Server] = []
 
 
 def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the cell for a process from its start to its first token. The file is in the page cache."""
+    """Return a name, and the time of a process from its start to its first token.
+
+    Before the measured processes, another process has read the file into the page cache.
+    """
     figures, made = [], set()
     for _ in range(1 + REPEATS):
         begin, before = time.perf_counter(), os.times()
@@ -140,7 +143,10 @@ def starts(step: dict[str, Any], job: dict[str, Any]) -> tuple[str, dict[str, An
 
 
 def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the cell for the memory of many processes with a used tokenizer. Shared pages are divided among them."""
+    """Start many processes that have used a tokenizer and keep it. Yield names, and the memory of each process.
+
+    The memory of shared pages is divided among the processes that share them.
+    """
     running: list[subprocess.Popen[str]] = []
     made = set()
     try:
@@ -159,7 +165,7 @@ def workers(step: dict[str, Any], job: dict[str, Any]) -> Iterator[tuple[str, di
 
 
 def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
-    """The child's report of its first token."""
+    """Wait for the child's report of its first token, and return it."""
     assert child.stdout is not None
     events = map(json.loads, child.stdout)
     return next(event for event in events if event.get("done") == "first")
@@ -183,7 +189,7 @@ def _smaps(pid: int, name: str) -> float:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Measure, or be one of the measured processes."""
+    """Measure all calls, or act as a process that another one started to measure, as the step's ``role`` says."""
     role = step.get("role")
     if role == "first":
         return first_token(step, job)

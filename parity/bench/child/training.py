@@ -69,7 +69,7 @@ def _of_json(text: str) -> list[bytes]:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Train, and make a digest of the new tokens."""
+    """Measure a training with the engine that `job` names. Return its figures and a digest of the new tokens."""
     engine, threads = job["engine"], job["threads"]
     import_module("crayon_hf.training" if engine == "crayon" else engine)  # not part of the time
     trained: list[Tokens] = []

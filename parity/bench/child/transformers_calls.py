@@ -17,14 +17,14 @@ DISTRIBUTIONS = {"crayon": "crayon-hf", "transformers": "transformers"}
 
 
 def plain(answer: Any) -> Any:
-    """A result of a tokenizer in a form that can be compared."""
+    """Return a result of a tokenizer as plain lists, which can be compared and hashed."""
     if isinstance(answer, (list, str)):
         return answer
     return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in answer.items()}
 
 
 def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[], Any]]]:
-    """The number of repeats and the call, by name."""
+    """Return, by name, each timed call and how often one measurement repeats it."""
     sized = {"padding": True, "truncation": True, "max_length": LENGTH}
     ids = tokenizer(batch)["input_ids"]
     size = f"{len(batch):,} texts"
@@ -38,7 +38,10 @@ def calls(tokenizer: Any, batch: list[str]) -> dict[str, tuple[int, Callable[[],
 
 
 def measured(step: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
-    """Return the cells. Before the first opening the cache is empty, as after an installation."""
+    """Time each call, and two openings of the directory with the class `auto`. Return figures and digests by name.
+
+    The cartridge cache must be empty at first, as after an installation.
+    """
     opened: list[Any] = []
 
     def open_it() -> None:
@@ -63,7 +66,7 @@ def measured(step: dict[str, Any], auto: Any) -> dict[str, dict[str, Any]]:
 
 
 def run(step: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """Measure all cells, with an empty cache."""
+    """Measure all calls, starting with an empty cartridge cache."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import_module("transformers").PreTrainedTokenizerFast  # noqa: B018 - imports what the first opening would
     distribution = DISTRIBUTIONS[job["engine"]]

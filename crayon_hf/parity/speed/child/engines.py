@@ -1,4 +1,4 @@
-"""The contestants: how each engine opens a vocabulary, sets its threads, encodes and decodes."""
+"""The measured engines: how each of them opens a vocabulary, sets its threads, encodes and decodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class Contestant(NamedTuple):
 
 
 def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
-    """Open a vocabulary. ``files`` comes from ``..vocabularies.prepare``; a ``stand_in`` in it replaces the engine."""
+    """Open a vocabulary with an engine. ``files`` comes from ``..vocabularies.prepare``.
+
+    The function that its ``stand_in`` names, if any, replaces the engine.
+    """
     if files.get("stand_in"):
         module, _, function = files["stand_in"].partition(":")
         opened = getattr(import_module(module), function)(_argument(engine, files))
@@ -54,7 +57,10 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _argument(engine: str, files: dict[str, Any]) -> Any:
-    """Return the argument of a substitute: a Vocabulary for our engine, as in every comparison, or a peer's path."""
+    """Return the argument of the function that replaces an engine.
+
+    It is a Vocabulary for our engine, and the path of the ``tokenizer.json`` for others.
+    """
     if engine != "crayon":
         return files["json"]
     from pathlib import Path
@@ -91,7 +97,7 @@ def _ids(encodings: Iterable[Any]) -> list[list[int]]:
 
 
 def _same(call: Call, short: Callable[[str], Any], decode_name: str, decode: Callable[..., Any]) -> Contestant:
-    """An engine whose fastest call returns lists."""
+    """Make the contestant of an engine whose fastest call returns lists."""
     return Contestant(call, call, short, decode_name, decode)
 
 
@@ -173,7 +179,7 @@ def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _auto(package: str, directory: str) -> Contestant:
-    """Open an AutoTokenizer, stock or ours. It is used by calling it."""
+    """Open a directory with the AutoTokenizer of a package: transformers or crayon_hf."""
     opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
     return _same(
         _lists("tokenizer(texts)", lambda docs: opened(docs, add_special_tokens=False)["input_ids"]),
@@ -304,7 +310,7 @@ def _open_tokenize(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _plain(encode: Any, name: str, threads: int) -> Contestant:
-    """A substitute for a peer: a function from documents to lists of ids."""
+    """Make a contestant of a function from documents to lists of ids, which replaces another library's engine."""
     decode = getattr(encode, "decode", None) or (lambda ids: ["" for _ in ids])
     return _same(_lists(name, encode), lambda text: encode([text])[0], "decode", decode)
 

@@ -12,7 +12,7 @@ __all__ = ["forget_peak", "give_back", "occupied", "peak"]
 def occupied() -> dict[str, float] | None:
     """Return the resident memory, its private part, and the private part without clean file pages.
 
-    Return None if the system does not report them.
+    Return None on systems other than Linux, which do not report these numbers.
     """
     try:
         with open("/proc/self/smaps_rollup", encoding="ascii") as stream:
@@ -29,7 +29,7 @@ def occupied() -> dict[str, float] | None:
 
 
 def forget_peak() -> None:
-    """Reset `peak`, which then gives the most memory from now on."""
+    """Reset the system's record of the most memory, so that `peak` gives the most memory since this call."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
         stream.write("5")
 

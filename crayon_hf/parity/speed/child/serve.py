@@ -1,4 +1,4 @@
-"""The loop of a process that does tasks. It reports the beginning and the result of each task as a line of JSON.
+"""The loop of a child process that does tasks, and reports the beginning and result of each task as a line of JSON.
 
 A task that exceeds its limit ends the process, with a traceback of each thread on the standard error: native code
 cannot be interrupted otherwise. The parent (`..processes.run_tasks`) sees which task was running, and starts another
@@ -33,10 +33,10 @@ class SkippedError(Exception):
 
 
 def serve(begin: Begin) -> int:
-    """Do the tasks of the job on the standard input.
+    """Read a job from the standard input, and do its tasks.
 
-    `begin` gets the job and a function that reports progress within a task. `begin` returns facts about the opening,
-    and the function that does a task. A task that lost its device ends the process: the next task gets a new process.
+    `begin` gets the job and a function that reports progress within a task. `begin` returns facts to report, and the
+    function that does a task. A task that lost its GPU ends the process: the next task gets a new process.
     """
     faulthandler.enable()
     job: dict[str, Any] = json.loads(sys.stdin.buffer.readline())

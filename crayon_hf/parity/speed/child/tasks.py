@@ -25,11 +25,11 @@ __all__ = ["main"]
 WARMING = ["a"] * 64
 """Texts to encode before anything is timed, so that a process imports NumPy and starts its threads."""
 DOCUMENT, BATCH = 2048, 16_000_000
-"""Bytes of a document of a plain text, and of all documents of one call."""
+"""A plain text is cut into documents of this number of bytes, and encoded by calls with this number of bytes."""
 
 
 def main() -> int:
-    """Do the job that stdin describes."""
+    """Do the job that stdin describes: open a vocabulary with one engine, and measure."""
     serve(_begin)
     # Libraries' exit handlers are not measured, and an engine's threads must not keep a process alive.
     os._exit(0)
@@ -90,13 +90,13 @@ def _grown(before: dict[str, float] | None) -> dict[str, float] | None:
 
 
 def _documents(step: dict[str, Any]) -> Any:
-    """A list of texts, or of lists of ids."""
+    """Read the file of a step: a list of texts, or for decoding a list of lists of ids."""
     with open(step["path"], encoding="utf-8", newline="") as stream:
         return json.loads(stream.read())
 
 
 def _batches(step: dict[str, Any]) -> Iterable[list[str]]:
-    """Return the documents of a step: all at once, or 16 MB at a time for a plain text, which is read when needed."""
+    """Return the documents of a step in batches: one batch for a list in JSON, batches of 16 MB for a plain text."""
     return [_documents(step)] if step["path"].endswith(".json") else _Batches(step["path"])
 
 
@@ -186,7 +186,7 @@ def _ids(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, befo
 
 
 def _decoded(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    """Write digests of the decoded texts, for comparison."""
+    """Write digests of the decoded texts, for comparison with other engines."""
     rows = contestant.decode(_documents(step))
     with open(step["to"], "wb") as out:
         for row in rows:
@@ -217,7 +217,10 @@ def _short(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, be
 
 
 def _memory(step: dict[str, Any], contestant: Contestant, call: Any, job: Any, before: Any) -> dict[str, Any]:
-    """Memory after the given MB of entirely new words, and the memory that a second process adds meanwhile."""
+    """Encode entirely new words, and return the memory after each MB.
+
+    With ``extra``, also return the memory of a second process that opens the same vocabulary meanwhile.
+    """
     after: list[dict[str, Any]] = []
     started, size = time.monotonic(), 0
     with open(step["path"], encoding="ascii") as stream:
