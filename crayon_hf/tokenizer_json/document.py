@@ -130,8 +130,10 @@ def ids_of(model: dict[str, Any]) -> dict[str, int]:
 
 def pair_of(merge: str | Sequence[str]) -> tuple[str, str]:
     """Return the two tokens of a merge. Old files spell a merge as one text."""
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
-    return left, right
+    pair = merge.split(" ") if isinstance(merge, str) else merge
+    if len(pair) != 2:
+        raise VocabularyError(f"the merge {merge!r} is not two tokens with a space between them")
+    return pair[0], pair[1]
 
 
 def library_ids(vocab: Mapping[str, int], contents: Iterable[str]) -> list[int]:

@@ -101,7 +101,7 @@ def train_bpe(
         The trained tokenizer.
 
     Raises:
-        CorpusError: A file is damaged; the message names the file and the line.
+        CorpusError: A file is damaged, or (BadRecordError) a record is not a text; the message names file and line.
         InvalidUtf8Error: A text is not UTF-8; the message names the file and the line.
         OSError: A file cannot be read, or `output` cannot be written or already has a tokenizer. `output` is checked
             before the texts are read.

@@ -34,6 +34,11 @@ def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | No
     return Corpus(_all_batches(list(zip(names, sizes, strict=True)), column, format), total)
 
 
+def _reading(kind: str, column: str) -> Reading:
+    """Return the settings that read the records of training: nulls are left out, and texts may have any length."""
+    return Reading(kind, column, skips_nulls=True, batch_bytes=BATCH, max_document_bytes=(1 << 40) - 1)
+
+
 def _files_of(name: str, format: str | None) -> list[str]:
     """Return the path `name`, or for a directory its files: with a known ending only, unless `format` is given."""
     return [file.address for file in find_inputs([name], format)] if os.path.isdir(name) else [name]
@@ -69,7 +74,7 @@ def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[
             with Stored(found, packing) as source:
                 yield from _lines(source)
         else:
-            yield from _texts(read_documents(found, Reading(kind, column, skips_nulls=True, batch_bytes=BATCH)), path)
+            yield from _texts(read_documents(found, _reading(kind, column)), path)
     else:  # a pipe, which has no size
         with open(path, "rb") as pipe:
             content: Any = unpacking(pipe, packing, path) if packing else pipe
@@ -80,7 +85,7 @@ def _stream(file: IO[bytes], name: str, column: str, kind: str) -> Iterator[Batc
     source = Stream(file, name)
     if kind == "text":
         return _lines(source)
-    return _texts(read_stream(source, Reading(kind, column, skips_nulls=True, batch_bytes=BATCH)), name)
+    return _texts(read_stream(source, _reading(kind, column)), name)
 
 
 def _lines(source: Stored | Stream) -> Iterator[Lines]:

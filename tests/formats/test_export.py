@@ -104,6 +104,8 @@ def test_merges_that_ranks_do_not_give(gpt2_like, wordpiece_like):
     ):
         with pytest.raises(UnsupportedError, match=message):
             to_tiktoken(source)
+    with pytest.raises(VocabularyError, match="two tokens"):
+        to_tiktoken(changed(gpt2_like, merges=["a b c"]))
     whole = to_tiktoken(changed(gpt2_like, vocab=vocab | {"Zzzz": 5000}, ignore_merges=True))
     assert reference(whole).encode("Zzzz ZzzzZ")[0] == 5000
 

@@ -125,7 +125,7 @@ size_t Merger::merge(const MergeTables& tables, const uint32_t* symbols, size_t 
 
 template <typename Input>
 size_t Merger::merge_whole(const Input& in, uint32_t* out, uint32_t* sizes) {
-    static_assert(kWhole == kFewSymbols && kWindow == kFewSymbols / 2);
+    static_assert(kWhole == kFewSymbols && kWindow <= kWhole);
     const size_t n = in.size();
     last_ = kNoRank;
     if (n > kFewSymbols) return merge_heap(in, out, sizes);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "bpe/merge_batch.h"
@@ -103,7 +102,7 @@ class Merger {
     uint32_t last_rank() const { return last_; }
 
     static constexpr size_t kWhole = 32;   // symbols that merge() merges without windows
-    static constexpr size_t kWindow = 16;  // symbols merged at once, at first
+    static constexpr size_t kWindow = 32;  // symbols merged at once, at first
     static constexpr size_t kOverlap = 4;  // symbols that the next window repeats, at first
     void trim();
     size_t bytes() const;

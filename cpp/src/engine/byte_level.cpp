@@ -17,7 +17,9 @@ void merge_pretoken(const ByteLevelTables& t, Bytes word, Scratch& s, IdBuffer* 
         ids->advance(s.merger.merge(t.merges, part, reinterpret_cast<uint32_t*>(ids->end())));
     };
     ByteCuts::Walk walk(t.cuts, word.data, word.size);
-    size_t ends[WordIds::kBlock + 1] = {0, walk.next()};
+    size_t ends[WordIds::kBlock + 1];  // filled as far as they are read
+    ends[0] = 0;
+    ends[1] = walk.next();
     if (ends[1] == word.size) return merge(word, out);
     // With ignore_merges the word table also has tokens that merging does not make.
     const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);

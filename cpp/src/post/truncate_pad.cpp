@@ -124,9 +124,7 @@ void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, siz
 size_t padded_length(size_t longest, const Padding& padding) {
     size_t length = padding.is_fixed ? padding.length : longest;
     const size_t multiple = padding.multiple_of;
-    if (multiple > 0 && length % multiple > 0)
-        length += multiple - length % multiple;  // wraps around in the reference,
-                                                 // too
+    if (multiple > 0 && length % multiple > 0) length += multiple - length % multiple;  // wraps in the reference, too
     check_padded_length(length);
     return length;
 }

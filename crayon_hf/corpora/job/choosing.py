@@ -167,7 +167,8 @@ def _read(path: str, files: int) -> tuple[Any, npt.NDArray[np.int64]]:
     counts = np.zeros(1, np.uint64)
     if size >= tail and size % 8 == 0:
         data: Any = np.memmap(path, "u1", "r") if is_local(path) else np.frombuffer(place.read(path) or b"", "u1")
-        counts = data[-tail:].view("<u8")
+        if len(data) == size:  # unlike a file that another process has just removed
+            counts = data[-tail:].view("<u8")
     if counts[-1] != files or size != len(data) or size != tail + 16 * int(counts[:-1].sum()):
         raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
     return data[:-tail].view("<u8").reshape(-1, 2), counts[:-1].astype(np.int64)

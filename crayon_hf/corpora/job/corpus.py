@@ -245,10 +245,10 @@ class _Job:
         refuse_taken(directory.path, (name for name in there if name not in ours))
         if ours:
             self._try()
+        if options.held_out is None:  # first: without a manifest, they would be files of another program
+            directory.clear_held_out()
         if clear:
             directory.clear()
-        if options.held_out is None:
-            directory.clear_held_out()
         return directory.begin(self._request)
 
     def _try(self) -> None:

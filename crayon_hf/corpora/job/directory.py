@@ -110,7 +110,7 @@ class Directory:
             return None
 
     def belongings(self) -> list[str]:
-        """The names of all files of the job, except its state, in the order of their removal."""
+        """The names of all files of the job, except its state."""
         done = self.manifest()
         if done is not None:
             lists = [BAD_RECORDS] if done["counts"]["bad_records"] else []

@@ -175,6 +175,7 @@ class DocumentEncoder:
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         parts: list[Any] = [np.zeros(0, self.dtype)]
         counts: list[Any] = [np.zeros(1, np.int64)]
+        suffix = np.array(self._suffix, self.dtype)  # raises OverflowError for an id that the dtype cannot hold
         first = 0
         while first < len(begins):
             last = first + 1 + int(np.searchsorted(np.cumsum(ends[first:] - begins[first:]), _SLICE))
@@ -182,7 +183,7 @@ class DocumentEncoder:
             ids, splits = self._engine.encode_ragged(texts, self._add_special_tokens, self._as_text, self._threads)
             gets = np.ones(len(texts), bool) if self._suffix_empty else np.diff(splits) > 0
             places = np.repeat(splits[1:][gets], len(self._suffix))
-            parts.append(np.insert(ids.astype(self.dtype), places, np.tile(self._suffix, int(gets.sum()))))
+            parts.append(np.insert(ids.astype(self.dtype), places, np.tile(suffix, int(gets.sum()))))
             counts.append(np.diff(splits) + len(self._suffix) * gets)
             first += len(texts)
         return np.concatenate(parts), np.cumsum(np.concatenate(counts))

@@ -26,7 +26,7 @@ from crayon_hf.corpora.job.job_spec import Task
 from crayon_hf.corpora.job.shard import ShardSummary, do_task
 from crayon_hf.corpora.job.state import Counts
 from crayon_hf.corpora.storage import stopping
-from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning
+from crayon_hf.errors import AmbiguousNameWarning, CartridgeError, DelegatedWarning
 from crayon_hf.text_readers.documents import format_of
 
 TRIES = 2
@@ -265,7 +265,13 @@ def main(messages: Any) -> NoReturn:
     plan = None
     try:
         work, parcel, count = pickle.load(messages)
-        plan = work.plan(lambda: parcel, count)
+
+        def files() -> Any:
+            if parcel is None:
+                raise CartridgeError("the tokenizer's files changed while the job ran: start the job again")
+            return parcel
+
+        plan = work.plan(files, count)
     except Exception as error:
         failure = failure_of(error)
     threads = ThreadPoolExecutor(AT_ONCE)

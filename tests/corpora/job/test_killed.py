@@ -186,14 +186,15 @@ def test_killed_before_every_change(tmp_path: Path, gpt2_like: Path, case: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("old", ["done", "begun"])
+@pytest.mark.parametrize("old", ["done", "begun", "held out"])
 def test_killed_while_another_job_is_overwritten(tmp_path: Path, gpt2_like: Path, old: str) -> None:
     """The old job had other names. None of its files are left."""
     small_corpus(tmp_path)
     before = f"""
 OVERWRITE = True  # another job, which is done, or was killed when some of it was
-run(home / "old", {0 if old == "done" else 45}, format="bin", max_tokens_per_shard=100)
-assert (home / "old" / "manifest.json").exists() is {old == "done"} and len(tree(home / "old")) > 6
+earlier = dict(format="bin", max_tokens_per_shard=100, held_out={0.4 if old == "held out" else None})
+run(home / "old", {45 if old == "begun" else 0}, **earlier)
+assert (home / "old" / "manifest.json").exists() is {old != "begun"} and len(tree(home / "old")) > 6
 """
     rows = fork(tmp_path, gpt2_like, {"format": "megatron", "bad_records": "skip"}, before + KILLED)
     assert len(rows) > 30

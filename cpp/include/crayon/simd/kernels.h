@@ -28,7 +28,7 @@ struct Scanners {
 // The offset of the first byte that is not valid UTF-8, or the size.
 using Utf8Error = size_t (*)(const uint8_t* text, size_t size);
 
-// How far a writer of UTF-8 got. It writes whole vectors until fewer than 80 units remain, and stops earlier at a
+// How far a writer of UTF-8 got. It writes whole vectors until at most 79 units remain, and stops earlier at a
 // vector with a code point that UTF-8 cannot encode. It writes no byte after the UTF-8 of the whole text.
 struct Utf8Progress {
     size_t read;     // in units
@@ -96,7 +96,7 @@ struct AsciiPairs {
     PairMasks (*masks)(const uint8_t* table, const uint8_t* p);  // of the bytes p[-1] to p[63]
 };
 
-// Gives the ids that Merger::merge_short gives (merge_batch.h). Null: merge them singly.
+// Gives the ids that Merger::merge gives (merge_batch.h). Null: merge them singly.
 using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
 
 struct Kernels {
