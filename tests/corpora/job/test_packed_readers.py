@@ -79,7 +79,7 @@ def test_numpy(format: str, packing: str, texts: Path, gpt2_like: Path, tmp_path
 @packings
 def test_the_same_sequences(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """LLM Foundry's StreamingTextDataset and Megatron-LM's GPTDataset separate documents at each end of text.
-    Megatron's own files have none for a text without tokens."""
+    Megatron's own files have no end of text for a document without tokens."""
     for format in ("npy", "megatron", "mds"):
         packed(texts, tmp_path / format, gpt2_like, format, packing, append_eos=False)
     sequences = np.load(tmp_path / "npy" / "00000.npy").tolist()
