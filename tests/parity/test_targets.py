@@ -1,4 +1,5 @@
-"""Targets, and the reference for each."""
+"""What the argument of `crayon-hf parity` names (a file, a directory, an encoding), and the reference library for
+it."""
 
 from __future__ import annotations
 
