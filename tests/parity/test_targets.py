@@ -1,5 +1,4 @@
-"""What the argument of `crayon-hf parity` names (a file, a directory, an encoding), and the reference library for
-it."""
+"""The targets of `crayon-hf parity` (files, directories, encodings), and the reference library for each."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ pickle.dumps(waited_for.__loader__)
 
 
 def test_nothing_stays(tmp_path: Path) -> None:
-    """Each waits only once, even if the package is imported anew, and the module's loader is unchanged."""
+    """Each hook runs only once, even if the package is imported anew, and leaves the module's loader unchanged."""
     (tmp_path / "waited_for.py").write_text("ready = 1\n", encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env={**os.environ, "PYTHONPATH": path})

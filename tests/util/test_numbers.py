@@ -1,4 +1,4 @@
-"""Numbers and sizes with units."""
+"""Parsing of counts and sizes with units."""
 
 from __future__ import annotations
 
